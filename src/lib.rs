@@ -1,0 +1,1 @@
+//! The conformance suite for the Kubernetes SIG-Multicluster ClusterProfile API.

@@ -1,0 +1,3 @@
+//! The command-line face of the suite.
+
+fn main() {}
