@@ -1,0 +1,49 @@
+//! Groups, labels, properties and condition types, as the documents spell them.
+
+/// The API group of ClusterProfile.
+pub const GROUP: &str = "multicluster.x-k8s.io";
+/// The kind of the objects that the suite judges.
+pub const KIND: &str = "ClusterProfile";
+/// Their resource name in request paths.
+pub const PLURAL: &str = "clusterprofiles";
+/// The API versions that this suite can read, newest first.
+pub const VERSIONS: [&str; 2] = ["v1alpha2", "v1alpha1"];
+
+/// Names the cluster manager of a profile (KEP-4322 › Spec › Cluster Manager).
+pub const LABEL_MANAGER: &str = "x-k8s.io/cluster-manager";
+/// On a namespace: the ClusterSet that its profiles represent (KEP-4322 › Notes › organizing on a hub).
+pub const LABEL_CLUSTERSET: &str = "clusterset.multicluster.x-k8s.io";
+/// The key that the API's Go package publishes for the same purpose.
+pub const LABEL_CLUSTERSET_GO: &str = "multicluster.x-k8s.io/clusterset";
+/// Identifies a member within one inventory (edition 2026-09).
+pub const LABEL_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
+/// On a Secret: the profile whose member it opens (KEP-4322 › Secret format).
+pub const LABEL_SECRET_PROFILE: &str = "x-k8s.io/cluster-profile";
+/// On a Secret: the namespace of that profile, where it is not evident.
+pub const LABEL_SECRET_PROFILE_NAMESPACE: &str = "x-k8s.io/cluster-profile-namespace";
+/// On a Namespace: the consumer whose Secrets it holds (KEP-4322 › Secret format).
+pub const LABEL_CONSUMER: &str = "x-k8s.io/cluster-inventory-consumer";
+/// On a member's ClusterProperty: it may show in the profile (KEP-4322 › Properties).
+pub const LABEL_HONOURED_PROPERTY: &str = "multicluster.x-k8s.io/clusterProfile";
+/// The data key of a consumer's Secret that holds the kubeconfig (KEP-4322 › Secret format).
+pub const SECRET_CONFIG_KEY: &str = "Config";
+
+/// Condition: the member's control plane is in good health (KEP-4322 › Conditions).
+pub const CONDITION_HEALTHY: &str = "ControlPlaneHealthy";
+/// Condition: the member is under management (KEP-4322 › Conditions).
+pub const CONDITION_JOINED: &str = "Joined";
+
+/// Property: how to reach the member's API server, required in edition `standard`.
+pub const PROPERTY_ENDPOINTS: &str = "cluster-endpoints.k8s.io";
+/// Property: where the member is; immutable in edition `standard`.
+pub const PROPERTY_LOCATION: &str = "location.topology.k8s.io";
+/// Property: how many nodes the member has.
+pub const PROPERTY_NODE_COUNT: &str = "count.node.k8s.io";
+/// Property: the ClusterSet of the member (About API).
+pub const PROPERTY_CLUSTERSET: &str = "clusterset.k8s.io";
+/// Properties that identify a cluster for its lifetime (About API and those in use).
+pub const PROPERTIES_CLUSTER_ID: [&str; 3] = [
+    "cluster.clusterset.k8s.io",
+    "clusterset.k8s.io/cluster-id",
+    "id.k8s.io",
+];
