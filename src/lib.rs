@@ -2,3 +2,5 @@
 
 pub mod api;
 pub mod clock;
+pub mod evidence;
+pub mod rules;

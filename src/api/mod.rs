@@ -1,3 +1,12 @@
-//! The vocabulary of the ClusterProfile documents: kinds, names and shapes.
+//! The vocabulary of the ClusterProfile documents: editions, kinds, names and shapes.
 
+mod edition;
 pub mod names;
+mod profile;
+mod writer;
+
+pub use edition::{Edition, Feature, UnknownName};
+pub use profile::{
+    AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Labels, Metadata,
+    Property, Spec, Status, Version, Writer,
+};

@@ -1,0 +1,144 @@
+//! The editions of the documents, and the optional features that an implementation may claim.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// A state of the ClusterProfile documents to judge by: they changed, and implementations lag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Edition {
+    /// KEP-4322 with the standard property list, consumer Secrets, and the Overview with access providers.
+    #[default]
+    #[serde(rename = "standard")]
+    Standard,
+    /// KEP-4322 as merged on 2026-07-22: ClusterProperty propagation, KEP-5339 merged in, no property list.
+    #[serde(rename = "2026-07")]
+    Y2026M07,
+    /// Plus inventories defined as the profiles of one namespace, and API `v1alpha2`.
+    #[serde(rename = "2026-09")]
+    Y2026M09,
+}
+
+/// An optional part of the API that an implementation claims to have, or declares not to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feature {
+    /// Credentials pushed to consumers as Secrets (KEP-4322 › Push Model via Credentials in Secret).
+    ConsumerSecrets,
+}
+
+/// A name that is none of those known; carries the nearest one where there is any.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} `{given}`{}", .nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+pub struct UnknownName {
+    /// What was to be named, such as `edition`.
+    pub what: &'static str,
+    /// The name as it was given.
+    pub given: String,
+    /// The nearest known name.
+    pub nearest: Option<String>,
+}
+
+impl UnknownName {
+    /// Looks for the nearest of the `known` names, to suggest it.
+    pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        // 0.7: a slip or two in a rule id still matches; an unrelated word does not.
+        let nearest = known
+            .into_iter()
+            .map(|name| (strsim::jaro_winkler(given, name), name))
+            .filter(|(likeness, _)| *likeness > 0.7)
+            .max_by(|(one, _), (other, _)| one.total_cmp(other))
+            .map(|(_, name)| name.to_owned());
+        Self {
+            what,
+            given: given.to_owned(),
+            nearest,
+        }
+    }
+}
+
+impl Edition {
+    /// All editions, oldest first.
+    pub const ALL: [Edition; 3] = [Edition::Standard, Edition::Y2026M07, Edition::Y2026M09];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Edition::Standard => "standard",
+            Edition::Y2026M07 => "2026-07",
+            Edition::Y2026M09 => "2026-09",
+        }
+    }
+}
+
+impl Feature {
+    /// All features.
+    pub const ALL: [Feature; 1] = [Feature::ConsumerSecrets];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Feature::ConsumerSecrets => "consumer-secrets",
+        }
+    }
+}
+
+impl fmt::Display for Edition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Edition {
+    type Err = UnknownName;
+
+    fn from_str(given: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|edition| edition.name() == given)
+            .ok_or_else(|| UnknownName::among("edition", given, Self::ALL.map(Self::name)))
+    }
+}
+
+impl FromStr for Feature {
+    type Err = UnknownName;
+
+    fn from_str(given: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|feature| feature.name() == given)
+            .ok_or_else(|| UnknownName::among("feature", given, Self::ALL.map(Self::name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_gets_a_suggestion_and_nonsense_none() {
+        let slip = "standart".parse::<Edition>().expect_err("a slip");
+        assert_eq!(
+            slip.to_string(),
+            "unknown edition `standart`: did you mean `standard`?"
+        );
+        let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
+        assert_eq!(nonsense.to_string(), "unknown feature `zzz`");
+    }
+
+    #[test]
+    fn names_are_what_files_say() {
+        for edition in Edition::ALL {
+            assert_eq!(serde_json::to_value(edition).expect("serialises"), edition.name());
+        }
+        for feature in Feature::ALL {
+            assert_eq!(serde_json::to_value(feature).expect("serialises"), feature.name());
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Consumers' Secrets: what they hold, never a value.
+
+use serde::{Deserialize, Serialize};
+
+use super::ObjectRef;
+use crate::api::Labels;
+
+/// A Secret with the label `x-k8s.io/cluster-profile`, as last seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Secret {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Identity.
+    pub uid: String,
+    /// Version.
+    pub resource_version: String,
+    /// Labels.
+    pub labels: Labels,
+    /// The keys of its data, sorted.
+    pub keys: Vec<String>,
+    /// What its data key `Config` holds, where there is one and it is a kubeconfig.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig: Option<Kubeconfig>,
+    /// Why the data key `Config` is no kubeconfig, where it is none; quotes nothing of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig_error: Option<String>,
+}
+
+/// The shape of a kubeconfig, without its secrets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Kubeconfig {
+    /// `current-context`; empty when not set.
+    pub current_context: String,
+    /// `contexts`.
+    pub contexts: Vec<KubeconfigContext>,
+    /// `clusters`.
+    pub clusters: Vec<KubeconfigCluster>,
+    /// `users`.
+    pub users: Vec<KubeconfigUser>,
+}
+
+/// A context of a kubeconfig.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KubeconfigContext {
+    /// Its name.
+    pub name: String,
+    /// The cluster that it names.
+    pub cluster: String,
+    /// The user that it names.
+    pub user: String,
+}
+
+/// A cluster of a kubeconfig.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KubeconfigCluster {
+    /// Its name.
+    pub name: String,
+    /// URL of the API server, without any userinfo.
+    pub server: String,
+    /// Fields that name a file, such as `certificate-authority`.
+    pub files: Vec<String>,
+}
+
+/// A user of a kubeconfig.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct KubeconfigUser {
+    /// Its name.
+    pub name: String,
+    /// Its credentials.
+    pub credentials: Vec<Credential>,
+    /// Fields that name a file, such as `client-key`.
+    pub files: Vec<String>,
+}
+
+/// A credential, known by its digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Credential {
+    /// What it is.
+    pub kind: CredentialKind,
+    /// Keyed digest of its value: equal within one run when the values are, and of no use outside of it. Empty
+    /// where there is no value to digest (an exec plugin).
+    pub digest: String,
+}
+
+/// The kinds of credential in a kubeconfig.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CredentialKind {
+    /// `token`
+    Token,
+    /// `client-key-data`
+    ClientKey,
+    /// `username` and `password`
+    Password,
+    /// `exec`
+    Exec,
+    /// `auth-provider`
+    AuthProvider,
+}
+
+impl From<&Secret> for ObjectRef {
+    fn from(secret: &Secret) -> Self {
+        Self {
+            kind: "Secret".to_owned(),
+            namespace: secret.namespace.clone(),
+            name: secret.name.clone(),
+            uid: secret.uid.clone(),
+            resource_version: secret.resource_version.clone(),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The rules: each a file of facts under `suites/` and a function of the same name in this module.
+//!
+//! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
+//! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
+
+mod conditions;
+mod consumers;
+mod facts;
+mod finding;
+mod identity;
+mod properties;
+mod registry;
+mod updates;
+
+pub use facts::{Applies, Basis, Facts, FactsError, Level};
+pub use finding::{Finding, Findings};
+pub use registry::{Rule, all, find};
+
+use crate::evidence::Evidence;
+
+/// A rule's function.
+pub type Examine = fn(&Evidence, &mut Findings);
