@@ -1,0 +1,392 @@
+//! Rules × evidence → verdicts, and the decision.
+//!
+//! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
+
+use serde::Serialize;
+
+use crate::{
+    api::Edition,
+    evidence::{Asked, Evidence, Kind},
+    rules::{self, Applies, Finding, Findings, Level, Rule},
+};
+
+/// The verdict on one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Examined, and kept everywhere.
+    Pass,
+    /// Broken, and that counts: a MUST, or a SHOULD under `--strict`.
+    Fail,
+    /// Broken or in doubt, and that does not count.
+    Warn,
+    /// The evidence was asked for and could not be had, or there was no profile to examine.
+    Inconclusive,
+    /// There is nothing on the hub that the rule applies to.
+    NotApplicable,
+    /// The user deselected the rule, or did not ask for the evidence that it needs.
+    Skipped,
+}
+
+/// The verdict on the implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// No MUST rule fails, none is inconclusive, and at least one was judged.
+    Conformant,
+    /// A rule fails.
+    NotConformant,
+    /// No rule fails, but a MUST rule is inconclusive or none was judged.
+    Inconclusive,
+}
+
+/// Which rules the user picked, by substrings of their ids like `cargo test`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// A rule must match one of these; empty: all do.
+    pub filters: Vec<String>,
+    /// A rule must match none of these.
+    pub skip: Vec<String>,
+    /// Whether `filters` and `skip` are whole ids.
+    pub exact: bool,
+}
+
+/// The verdict on one rule, with its grounds.
+#[derive(Clone, Debug)]
+pub struct RuleVerdict {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How many things were examined.
+    pub examined: usize,
+    /// Why it neither passed nor failed nor warned.
+    pub reason: Option<String>,
+    /// The violations.
+    pub findings: Vec<Finding>,
+    /// Remarks, such as which evidence was used.
+    pub notes: Vec<String>,
+}
+
+/// How the rules of one level came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Count {
+    /// Rules of the edition at that level.
+    pub rules: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Warned.
+    pub warned: usize,
+    /// Inconclusive.
+    pub inconclusive: usize,
+    /// Not applicable.
+    pub not_applicable: usize,
+    /// Skipped.
+    pub skipped: usize,
+}
+
+/// How the rules came out, by level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// The MUST rules.
+    pub must: Count,
+    /// The SHOULD rules.
+    pub should: Count,
+    /// The MAY rules.
+    pub may: Count,
+}
+
+/// All verdicts, and the decision.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The edition that was judged by.
+    pub edition: Edition,
+    /// The decision.
+    pub decision: Decision,
+    /// The verdicts, counted.
+    pub tally: Tally,
+    /// A verdict for every rule of the edition, in the ledger's order.
+    pub verdicts: Vec<RuleVerdict>,
+}
+
+/// Judges the evidence by the edition and the claims that its header holds.
+pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
+    let edition = evidence.header.claim.edition;
+    let verdicts: Vec<RuleVerdict> = rules::all()
+        .iter()
+        .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
+        .map(|(rule, applies)| verdict(rule, applies, evidence, selection))
+        .collect();
+    let mut tally = Tally::default();
+    for verdict in &verdicts {
+        tally.level_mut(verdict.rule.facts.level).add(verdict.verdict);
+    }
+    Judgement {
+        edition,
+        decision: decide(&tally),
+        tally,
+        verdicts,
+    }
+}
+
+/// The ledger's decision: failures first, then doubts; and nothing is conformant that was not judged. Of MAY rules
+/// none can fail; of SHOULD rules only under `--strict`.
+fn decide(tally: &Tally) -> Decision {
+    if tally.must.failed + tally.should.failed > 0 {
+        Decision::NotConformant
+    } else if tally.must.inconclusive > 0 || tally.must.judged() == 0 {
+        Decision::Inconclusive
+    } else {
+        Decision::Conformant
+    }
+}
+
+fn verdict(
+    rule: &'static Rule,
+    applies: &Applies,
+    evidence: &Evidence,
+    selection: &Selection,
+) -> RuleVerdict {
+    let without_examining = |verdict, reason: String| RuleVerdict {
+        rule,
+        verdict,
+        examined: 0,
+        reason: Some(reason),
+        findings: Vec::new(),
+        notes: Vec::new(),
+    };
+    if let Some(reason) = why_skipped(rule, applies, evidence, selection) {
+        return without_examining(Verdict::Skipped, reason);
+    }
+    let mut findings = Findings::default();
+    (rule.examine)(evidence, &mut findings);
+    let (verdict, reason) = weigh(rule, evidence, &findings);
+    RuleVerdict {
+        rule,
+        verdict,
+        examined: findings.examined,
+        reason,
+        findings: findings.list,
+        notes: findings.notes,
+    }
+}
+
+/// Why a rule is not judged at all, if so.
+fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &Selection) -> Option<String> {
+    if !selection.holds(rule.id) {
+        return Some("deselected".to_owned());
+    }
+    let claim = &evidence.header.claim;
+    if let Some(feature) = rule.facts.feature {
+        if claim.no_features.contains(&feature) {
+            return Some(format!("declared absent with `--no-feature {feature}`"));
+        }
+        if applies.only_if_claimed() && !claim.features.contains(&feature) {
+            return Some(format!(
+                "edition {} asks for this only of those who claim it: `--feature {feature}`",
+                claim.edition
+            ));
+        }
+    }
+    if let Some(reason) = rule
+        .facts
+        .needs
+        .iter()
+        .find_map(|kind| why_not_asked(evidence, *kind))
+    {
+        return Some(reason);
+    }
+    let either = &rule.facts.needs_one_of;
+    let reasons: Vec<String> = either
+        .iter()
+        .filter_map(|kind| why_not_asked(evidence, *kind))
+        .collect();
+    (!either.is_empty() && reasons.len() == either.len()).then(|| reasons.join("; "))
+}
+
+fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
+    match evidence.asked(kind) {
+        Asked::Yes => None,
+        Asked::No(reason) if reason.is_empty() => Some(format!("evidence not asked for: {kind}")),
+        Asked::No(reason) => Some(reason.clone()),
+    }
+}
+
+/// Turns what a rule found into its verdict. What was seen to be broken is broken, whatever else was missed.
+fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Option<String>) {
+    let strict = evidence.header.claim.strict;
+    if findings.list.iter().any(|finding| !finding.advisory) {
+        let counts = match rule.facts.level {
+            Level::Must => true,
+            Level::Should => strict,
+            Level::May => false,
+        };
+        return (if counts { Verdict::Fail } else { Verdict::Warn }, None);
+    }
+    let mut doubts = findings.inconclusive.clone();
+    doubts.extend(missed(rule, evidence));
+    if !doubts.is_empty() {
+        return (Verdict::Inconclusive, Some(doubts.join("; ")));
+    }
+    if !findings.list.is_empty() {
+        return (Verdict::Warn, None);
+    }
+    if findings.examined > 0 {
+        return (Verdict::Pass, None);
+    }
+    match &findings.not_applicable {
+        // Without any profile, "nothing to apply to" says nothing about the implementation.
+        Some(reason) if evidence.histories().next().is_some() => {
+            (Verdict::NotApplicable, Some(reason.clone()))
+        }
+        _ if evidence.histories().next().is_none() => (
+            Verdict::Inconclusive,
+            Some("there is no ClusterProfile to examine".to_owned()),
+        ),
+        _ => (
+            Verdict::Inconclusive,
+            Some("there was nothing to examine".to_owned()),
+        ),
+    }
+}
+
+/// The gaps that keep a rule from passing: those in every kind that it needs, and those in all kinds of which it
+/// needs one.
+fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
+    let of = |kind: &Kind| gaps(evidence, *kind);
+    let mut missed: Vec<String> = rule.facts.needs.iter().flat_map(of).collect();
+    let either = &rule.facts.needs_one_of;
+    if !either.iter().any(|kind| evidence.is_whole(*kind)) {
+        missed.extend(either.iter().flat_map(of));
+    }
+    missed.extend(
+        rule.facts
+            .needs
+            .iter()
+            .filter_map(|kind| unreadable(evidence, *kind)),
+    );
+    missed.dedup();
+    missed
+}
+
+/// The objects of one kind of evidence that could not be read: what is in them was not examined.
+fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
+    let object_kind = match kind {
+        Kind::Inventory => "ClusterProfile",
+        Kind::Namespaces => "Namespace",
+        Kind::Secrets => "Secret",
+        _ => return None,
+    };
+    let mut objects = evidence
+        .unreadable
+        .iter()
+        .filter(|unreadable| unreadable.object.kind == object_kind);
+    let first = objects.next()?;
+    let more = match objects.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more like it)"),
+    };
+    Some(format!(
+        "{} could not be read: {}{more}",
+        first.object, first.message
+    ))
+}
+
+/// The gaps of one kind, each cause once.
+fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for gap in evidence.gaps(kind) {
+        let reason = match &gap.object {
+            Some(object) => format!("{object}: {}", gap.reason),
+            None => gap.reason.clone(),
+        };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
+impl Selection {
+    /// Whether the user picked that rule.
+    pub fn holds(&self, id: &str) -> bool {
+        let matches = |pattern: &String| {
+            if self.exact {
+                id == pattern
+            } else {
+                id.contains(pattern.as_str())
+            }
+        };
+        (self.filters.is_empty() || self.filters.iter().any(matches)) && !self.skip.iter().any(matches)
+    }
+}
+
+impl Tally {
+    /// The count of one level.
+    pub fn level(&self, level: Level) -> &Count {
+        match level {
+            Level::Must => &self.must,
+            Level::Should => &self.should,
+            Level::May => &self.may,
+        }
+    }
+
+    fn level_mut(&mut self, level: Level) -> &mut Count {
+        match level {
+            Level::Must => &mut self.must,
+            Level::Should => &mut self.should,
+            Level::May => &mut self.may,
+        }
+    }
+}
+
+impl Count {
+    /// Rules that were examined and came out one way or the other.
+    pub fn judged(&self) -> usize {
+        self.passed + self.failed + self.warned
+    }
+
+    fn add(&mut self, verdict: Verdict) {
+        self.rules += 1;
+        match verdict {
+            Verdict::Pass => self.passed += 1,
+            Verdict::Fail => self.failed += 1,
+            Verdict::Warn => self.warned += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
+            Verdict::NotApplicable => self.not_applicable += 1,
+            Verdict::Skipped => self.skipped += 1,
+        }
+    }
+}
+
+impl Verdict {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Warn => "warn",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotApplicable => "not-applicable",
+            Verdict::Skipped => "skipped",
+        }
+    }
+}
+
+impl Decision {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Conformant => "conformant",
+            Decision::NotConformant => "not-conformant",
+            Decision::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
