@@ -1,5 +1,6 @@
-// Pins the API server that the tests run against: kube-apiserver, kubectl and the etcd release that this Kubernetes is tested with.
-// There is no Go code here. `./build` turns the tools below into one folder of binaries; README.md tells how to move to a newer release.
+// Pins the API server that the tests run against: kube-apiserver, kubectl, and the etcd release whose client they use.
+// There is no Go code here. `./build` makes one folder of binaries of these tools; README.md tells how to move to a
+// newer release.
 module clusterprofile-conformance/ci/envtest
 
 go 1.26.0
@@ -175,7 +176,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// Kubernetes requires its own staging modules as v0.0.0 and replaces them by folders; seen from outside they are published as v0.<minor>.<patch>.
+// Kubernetes requires its own staging modules as v0.0.0 and replaces them by folders of its repository. Seen from
+// outside they are published as v0.<minor>.<patch>.
 replace (
 	k8s.io/api => k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.36.3
