@@ -16,5 +16,6 @@
 pub mod api;
 pub mod clock;
 pub mod evidence;
+pub mod hub;
 pub mod judge;
 pub mod rules;
