@@ -43,7 +43,7 @@ impl Manager {
     /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
     ///
     /// # Errors
-    /// When the hub refuses a write, or is not to be reached for about two minutes.
+    /// When the hub refuses a write, or cannot be reached for about a minute.
     pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), ManagerError> {
         let hub = Hub::new(client.clone());
         for namespace in &self.world.namespaces {
@@ -69,7 +69,7 @@ impl Manager {
     /// Lives on the hub that [`Self::set_up`] has prepared: never ends by itself, abort it.
     ///
     /// # Errors
-    /// When the hub refuses a write, or is not to be reached for about two minutes.
+    /// When the hub refuses a write, or cannot be reached for about a minute.
     pub async fn run(mut self, client: kube::Client) -> Result<(), ManagerError> {
         let hub = Hub::new(client);
         let born = Instant::now();

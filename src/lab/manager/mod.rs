@@ -22,4 +22,6 @@ pub use hub::ManagerError;
 pub use lifetime::Manager;
 
 #[cfg(test)]
+mod recorder;
+#[cfg(test)]
 mod tests;
