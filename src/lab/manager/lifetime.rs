@@ -55,7 +55,7 @@ impl Manager {
         for profile in &mut self.world.profiles {
             if is_there(&profile.member) {
                 profile.create(&hub).await?;
-                profile.write(&hub, self.world.status_via, &self.clock).await?;
+                profile.write(&hub, &self.clock).await?;
             }
         }
         for secret in &self.world.secrets {
@@ -120,10 +120,9 @@ impl Manager {
     }
 
     async fn observe(&mut self, member: &str, change: &Change, hub: &Hub) -> Result<(), ManagerError> {
-        let via = self.world.status_via;
         let profile = self.world.profile(member);
         change(&mut profile.status, self.clock.now());
-        profile.write(hub, via, &self.clock).await
+        profile.write(hub, &self.clock).await
     }
 
     async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
@@ -151,13 +150,18 @@ impl Profile {
     }
 
     /// Writes the status, where something in it is new.
-    async fn write(&mut self, hub: &Hub, via: Via, clock: &Clock) -> Result<(), ManagerError> {
+    async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
         if self.written.as_ref() == Some(&self.status) {
             return Ok(());
         }
         let status = self.status.to_json(self.generation, clock.now());
         self.generation = hub
-            .patch(&self.target(), &self.writer, via, &json!({"status": status}))
+            .patch(
+                &self.target(),
+                &self.writer,
+                Via::Status,
+                &json!({"status": status}),
+            )
             .await?;
         self.written = Some(self.status.clone());
         Ok(())

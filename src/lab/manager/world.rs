@@ -27,8 +27,6 @@ pub(super) struct World {
     pub profiles: Vec<Profile>,
     pub secrets: Vec<Secret>,
     pub script: Vec<Step>,
-    /// Through which resource statuses are written.
-    pub status_via: Via,
 }
 
 /// A namespace that the manager needs.
@@ -78,7 +76,6 @@ impl World {
             profiles: Vec::new(),
             secrets: Vec::new(),
             script: life(),
-            status_via: Via::Status,
         };
         for (number, member) in MEMBERS.iter().enumerate() {
             world.publish(Profile::of(member, number, MANAGER, now));

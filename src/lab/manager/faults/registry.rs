@@ -36,8 +36,6 @@ pub enum HubChange {
     None,
     /// The rule that keeps `spec.clusterManager` as it is.
     WithoutImmutability,
-    /// The status subresource: the status is written with the rest of the object.
-    WithoutStatusSubresource,
 }
 
 /// A way in which the manager breaks a rule.
@@ -142,15 +140,12 @@ impl FaultInfo {
 
 impl HubChange {
     fn make(self, versions: &mut [CustomResourceDefinitionVersion]) {
-        for version in versions {
-            match self {
-                HubChange::None => {}
-                HubChange::WithoutImmutability => {
-                    if let Some(manager) = cluster_manager(version) {
-                        manager.x_kubernetes_validations = None;
-                    }
+        match self {
+            HubChange::None => {}
+            HubChange::WithoutImmutability => {
+                for manager in versions.iter_mut().filter_map(cluster_manager) {
+                    manager.x_kubernetes_validations = None;
                 }
-                HubChange::WithoutStatusSubresource => version.subresources = None,
             }
         }
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::registry::{FaultInfo, HubChange};
+use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
 use crate::lab::manager::members::QUIET;
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::status::Property;
-use crate::lab::manager::world::{MANAGER, World};
+use crate::lab::manager::world::MANAGER;
 
 /// A property that is no property of a cluster, but of a moment.
 const LOAD: &str = "cpu-load.example.com";
@@ -17,32 +17,51 @@ const LOAD: &str = "cpu-load.example.com";
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "updates/status-writes-within-budget",
-        "writes a status twenty times in a minute and a half",
-        // The words change, not what they say: twenty writes are few over half an hour.
-        |world| chatter(world, 20, Duration::from_secs(4)),
+        "rewords a condition twenty times in a minute and a half",
+        |world| {
+            for turn in 1..=20 {
+                let at = minutes(4) + Duration::from_secs(4) * turn;
+                world.observe(at, QUIET, move |status, _| {
+                    status.alter(CONDITION_HEALTHY, |condition| {
+                        condition.message = format!("all checks passed, {turn} times over");
+                    });
+                });
+            }
+        },
     ),
     FaultInfo::new(
         "updates/average-rate",
-        "writes a status every fifteen seconds for as long as it lives",
-        |world| chatter(world, 100, Duration::from_secs(15)),
-    )
-    // A mean above the refill, the burst taken off, is an overdrawn bucket: the two sums are the same.
-    .also(&["updates/status-writes-within-budget"]),
+        "leaves the time in an annotation every fifteen seconds",
+        // Not in the status: its writes have a budget of their own, which so many would overdraw.
+        |world| {
+            for turn in 1..=100 {
+                let at = minutes(4) + Duration::from_secs(15) * turn;
+                let patch = json!({"metadata": {"annotations": {"example.com/heartbeat": turn.to_string()}}});
+                world.request(at, QUIET, MANAGER, Via::Object, patch);
+            }
+        },
+    ),
     FaultInfo::new(
         "updates/status-by-subresource",
-        "writes the status with the rest of the object",
-        |world| world.status_via = Via::Object,
-    )
-    .on(HubChange::WithoutStatusSubresource),
-    FaultInfo::new(
-        "updates/status-by-subresource:request",
-        "sends a status with the rest of the object to a hub that drops it",
+        "sends a status with the rest of the object, from which the hub drops it",
         |world| {
             let patch = json!({
                 "metadata": {"annotations": {"example.com/checked": "yes"}},
                 "status": {"version": {"kubernetes": "v1.34.3"}},
             });
             world.request(minutes(4), QUIET, MANAGER, Via::Object, patch);
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
+        "updates/status-by-subresource:labels",
+        "sends labels with a status, from which the hub drops them",
+        |world| {
+            let patch = json!({
+                "metadata": {"labels": {"example.com/checked": "yes"}},
+                "status": {"version": {"kubernetes": "v1.34.3"}},
+            });
+            world.request(minutes(4), QUIET, MANAGER, Via::Status, patch);
         },
     )
     .in_audit_log_only(),
@@ -69,25 +88,13 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 value: "0.40".to_owned(),
                 observed: true,
             });
-            for turn in 0..100_u32 {
-                let at = minutes(1) + Duration::from_secs(15) * turn;
+            // Above the pace of the budget for twelve minutes, yet not by as much as the burst allows.
+            for turn in 0..30_u32 {
+                let at = minutes(4) + Duration::from_secs(24) * turn;
                 world.observe(at, QUIET, move |status, _| {
                     status.set_value(LOAD, &format!("0.{}", 41 + turn % 50));
                 });
             }
         },
-    )
-    // Each value is a write of the status, so the status changes as often as the property does.
-    .also(&["updates/status-writes-within-budget", "updates/average-rate"]),
+    ),
 ];
-
-/// Has the quiet member's status written `times` over, each time with another message of a condition.
-fn chatter(world: &mut World, times: u32, every: Duration) {
-    for turn in 1..=times {
-        world.observe(minutes(4) + every * turn, QUIET, move |status, _| {
-            status.alter(CONDITION_HEALTHY, |condition| {
-                condition.message = format!("all checks passed, {turn} times over");
-            });
-        });
-    }
-}
