@@ -31,6 +31,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| endpoints(world, "lisbon.clusters.example:6443"),
     ),
     FaultInfo::new(
+        "properties/cluster-endpoints-are-a-list:commas",
+        "publishes endpoints between commas",
+        |world| endpoints(world, "lisbon.clusters.example:6443,192.0.2.11:6443"),
+    ),
+    FaultInfo::new(
         "properties/location-immutable",
         "changes a member's location",
         |world| {
