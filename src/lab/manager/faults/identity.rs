@@ -64,9 +64,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 profile.manager = format!("{MANAGER}-");
             }
         },
-    )
-    // The label has to equal a name that no label can hold.
-    .also(&["identity/manager-label-matches"]),
+    ),
     FaultInfo::new(
         "identity/manager-immutable",
         "hands a profile to another manager for ten seconds",
@@ -136,7 +134,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "identity/one-profile-per-cluster:endpoints",
         "publishes two profiles with the same endpoints",
         |world| {
-            let mut twin = another_member(world, "lisbon-again", FLEET, MANAGER);
+            let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
             let value = world.profile(QUIET).status.value(PROPERTY_ENDPOINTS).to_owned();
             twin.status.set_value(PROPERTY_ENDPOINTS, &value);
             world.publish(twin);
@@ -146,10 +144,19 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "identity/one-profile-per-cluster:access-provider",
         "publishes two profiles with the same server and CA",
         |world| {
-            let mut twin = another_member(world, "lisbon-again", FLEET, MANAGER);
+            let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
+            // Neither the same endpoints, which would tell already, nor wholly others, which would tell them apart.
+            let value = r#"["lisbon.clusters.example:6443","192.0.2.99:6443"]"#;
+            twin.status.set_value(PROPERTY_ENDPOINTS, value);
             twin.status.access = world.profile(QUIET).status.access.clone();
             world.publish(twin);
         },
+    ),
+    FaultInfo::new(
+        "identity/one-profile-per-cluster:member-id",
+        "publishes two profiles with the same member id",
+        // In the editions that define the id, this breaks a rule of its own.
+        |world| label(world, LABEL_MEMBER_ID, "krakow"),
     ),
     FaultInfo::new(
         "identity/name-follows-guidance",
@@ -213,4 +220,11 @@ fn another_member(world: &World, name: &'static str, namespace: &'static str, ma
         nodes: 3,
     };
     Profile::of(&member, MEMBERS.len(), manager, world.now)
+}
+
+/// The profile without the property that identifies its cluster, and tells it from others whatever else is alike.
+fn anonymous(mut profile: Profile) -> Profile {
+    let properties = &mut profile.status.properties;
+    properties.retain(|property| property.name != PROPERTIES_CLUSTER_ID[0]);
+    profile
 }
