@@ -2,3 +2,4 @@
 
 pub mod api;
 pub mod clock;
+pub mod lab;
