@@ -157,19 +157,21 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     others(a) == others(b)
 }
 
-/// What is wrong with an object besides its metadata. `old` is what it replaces, by a write to `subresource`.
+/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces, by a
+/// write to `subresource`.
 pub(super) fn check(
     resource: &Resource,
     version: &Version,
     new: &Value,
     old: Option<&Value>,
     subresource: &str,
-) -> Vec<FieldError> {
+    errors: &mut Vec<FieldError>,
+) {
     match resource.family {
-        Family::Custom => check_custom(version, new, old, subresource),
-        Family::Secret | Family::ConfigMap => check_data(resource, new, old),
-        Family::Definition => definition::read(new).err().unwrap_or_default(),
-        Family::Namespace => Vec::new(),
+        Family::Custom => check_custom(version, new, old, subresource, errors),
+        Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
+        Family::Definition => errors.extend(definition::read(new).err().unwrap_or_default()),
+        Family::Namespace => {}
     }
 }
 
@@ -190,15 +192,22 @@ pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value)
     errors
 }
 
-fn check_custom(version: &Version, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<FieldError> {
+fn check_custom(
+    version: &Version,
+    new: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    errors: &mut Vec<FieldError>,
+) {
     let schema = &version.schema;
-    let mut errors = match (subresource, schema.field("status"), new.get("status")) {
+    match (subresource, schema.field("status"), new.get("status")) {
         ("status", Some(status), Some(value)) => {
-            validate(value, old.and_then(|old| old.get("status")), status, "status")
+            let old = old.and_then(|old| old.get("status"));
+            errors.extend(validate(value, old, status, "status"));
         }
-        ("status", _, _) => Vec::new(),
-        _ => validate(new, old, schema, ""),
-    };
+        ("status", _, _) => {}
+        _ => errors.extend(validate(new, old, schema, "")),
+    }
     if subresource.is_empty() {
         errors.extend(check_embedded(new, schema));
     }
@@ -206,7 +215,7 @@ fn check_custom(version: &Version, new: &Value, old: Option<&Value>, subresource
         errors.extend(check_lists(new, schema));
     }
     if !schema.has_rules() {
-        return errors;
+        return;
     }
     if errors.iter().any(|error| error.problem.blocks_rules()) {
         errors.push(FieldError::invalid(
@@ -218,7 +227,6 @@ fn check_custom(version: &Version, new: &Value, old: Option<&Value>, subresource
     } else {
         errors.extend(check_rules(new, old, schema));
     }
-    errors
 }
 
 fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {

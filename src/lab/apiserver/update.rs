@@ -195,19 +195,20 @@ fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome
     let (resource, version) = (&named.resource, named.version());
     let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
     errors.extend(meta::validate_update(object, old));
-    let wrong_type = family::check_type(resource, version, object);
-    if wrong_type.is_empty() {
+    let mut more = family::check_type(resource, version, object);
+    if more.is_empty() {
         // The real server judges changes of metadata twice, and tells so twice.
-        errors.extend(meta::validate_update(object, old));
-        errors.extend(family::check(
+        more = meta::validate_update(object, old);
+        family::check(
             resource,
             version,
             object,
             Some(old),
             &target.subresource,
-        ));
+            &mut more,
+        );
     }
-    errors.extend(wrong_type);
+    errors.extend(more);
     match errors.as_slice() {
         [] => Ok(()),
         errors => Err(Failure::invalid(

@@ -311,7 +311,7 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
         errors.extend(meta::validate(object, resource.namespaced, rule, "metadata"));
-        errors.extend(family::check(resource, version, object, None, ""));
+        family::check(resource, version, object, None, "", &mut errors);
     }
     match errors.as_slice() {
         [] => Ok(()),
