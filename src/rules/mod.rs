@@ -5,6 +5,7 @@
 
 mod conditions;
 mod consumers;
+pub mod example;
 mod facts;
 mod finding;
 mod identity;
