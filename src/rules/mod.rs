@@ -5,11 +5,14 @@
 
 mod conditions;
 mod consumers;
+mod endpoints;
+pub mod example;
 mod facts;
 mod finding;
 mod identity;
 mod properties;
 mod registry;
+mod text;
 mod updates;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
