@@ -6,6 +6,7 @@
 mod bucket;
 mod conditions;
 mod consumers;
+pub mod example;
 mod facts;
 mod finding;
 mod identity;
