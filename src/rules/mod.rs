@@ -6,6 +6,7 @@
 mod bucket;
 mod conditions;
 mod consumers;
+mod endpoints;
 pub mod example;
 mod facts;
 mod finding;
@@ -13,6 +14,7 @@ mod identity;
 mod moment;
 mod properties;
 mod registry;
+mod text;
 mod updates;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
