@@ -49,9 +49,12 @@ impl Moment {
     }
 }
 
-/// How far the hub's clock runs ahead of the runner's; 0 where that is not known.
+/// How far the hub's clock runs ahead of the runner's; 0 where that is not known. No more than a year either way,
+/// so that sums of times stay in their range.
 pub(super) fn skew(evidence: &Evidence) -> Micros {
-    evidence.header.clock_skew_ms.unwrap_or(0).saturating_mul(1000)
+    const YEAR: Micros = 366 * 86_400 * SECOND;
+    let told = evidence.header.clock_skew_ms.unwrap_or(0);
+    told.saturating_mul(1000).clamp(-YEAR, YEAR)
 }
 
 /// A time that the hub or a manager wrote, by the runner's clock.

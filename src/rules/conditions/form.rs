@@ -22,8 +22,7 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
     findings.not_applicable("no profile has conditions");
     let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
     if now.is_none() {
-        findings
-            .note("the time of the look is not known: lastTransitionTime was not checked for the future");
+        findings.note("the time of the look is not known: lastTransitionTime was not checked for the future");
     }
     for profile in evidence.inventory() {
         if profile.status.conditions.is_empty() {
@@ -54,7 +53,12 @@ fn judge(
     };
     let earlier = &profile.status.conditions[..index];
     if earlier.iter().any(|other| other.kind == condition.kind) {
-        report("", "two conditions have the same type", "one condition of each type", &condition.kind);
+        report(
+            "",
+            "two conditions have the same type",
+            "one condition of each type",
+            &condition.kind,
+        );
     }
     if !is_type(&condition.kind) {
         report(
@@ -102,7 +106,12 @@ fn judge(
     let Some(now) = now else { return };
     if time > now.saturating_add(CLOCKS_APART) {
         let expected = format!("not after {}, give or take 5 min", timestamp(now));
-        report(path, "a condition's transition time is in the future", &expected, text);
+        report(
+            path,
+            "a condition's transition time is in the future",
+            &expected,
+            text,
+        );
     }
 }
 
@@ -167,10 +176,16 @@ pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findi
             examined = true;
             if observed > generation {
                 findings.report(
-                    Finding::on(profile, "a condition was set upon a generation that does not exist yet")
-                        .at(format!("status.conditions[{}].observedGeneration", condition.kind))
-                        .expected(format!("at most {generation}"))
-                        .observed(observed.to_string()),
+                    Finding::on(
+                        profile,
+                        "a condition was set upon a generation that does not exist yet",
+                    )
+                    .at(format!(
+                        "status.conditions[{}].observedGeneration",
+                        condition.kind
+                    ))
+                    .expected(format!("at most {generation}"))
+                    .observed(observed.to_string()),
                 );
             }
         }
@@ -189,7 +204,18 @@ mod tests {
         for good in ["Joined", "a", "example.com/Ready", "x-y.example/A.b-c_d"] {
             assert!(is_type(good), "{good}");
         }
-        for bad in ["", "/", "-a", "a-", "Example.com/A", "a..b/C", "a b", "a/", "/a", "é"] {
+        for bad in [
+            "",
+            "/",
+            "-a",
+            "a-",
+            "Example.com/A",
+            "a..b/C",
+            "a b",
+            "a/",
+            "/a",
+            "é",
+        ] {
             assert!(!is_type(bad), "{bad}");
         }
         for good in ["A", "AsExpected", "a1_", "A,b:c"] {

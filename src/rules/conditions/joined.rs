@@ -32,10 +32,13 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
         let lasts = end(evidence).is_none_or(|end| end - contradicts_since(evidence, history) >= GRACE);
         if lasts {
             findings.report(
-                Finding::on(profile, "the control plane is called healthy while the member is not joined")
-                    .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
-                    .expected("Unknown or False, as Joined is False")
-                    .observed("True"),
+                Finding::on(
+                    profile,
+                    "the control plane is called healthy while the member is not joined",
+                )
+                .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
+                .expected("Unknown or False, as Joined is False")
+                .observed("True"),
             );
         }
     }
@@ -89,7 +92,10 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
             lacking_since = lacks.then(|| lacking_since.unwrap_or(start));
 
             let next = history.versions.get(index + 1);
-            let stop = next.map(|next| next.at).or(history.deleted).unwrap_or(timestamp(end));
+            let stop = next
+                .map(|next| next.at)
+                .or(history.deleted)
+                .unwrap_or(timestamp(end));
             let missed = missed_within(evidence, &version.profile, version.at, stop);
             let until = missed.unwrap_or(stop).as_microsecond();
             examined |= joined_since.is_some_and(|since| until - since > GRACE);

@@ -78,7 +78,8 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                 since.retain(|(known, _)| *known != kind);
                 since.push((kind, write.moment.earliest));
 
-                let time = |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);
+                let time =
+                    |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);
                 let (Some(was), Some(is)) = (time(old), time(new)) else {
                     continue;
                 };
@@ -89,7 +90,10 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     findings.report(
                         Finding::on(
                             &write.after.profile,
-                            format!("lastTransitionTime did not move when the status became {}", status(new)),
+                            format!(
+                                "lastTransitionTime did not move when the status became {}",
+                                status(new)
+                            ),
                         )
                         .at(path(kind))
                         .expected(format!("after {was}"))

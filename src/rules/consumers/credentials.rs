@@ -21,7 +21,9 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
     let mut owners: BTreeMap<&Credential, (&str, &Secret)> = BTreeMap::new();
     for subject in &subjects {
         let secret = subject.secret;
-        let Some(kubeconfig) = &secret.kubeconfig else { continue };
+        let Some(kubeconfig) = &secret.kubeconfig else {
+            continue;
+        };
         findings.examine();
         if let Some((one, other)) = two_users(kubeconfig) {
             findings.report(
@@ -47,7 +49,10 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
                 Finding::on(secret, "two consumers are given the same credential")
                     .at("data.Config.users")
                     .expected(format!("a credential of consumer {consumer} alone"))
-                    .observed(format!("that of consumer {owner} in {}/{}", other.namespace, other.name)),
+                    .observed(format!(
+                        "that of consumer {owner} in {}/{}",
+                        other.namespace, other.name
+                    )),
             );
         }
     }
@@ -79,9 +84,17 @@ fn two_users(kubeconfig: &Kubeconfig) -> Option<(&KubeconfigUser, &KubeconfigUse
 
 fn serve_different_servers(kubeconfig: &Kubeconfig, one: &KubeconfigUser, other: &KubeconfigUser) -> bool {
     let servers = |user: &KubeconfigUser| -> HashSet<&str> {
-        let contexts = kubeconfig.contexts.iter().filter(|context| context.user == user.name);
+        let contexts = kubeconfig
+            .contexts
+            .iter()
+            .filter(|context| context.user == user.name);
         contexts
-            .filter_map(|context| kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster))
+            .filter_map(|context| {
+                kubeconfig
+                    .clusters
+                    .iter()
+                    .find(|cluster| cluster.name == context.cluster)
+            })
             .map(|cluster| cluster.server.as_str())
             .collect()
     };

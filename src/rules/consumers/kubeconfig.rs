@@ -46,7 +46,12 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
             }
             (Some(kubeconfig), None) => {
                 if let Err(fault) = resolve(kubeconfig) {
-                    report(format!("{path}.{}", fault.path), fault.expected, fault.observed, findings);
+                    report(
+                        format!("{path}.{}", fault.path),
+                        fault.expected,
+                        fault.observed,
+                        findings,
+                    );
                 }
             }
         }
@@ -102,30 +107,38 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
             continue;
         };
         findings.examine();
-        let of_clusters = kubeconfig
-            .clusters
-            .iter()
-            .flat_map(|cluster| cluster.files.iter().map(|field| ("clusters", &cluster.name, field)));
+        let of_clusters = kubeconfig.clusters.iter().flat_map(|cluster| {
+            cluster
+                .files
+                .iter()
+                .map(|field| ("clusters", &cluster.name, field))
+        });
         let of_users = kubeconfig
             .users
             .iter()
             .flat_map(|user| user.files.iter().map(|field| ("users", &user.name, field)));
         for (list, name, field) in of_clusters.chain(of_users) {
             findings.report(
-                Finding::on(subject.secret, "the kubeconfig names a file, which its reader does not have")
-                    .at(shown(&format!("data.Config.{list}[{name}].{field}")))
-                    .expected("the data itself")
-                    .observed("a path"),
+                Finding::on(
+                    subject.secret,
+                    "the kubeconfig names a file, which its reader does not have",
+                )
+                .at(shown(&format!("data.Config.{list}[{name}].{field}")))
+                .expected("the data itself")
+                .observed("a path"),
             );
         }
         for user in &kubeconfig.users {
             let mut credentials = user.credentials.iter();
             if credentials.any(|credential| credential.kind == CredentialKind::Exec) {
                 findings.report(
-                    Finding::on(subject.secret, "the kubeconfig runs a plugin, which its reader may not have")
-                        .at(shown(&format!("data.Config.users[{}].exec", user.name)))
-                        .expected("a credential")
-                        .observed("an exec plugin"),
+                    Finding::on(
+                        subject.secret,
+                        "the kubeconfig runs a plugin, which its reader may not have",
+                    )
+                    .at(shown(&format!("data.Config.users[{}].exec", user.name)))
+                    .expected("a credential")
+                    .observed("an exec plugin"),
                 );
             }
         }
@@ -145,7 +158,10 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
         let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
             continue;
         };
-        let living = subject.profiles.iter().filter(|history| history.deleted.is_none());
+        let living = subject
+            .profiles
+            .iter()
+            .filter(|history| history.deleted.is_none());
         let known: HashSet<String> = living.flat_map(|history| servers(evidence, history)).collect();
         if known.is_empty() {
             continue;
@@ -159,10 +175,13 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
             let mut known: Vec<String> = known.into_iter().collect();
             known.sort_unstable();
             findings.report(
-                Finding::on(subject.secret, "the kubeconfig leads elsewhere than the profile says")
-                    .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
-                    .expected(shown(&format!("one of {}", known.join(", "))))
-                    .observed(shown(&cluster.server)),
+                Finding::on(
+                    subject.secret,
+                    "the kubeconfig leads elsewhere than the profile says",
+                )
+                .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
+                .expected(shown(&format!("one of {}", known.join(", "))))
+                .observed(shown(&cluster.server)),
             );
         }
     }
@@ -193,7 +212,9 @@ fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
             let endpoints = Endpoints::read(&property.value);
             servers.extend(endpoints.entries().iter().map(|endpoint| normal(endpoint)));
         }
-        let of_providers = profile.access().filter_map(|access| access.cluster.server.as_deref());
+        let of_providers = profile
+            .access()
+            .filter_map(|access| access.cluster.server.as_deref());
         servers.extend(of_providers.map(normal));
     }
     servers

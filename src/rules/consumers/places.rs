@@ -34,10 +34,17 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
                 None => ABSENT,
             };
             findings.report(
-                Finding::on(secret, "the Secret's namespace does not say which consumer it serves")
-                    .at(format!("Namespace {} metadata.labels[{}]", namespace.name, names::LABEL_CONSUMER))
-                    .expected("the name of a consumer")
-                    .observed(observed),
+                Finding::on(
+                    secret,
+                    "the Secret's namespace does not say which consumer it serves",
+                )
+                .at(format!(
+                    "Namespace {} metadata.labels[{}]",
+                    namespace.name,
+                    names::LABEL_CONSUMER
+                ))
+                .expected("the name of a consumer")
+                .observed(observed),
             );
         }
     }
@@ -70,10 +77,13 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
                 (None, name) => shown(name),
             };
             findings.report(
-                Finding::on(subject.secret, "the Secret is for a ClusterProfile that does not exist")
-                    .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
-                    .expected("the name of an existing ClusterProfile")
-                    .observed(observed),
+                Finding::on(
+                    subject.secret,
+                    "the Secret is for a ClusterProfile that does not exist",
+                )
+                .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
+                .expected("the name of an existing ClusterProfile")
+                .observed(observed),
             );
         }
     }
@@ -115,7 +125,9 @@ pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut
         .collect();
     let mut first: HashMap<&str, &str> = HashMap::new();
     for namespace in &evidence.namespaces {
-        let Some(consumer) = consumer(namespace) else { continue };
+        let Some(consumer) = consumer(namespace) else {
+            continue;
+        };
         // A consumer may well be served by another manager, too, which is not judged.
         if !everything && !holding.contains(namespace.name.as_str()) {
             continue;

@@ -25,7 +25,10 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
     // What could not be read may be just what seems to be missing.
     let whole = evidence.gaps(Kind::Secrets).next().is_none()
         && evidence.gaps(Kind::Namespaces).next().is_none()
-        && !evidence.unreadable.iter().any(|object| object.object.kind == "Secret");
+        && !evidence
+            .unreadable
+            .iter()
+            .any(|object| object.object.kind == "Secret");
     let namespaces = namespaces(evidence);
     // For each consumer the profiles that it has a Secret for: by name, and by namespace where a label tells it.
     let mut served: HashMap<&str, HashSet<(&str, Option<&str>)>> = HashMap::new();
@@ -35,7 +38,9 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
             continue;
         };
         let label = |key: &str| secret.labels.get(key).map(String::as_str);
-        let Some(name) = label(names::LABEL_SECRET_PROFILE) else { continue };
+        let Some(name) = label(names::LABEL_SECRET_PROFILE) else {
+            continue;
+        };
         let profile = (name, label(names::LABEL_SECRET_PROFILE_NAMESPACE));
         served.entry(consumer).or_default().insert(profile);
     }

@@ -37,7 +37,10 @@ fn label<'a>(secret: &'a Secret, key: &str) -> Option<&'a str> {
 pub(super) fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
     let mut by_name: HashMap<&str, Vec<&ProfileHistory>> = HashMap::new();
     for history in &evidence.profiles {
-        by_name.entry(&history.last().metadata.name).or_default().push(history);
+        by_name
+            .entry(&history.last().metadata.name)
+            .or_default()
+            .push(history);
     }
     let mut subjects = Vec::new();
     for secret in &evidence.secrets {
@@ -85,7 +88,9 @@ pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: 
     if claim.features.contains(&Feature::ConsumerSecrets) {
         findings.cannot_tell(format!("{what}, though consumer-secrets is claimed"));
     } else if !claim.consumers.is_empty() {
-        findings.cannot_tell(format!("{what}, though consumers are declared to need credentials"));
+        findings.cannot_tell(format!(
+            "{what}, though consumers are declared to need credentials"
+        ));
     } else {
         findings.not_applicable(what);
     }
@@ -97,7 +102,9 @@ pub(super) const NO_SECRET: &str = "no Secret with label x-k8s.io/cluster-profil
 /// The namespaces by name.
 pub(super) fn namespaces(evidence: &Evidence) -> HashMap<&str, &Namespace> {
     let namespaces = evidence.namespaces.iter();
-    namespaces.map(|namespace| (namespace.name.as_str(), namespace)).collect()
+    namespaces
+        .map(|namespace| (namespace.name.as_str(), namespace))
+        .collect()
 }
 
 /// The consumer whose Secrets a namespace holds.

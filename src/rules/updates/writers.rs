@@ -16,7 +16,8 @@ use super::log::{Key, Names};
 /// `updates/status-by-subresource`
 pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mut Findings) {
     if lacks_subresource(evidence) {
-        findings.not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
+        findings
+            .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
         return;
     }
     findings.not_applicable("no profile has a status that anybody owns");
@@ -26,7 +27,8 @@ pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mu
         for profile in evidence.inventory() {
             judge_owners(profile, findings);
         }
-        findings.note("managedFields tell by which way the parts of a profile were last written, not each write");
+        findings
+            .note("managedFields tell by which way the parts of a profile were last written, not each write");
     } else if findings.examined == 0 {
         findings.cannot_tell("neither managedFields nor request bodies in the audit log were there to tell");
     }
@@ -46,7 +48,9 @@ fn lacks_subresource(evidence: &Evidence) -> bool {
 /// Patches with bodies: they carry just what their sender means to write. An update carries the whole object, and
 /// so does an apply of one (told by its `kind`): what they carry besides is of no meaning.
 fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
-    let Some(requests) = &evidence.requests else { return };
+    let Some(requests) = &evidence.requests else {
+        return;
+    };
     let names = Names::of(evidence);
     let mut astray: BTreeMap<(Key, &str), (&Request, &str, usize)> = BTreeMap::new();
     let mut bodies = false;
@@ -89,7 +93,8 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
         );
     }
     if !bodies {
-        findings.note("the audit log has no bodies of patches: log them at level Request to have them judged");
+        findings
+            .note("the audit log has no bodies of patches: log them at level Request to have them judged");
     }
 }
 
@@ -108,7 +113,10 @@ fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
         };
         let Some(part) = stray else { continue };
         let (message, expected) = match &*writer.subresource {
-            "" => ("status is written on the object itself", "written through /status"),
+            "" => (
+                "status is written on the object itself",
+                "written through /status",
+            ),
             _ => (
                 "spec or labels are written through /status",
                 "written on the object itself",
@@ -164,10 +172,13 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
             }
             let part = update.owns.iter().find(|part| is_status(part));
             findings.report(
-                Finding::on(profile, "several write the status, and not all by server-side apply")
-                    .at(part.map_or("status", |part| part))
-                    .expected("Apply")
-                    .observed(format!("{} by {manager}, beside {others} other", way(update))),
+                Finding::on(
+                    profile,
+                    "several write the status, and not all by server-side apply",
+                )
+                .at(part.map_or("status", |part| part))
+                .expected("Apply")
+                .observed(format!("{} by {manager}, beside {others} other", way(update))),
             );
         }
     }
