@@ -178,3 +178,75 @@ pub(super) fn owns_status(writer: &Writer) -> bool {
 pub(super) fn is_status(part: &str) -> bool {
     part == "status" || part.starts_with("status.")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{api::Edition, rules::example::Example};
+
+    /// The moments of the status writes on the only profile, in seconds after the base (2026-01-01).
+    fn moments(world: Value) -> Vec<(f64, f64)> {
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let evidence = example.evidence();
+        let base = "2026-01-01T00:00:00Z".parse::<Timestamp>().expect("a time");
+        let seconds = |at: Micros| (at - base.as_microsecond()) as f64 / SECOND as f64;
+        status_writes(evidence, &evidence.profiles[0])
+            .iter()
+            .map(|write| (seconds(write.moment.earliest), seconds(write.moment.latest)))
+            .collect()
+    }
+
+    /// A step that writes a status, stamped by the hub.
+    fn stamped(at: &str, version: &str, stamp: &str) -> Value {
+        json!({"at": at, "change": {
+            "status": {"version": {"kubernetes": version}},
+            "metadata": {"writers": [{
+                "manager": "m", "operation": "Update", "subresource": "status", "time": stamp,
+                "owns": ["status.version"],
+            }]},
+        }})
+    }
+
+    #[test]
+    fn what_arrives_late_and_all_at_once_was_written_when_the_hub_says() {
+        let late = json!({"observe": "10m", "steps": [
+            stamped("200s", "v1.1.0", "${10s}"),
+            stamped("200s", "v1.2.0", "${40s}"),
+            stamped("200s", "v1.3.0", "${70s}"),
+        ]});
+        assert_eq!(moments(late), [(10.0, 11.0), (40.0, 41.0), (70.0, 71.0)]);
+    }
+
+    #[test]
+    fn a_write_that_moves_no_stamp_lies_between_the_one_before_and_its_arrival() {
+        let removal = json!({"observe": "10m", "steps": [
+            stamped("10500ms", "v1.1.0", "${10s}"),
+            {"at": "90s", "change": {"status": {"version": null}}},
+        ]});
+        assert_eq!(moments(removal), [(10.0, 11.0), (10.0, 90.0)]);
+        let followed = json!({"observe": "10m", "steps": [
+            stamped("10500ms", "v1.1.0", "${10s}"),
+            {"at": "90s", "change": {"status": {"version": null}}},
+            stamped("90s", "v1.2.0", "${30s}"),
+        ]});
+        assert_eq!(moments(followed), [(10.0, 11.0), (10.0, 31.0), (30.0, 31.0)]);
+    }
+
+    #[test]
+    fn the_hub_s_clock_is_set_right_and_a_stamp_from_the_future_is_not_believed() {
+        let ahead =
+            json!({"observe": "10m", "clockSkew": "1h", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
+        assert_eq!(moments(ahead), [(10.0, 11.0)]);
+        let unknown = json!({"observe": "10m", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
+        assert_eq!(moments(unknown), [(19.0, 20.0)]);
+    }
+
+    #[test]
+    fn steps_that_leave_the_status_alone_are_no_status_writes() {
+        let labels = json!({"steps": [{"at": "10s", "change": {"metadata": {"labels": {"tier": "gold"}}}}]});
+        assert_eq!(moments(labels), []);
+    }
+}

@@ -46,7 +46,7 @@ fn lacks_subresource(evidence: &Evidence) -> bool {
 }
 
 /// Patches with bodies: they carry just what their sender means to write. An update carries the whole object, and
-/// so does an apply of one (told by its `kind`): what they carry besides is of no meaning.
+/// so may an apply (told by the name in it): what they carry besides is of no meaning.
 fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
     let Some(requests) = &evidence.requests else {
         return;
@@ -62,7 +62,7 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
         }
         bodies = true;
         findings.examine();
-        if body.parts.iter().any(|part| part == "kind") {
+        if body.parts.iter().any(|part| part == "metadata.name") {
             continue;
         }
         let stray = body.parts.iter().find(|part| match &*request.subresource {
