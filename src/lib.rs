@@ -18,4 +18,5 @@ pub mod clock;
 pub mod evidence;
 pub mod hub;
 pub mod judge;
+pub mod lab;
 pub mod rules;
