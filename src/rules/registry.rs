@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, conditions, consumers, identity, properties, updates};
+use super::{Examine, Facts, identity, properties};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -24,6 +24,24 @@ macro_rules! rules {
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let bindings: Vec<(&'static str, &'static str, Examine)> = rules! {
+        "identity/manager-label-present" => identity::manager_label_present,
+        "identity/manager-label-matches" => identity::manager_label_matches,
+        "identity/manager-label-from-creation" => identity::manager_label_from_creation,
+        "identity/manager-name-usable" => identity::manager_name_usable,
+        "identity/manager-immutable" => identity::manager_immutable,
+        "identity/manager-unique" => identity::manager_unique,
+        "identity/one-manager-per-profile" => identity::one_manager_per_profile,
+        "identity/name-unique" => identity::name_unique,
+        "identity/one-profile-per-cluster" => identity::one_profile_per_cluster,
+        "identity/name-follows-guidance" => identity::name_follows_guidance,
+        "identity/member-id-non-empty" => identity::member_id_non_empty,
+        "identity/member-id-set" => identity::member_id_set,
+        "identity/member-id-stable" => identity::member_id_stable,
+        "identity/member-id-unique" => identity::member_id_unique,
+        "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
+        "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
+        "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
+        "properties/location-immutable" => properties::location_immutable,
         "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
         "conditions/joined-reported" => conditions::joined_reported,
         "conditions/well-formed" => conditions::well_formed,

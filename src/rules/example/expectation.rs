@@ -34,6 +34,8 @@ pub enum Expectation {
         /// How many findings there are in all, where the example tells.
         count: Option<usize>,
     },
+    /// The evidence does not suffice to tell.
+    Inconclusive,
     /// There is nothing that it applies to.
     Inapplicable,
 }
@@ -63,6 +65,7 @@ struct Text {
     edition: Option<Edition>,
     passes: Option<Value>,
     fails: Option<Value>,
+    inconclusive: Option<Value>,
     inapplicable: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
@@ -107,17 +110,22 @@ impl Example {
         time::fill_in(&mut value)?;
         let text: Text = serde_json::from_value(value).map_err(|error| error.to_string())?;
         let told = text.finding.is_some() || text.findings.is_some();
-        let (world, expectation) = match (text.passes, text.fails, text.inapplicable) {
-            (Some(world), None, None) => (world, Expectation::Passes),
-            (None, Some(world), None) => (
-                world,
-                Expectation::Fails {
-                    finding: text.finding,
-                    count: text.findings,
-                },
-            ),
-            (None, None, Some(world)) => (world, Expectation::Inapplicable),
-            _ => return Err("give exactly one of `passes`, `fails` and `inapplicable`".to_owned()),
+        let fails = Expectation::Fails {
+            finding: text.finding,
+            count: text.findings,
+        };
+        let mut given = [
+            (text.passes, Expectation::Passes),
+            (text.fails, fails),
+            (text.inconclusive, Expectation::Inconclusive),
+            (text.inapplicable, Expectation::Inapplicable),
+        ]
+        .into_iter()
+        .filter_map(|(world, expectation)| Some((world?, expectation)));
+        let (Some((world, expectation)), None) = (given.next(), given.next()) else {
+            return Err(
+                "give exactly one of `passes`, `fails`, `inconclusive` and `inapplicable`".to_owned(),
+            );
         };
         if told && !matches!(expectation, Expectation::Fails { .. }) {
             return Err("`finding` and `findings` go with `fails` only".to_owned());
