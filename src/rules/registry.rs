@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, identity, properties};
+use super::{Examine, Facts, conditions, consumers, identity, properties, updates};
 
 /// One rule.
 #[derive(Clone, Debug)]
