@@ -5,9 +5,6 @@ mod joined;
 mod reported;
 mod transitions;
 
-#[cfg(test)]
-mod tests;
-
 pub(super) use form::{observed_generation_not_ahead, well_formed};
 pub(super) use joined::{healthy_needs_joined, status_follows_joined};
 pub(super) use reported::{control_plane_healthy_reported, joined_reported};
