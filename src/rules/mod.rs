@@ -3,6 +3,7 @@
 //! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
+mod bucket;
 mod conditions;
 mod consumers;
 mod endpoints;
@@ -10,6 +11,7 @@ pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod moment;
 mod properties;
 mod registry;
 mod text;

@@ -4,7 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{conforming, error::strictly, time::moment};
+use super::{
+    conforming,
+    error::strictly,
+    time::{STEP_TIME, STEP_TURN, moment, stamp},
+};
 use crate::{
     api::{ClusterProfile, Edition},
     evidence::{Origin, ProfileHistory, Version},
@@ -15,7 +19,11 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
     at: SignedDuration,
-    /// A merge patch; its metadata picks the profile.
+    /// How often it happens, and how long lies between.
+    times: Option<i32>,
+    every: Option<SignedDuration>,
+    /// A merge patch; its metadata picks the profile. In its strings `${n}` is how often the step has happened
+    /// before, and a whole `${at}` the moment at which it happens.
     change: Option<Value>,
     /// A merge patch onto a conforming profile, which the watch sees created.
     create: Option<Value>,
@@ -23,6 +31,31 @@ pub(super) struct Step {
     relist: Option<Value>,
     /// A profile's name, or namespace and name.
     delete: Option<String>,
+}
+
+impl Step {
+    /// The step as it happens for the `turn`th time, counted from 0.
+    fn in_turn(&self, turn: i32) -> Self {
+        let passed = self.every.unwrap_or_default().saturating_mul(turn);
+        let at = self.at.saturating_add(passed);
+        let mut step = Self { at, ..self.clone() };
+        if let Some(change) = &mut step.change {
+            fill_in_turn(change, turn, at);
+        }
+        step
+    }
+}
+
+fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
+    match value {
+        Value::String(text) if text == STEP_TIME => *text = stamp(at),
+        Value::String(text) => *text = text.replace(STEP_TURN, &turn.to_string()),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_in_turn(item, turn, at)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| fill_in_turn(field, turn, at)),
+        _ => {}
+    }
 }
 
 /// The profiles on the stage, in the order of their appearance.
@@ -64,8 +97,18 @@ impl Stage {
         self.tracks.first().map(|track| &track.json)
     }
 
-    /// Plays one step of an example that lasts for `length`.
+    /// Plays one step, as often as it repeats, of an example that lasts for `length`.
     pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
+        if step.times.is_some() != step.every.is_some() {
+            return Err(format!(
+                "the step at {:#} needs both `every` and `times`",
+                step.at
+            ));
+        }
+        (0..step.times.unwrap_or(1)).try_for_each(|turn| self.play_once(&step.in_turn(turn), length))
+    }
+
+    fn play_once(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
         let at = step.at;
         if at < self.latest || at > length {
             return Err(format!(

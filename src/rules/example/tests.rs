@@ -218,3 +218,25 @@ fn what_is_not_understood_is_refused() {
         assert!(message.contains(reason), "{message} does not tell {reason}");
     }
 }
+
+#[test]
+fn a_step_repeats_with_its_turn_and_its_time_filled_in() {
+    let seen = evidence(json!({"steps": [{
+        "at": "10s", "every": "20s", "times": 3,
+        "change": {"metadata": {"labels": {"turn": "no ${n}", "time": "${at}"}}},
+    }]}));
+    let labels: Vec<_> = seen.profiles[0].versions[1..]
+        .iter()
+        .map(|version| (version.profile.label("turn"), version.profile.label("time")))
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            (Some("no 0"), Some("2026-01-01T00:00:10Z")),
+            (Some("no 1"), Some("2026-01-01T00:00:30Z")),
+            (Some("no 2"), Some("2026-01-01T00:00:50Z")),
+        ]
+    );
+    let half = json!({"steps": [{"at": "0s", "times": 3, "change": {}}]});
+    assert!(passing(half).is_err());
+}

@@ -8,6 +8,12 @@ use serde_json::Value;
 static BASE: LazyLock<Timestamp> =
     LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
 
+/// In a step: the moment at which it happens, which differs where the step repeats.
+pub(super) const STEP_TIME: &str = "${at}";
+
+/// In a step: how often it has happened before.
+pub(super) const STEP_TURN: &str = "${n}";
+
 /// The moment that lies `offset` after the base.
 pub(super) fn moment(offset: SignedDuration) -> Timestamp {
     BASE.saturating_add(offset).unwrap_or(*BASE)
@@ -22,6 +28,9 @@ pub(super) fn stamp(offset: SignedDuration) -> String {
 pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => {
+            if text == STEP_TIME || text == STEP_TURN {
+                return Ok(());
+            }
             if let Some(offset) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
                 let offset: SignedDuration = offset
                     .parse()
