@@ -31,8 +31,13 @@ fn keeps_manager(schema: &Value) -> bool {
     let manager = &spec["properties"]["clusterManager"];
     let name = &manager["properties"]["name"];
     let of_manager = |rule: &str| rule.contains("clusterManager");
-    transition_rules(name).chain(transition_rules(manager)).next().is_some()
-        || transition_rules(spec).chain(transition_rules(schema)).any(of_manager)
+    transition_rules(name)
+        .chain(transition_rules(manager))
+        .next()
+        .is_some()
+        || transition_rules(spec)
+            .chain(transition_rules(schema))
+            .any(of_manager)
 }
 
 /// The CEL rules of a schema that look at the object as it was before.

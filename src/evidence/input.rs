@@ -92,7 +92,10 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// Unpacks what begins like a zstd frame.
 fn unpacked(mut plain: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
     let mut head = Vec::new();
-    plain.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head)?;
+    plain
+        .by_ref()
+        .take(ZSTD_MAGIC.len() as u64)
+        .read_to_end(&mut head)?;
     let packed = head == ZSTD_MAGIC;
     let whole = Cursor::new(head).chain(plain);
     Ok(match packed {

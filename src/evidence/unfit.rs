@@ -91,10 +91,19 @@ mod tests {
         );
 
         let whole = refused(object(json!("canary")));
-        assert!(whole.message.starts_with("status: invalid type: string, expected "), "{}", whole.message);
+        assert!(
+            whole
+                .message
+                .starts_with("status: invalid type: string, expected "),
+            "{}",
+            whole.message
+        );
 
         let number = refused(json!({"metadata": {"name": 7}}));
-        assert_eq!(number.message, "metadata.name: invalid type: integer, expected a string");
+        assert_eq!(
+            number.message,
+            "metadata.name: invalid type: integer, expected a string"
+        );
         assert_eq!(number.object.name, "");
 
         read_profile(&object(Value::Null)).expect("null is as good as absent");

@@ -60,7 +60,11 @@ impl Gatherer {
     /// # Errors
     /// When another version of it was taken before.
     pub fn take(&mut self, item: Item<'_>) -> Result<(), DumpError> {
-        let (group, version) = item.types.api_version.rsplit_once('/').unwrap_or(("", &item.types.api_version));
+        let (group, version) = item
+            .types
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &item.types.api_version));
         match (group, &*item.types.kind) {
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
@@ -151,8 +155,14 @@ impl Gatherer {
     fn take_secret(&mut self, item: &Item<'_>) -> Result<(), DumpError> {
         self.has_secrets = true;
         let value = item.body.value();
-        if value["metadata"]["labels"].get(names::LABEL_SECRET_PROFILE).is_none() {
-            self.ignore(format!("Secret without the label {}", names::LABEL_SECRET_PROFILE));
+        if value["metadata"]["labels"]
+            .get(names::LABEL_SECRET_PROFILE)
+            .is_none()
+        {
+            self.ignore(format!(
+                "Secret without the label {}",
+                names::LABEL_SECRET_PROFILE
+            ));
             return Ok(());
         }
         let read = match &item.body {
@@ -197,7 +207,12 @@ impl Gatherer {
     }
 
     /// Whether the same version of the same object was taken before, as when two dumps overlap.
-    fn is_known(&mut self, kind: &'static str, object: &ObjectRef, item: &Item<'_>) -> Result<bool, DumpError> {
+    fn is_known(
+        &mut self,
+        kind: &'static str,
+        object: &ObjectRef,
+        item: &Item<'_>,
+    ) -> Result<bool, DumpError> {
         let key = (kind, object.namespace.clone(), object.name.clone());
         match self.seen.entry(key) {
             Entry::Vacant(free) => {
@@ -244,7 +259,10 @@ impl Gatherer {
         let header = &mut evidence.header;
         header.format = FORMAT.to_owned();
         header.suite_version = env!("CARGO_PKG_VERSION").to_owned();
-        let file = name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name);
+        let file = name
+            .rsplit(['/', '\\'])
+            .find(|part| !part.is_empty())
+            .unwrap_or(name);
         header.hub.source = format!("dump {file}");
         header.hub.api_version = self.versions.into_iter().next_back();
         header.asked = asked;
@@ -262,7 +280,10 @@ impl Gatherer {
             (Kind::Inventory, Asked::Yes),
             (
                 Kind::Namespaces,
-                yes_if(self.has_namespaces, "the dump holds no Namespaces: add `kubectl get namespaces -o yaml`"),
+                yes_if(
+                    self.has_namespaces,
+                    "the dump holds no Namespaces: add `kubectl get namespaces -o yaml`",
+                ),
             ),
             (
                 Kind::Secrets,
@@ -273,7 +294,10 @@ impl Gatherer {
             ),
             (
                 Kind::Writers,
-                yes_if(self.has_writers, "the dump was made without managedFields: add --show-managed-fields"),
+                yes_if(
+                    self.has_writers,
+                    "the dump was made without managedFields: add --show-managed-fields",
+                ),
             ),
             (
                 Kind::Timeline,
@@ -281,7 +305,10 @@ impl Gatherer {
             ),
             (Kind::Requests, no("no audit log was given: add --audit-log FILE")),
             (Kind::Probe, no("a dump cannot be asked: run against the hub")),
-            (Kind::Members, no("a dump tells nothing of the members: run against the hub")),
+            (
+                Kind::Members,
+                no("a dump tells nothing of the members: run against the hub"),
+            ),
             (Kind::Driver, no("a dump cannot be driven: run against the hub")),
         ])
     }
@@ -298,6 +325,9 @@ impl Gatherer {
 
 /// Such as `2 × Pod, 1 × Secret`.
 fn counted(what: &BTreeMap<String, usize>) -> String {
-    let counts: Vec<String> = what.iter().map(|(what, count)| format!("{count} × {what}")).collect();
+    let counts: Vec<String> = what
+        .iter()
+        .map(|(what, count)| format!("{count} × {what}"))
+        .collect();
     counts.join(", ")
 }

@@ -94,7 +94,8 @@ impl<'a> Types<'a> {
 
     /// These, or where they are empty those.
     pub fn or(self, those: &Types<'a>) -> Types<'a> {
-        let either = |this: Cow<'a, str>, that: &Cow<'a, str>| if this.is_empty() { that.clone() } else { this };
+        let either =
+            |this: Cow<'a, str>, that: &Cow<'a, str>| if this.is_empty() { that.clone() } else { this };
         Types {
             api_version: either(self.api_version, &those.api_version),
             kind: either(self.kind, &those.kind),

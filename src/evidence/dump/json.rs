@@ -44,7 +44,9 @@ fn each_of_list<'a>(
     place: Place<'a>,
     sink: Sink<'_>,
 ) -> Result<(), DumpError> {
-    items.into_iter().try_for_each(|raw| sink(item(raw, types, place)?))
+    items
+        .into_iter()
+        .try_for_each(|raw| sink(item(raw, types, place)?))
 }
 
 /// The type and the items of a list; none when this is no list.

@@ -43,7 +43,9 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
     })?;
     let text = text::decode(bytes, name)?;
     if text.trim_ascii().is_empty() {
-        return Err(DumpError::Empty { file: name.to_owned() });
+        return Err(DumpError::Empty {
+            file: name.to_owned(),
+        });
     }
     let mut gatherer = Gatherer::new();
     each_item(&text, name, &mut gatherer)?;

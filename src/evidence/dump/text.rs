@@ -53,5 +53,7 @@ pub(super) fn documents<'a>(text: &'a str, file: &'a str) -> Vec<Place<'a>> {
 /// Whether there are only comments, directives and ends of documents in it.
 fn is_blank(document: &str) -> bool {
     let mut lines = document.lines().map(str::trim_end);
-    lines.all(|line| line.is_empty() || line == "..." || line.starts_with('%') || line.trim_start().starts_with('#'))
+    lines.all(|line| {
+        line.is_empty() || line == "..." || line.starts_with('%') || line.trim_start().starts_with('#')
+    })
 }

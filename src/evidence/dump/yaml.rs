@@ -18,7 +18,9 @@ pub(super) fn each_item(place: Place<'_>, others: bool, sink: Sink<'_>) -> Resul
         Ok(value) => return each_of_value(value, place, sink),
         Err(error) => error,
     };
-    let line = error.location().map_or(0, |location| location.line().max(1) as usize - 1);
+    let line = error
+        .location()
+        .map_or(0, |location| location.line().max(1) as usize - 1);
     let line = place.line_at(0) + line;
     let (message, repeated) = match &error {
         serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
@@ -77,7 +79,7 @@ fn each_of_value(mut value: Value, place: Place<'_>, sink: Sink<'_>) -> Result<(
 
 /// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's
 /// own; depth and aliases stay bounded.
-fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     serde_saphyr::options! {
         duplicate_keys: duplicate_keys,
         strict_booleans: true,

@@ -218,19 +218,14 @@ impl WriterChange {
 
     fn writer(self, before: &[Writer]) -> Result<Writer, String> {
         let entry = |index: usize| {
-            before.get(index).cloned().ok_or_else(|| {
-                format!(
-                    "refers to writer {index} of a version that has {}",
-                    before.len()
-                )
-            })
+            before
+                .get(index)
+                .cloned()
+                .ok_or_else(|| format!("refers to writer {index} of a version that has {}", before.len()))
         };
         match self {
             Self::Same(same) => entry(same),
-            Self::Retimed { same, time } => Ok(Writer {
-                time,
-                ..entry(same)?
-            }),
+            Self::Retimed { same, time } => Ok(Writer { time, ..entry(same)? }),
             Self::Whole(writer) => Ok(writer),
         }
     }

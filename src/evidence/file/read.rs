@@ -139,7 +139,10 @@ struct Gathered {
 impl Gathered {
     fn take(&mut self, record: Record, line: usize) -> Result<(), FileError> {
         if self.section == Section::End {
-            return Err(broken(line, "a record after the end: are these two files in one?"));
+            return Err(broken(
+                line,
+                "a record after the end: are these two files in one?",
+            ));
         }
         if matches!(record, Record::Header(_)) != (line == 1) {
             return Err(broken(line, "a second header: are these two files in one?"));

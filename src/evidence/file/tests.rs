@@ -25,8 +25,18 @@ fn read_back(bytes: &[u8]) -> Input {
 
 // Text that a careless format would trip over, and repeats, so that parts agree as often as they differ.
 fn text() -> impl Strategy<Value = String> {
-    select(vec!["", "a", "b", "null", "7", "two words", "\"quoted\"\n---\n", "ünïcode \u{2028}", "\\"])
-        .prop_map(str::to_owned)
+    select(vec![
+        "",
+        "a",
+        "b",
+        "null",
+        "7",
+        "two words",
+        "\"quoted\"\n---\n",
+        "ünïcode \u{2028}",
+        "\\",
+    ])
+    .prop_map(str::to_owned)
 }
 
 fn shared() -> impl Strategy<Value = Arc<str>> {
@@ -65,26 +75,43 @@ fn writer() -> impl Strategy<Value = Writer> {
 
 fn metadata() -> impl Strategy<Value = Metadata> {
     let names = (shared(), shared(), shared(), text());
-    let options = (option::of(any::<i64>()), option::of(shared()), option::of(shared()), option::of(shared()));
-    (names, options, labels(), option::of(few(writer()))).prop_map(|(names, options, labels, writers)| Metadata {
-        name: names.0,
-        namespace: names.1,
-        uid: names.2,
-        resource_version: names.3,
-        generation: options.0,
-        generate_name: options.1,
-        creation_timestamp: options.2,
-        deletion_timestamp: options.3,
-        labels: Arc::new(labels),
-        writers: writers.map(Arc::from),
+    let options = (
+        option::of(any::<i64>()),
+        option::of(shared()),
+        option::of(shared()),
+        option::of(shared()),
+    );
+    (names, options, labels(), option::of(few(writer()))).prop_map(|(names, options, labels, writers)| {
+        Metadata {
+            name: names.0,
+            namespace: names.1,
+            uid: names.2,
+            resource_version: names.3,
+            generation: options.0,
+            generate_name: options.1,
+            creation_timestamp: options.2,
+            deletion_timestamp: options.3,
+            labels: Arc::new(labels),
+            writers: writers.map(Arc::from),
+        }
     })
 }
 
 fn access_provider() -> impl Strategy<Value = AccessProvider> {
-    let content = select(vec![json!(null), json!({"a": [1, -2, true, null]}), json!("text"), json!([])]);
+    let content = select(vec![
+        json!(null),
+        json!({"a": [1, -2, true, null]}),
+        json!("text"),
+        json!([]),
+    ]);
     let extension = (boxed(), content).prop_map(|(name, extension)| Extension { name, extension });
-    (boxed(), option::of(boxed()), option::of(any::<bool>()), few(extension)).prop_map(
-        |(name, server, skip, extensions)| AccessProvider {
+    (
+        boxed(),
+        option::of(boxed()),
+        option::of(any::<bool>()),
+        few(extension),
+    )
+        .prop_map(|(name, server, skip, extensions)| AccessProvider {
             name,
             cluster: Cluster {
                 server: server.clone(),
@@ -93,8 +120,7 @@ fn access_provider() -> impl Strategy<Value = AccessProvider> {
                 extensions,
                 ..Cluster::default()
             },
-        },
-    )
+        })
 }
 
 fn status() -> impl Strategy<Value = Status> {
@@ -114,15 +140,22 @@ fn status() -> impl Strategy<Value = Status> {
         },
     );
     let access = || few(access_provider());
-    (option::of(shared()), few(property), few(condition), access(), access()).prop_map(
-        |(kubernetes, properties, conditions, access, credentials)| Status {
-            version: Versions { kubernetes },
-            properties: properties.into(),
-            conditions: conditions.into(),
-            access_providers: access.into(),
-            credential_providers: credentials.into(),
-        },
+    (
+        option::of(shared()),
+        few(property),
+        few(condition),
+        access(),
+        access(),
     )
+        .prop_map(
+            |(kubernetes, properties, conditions, access, credentials)| Status {
+                version: Versions { kubernetes },
+                properties: properties.into(),
+                conditions: conditions.into(),
+                access_providers: access.into(),
+                credential_providers: credentials.into(),
+            },
+        )
 }
 
 fn profile() -> impl Strategy<Value = ClusterProfile> {
@@ -151,7 +184,13 @@ fn history() -> impl Strategy<Value = ProfileHistory> {
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
-    select(vec![Kind::Inventory, Kind::Timeline, Kind::Secrets, Kind::Requests, Kind::Probe])
+    select(vec![
+        Kind::Inventory,
+        Kind::Timeline,
+        Kind::Secrets,
+        Kind::Requests,
+        Kind::Probe,
+    ])
 }
 
 fn window() -> impl Strategy<Value = Window> {
@@ -200,7 +239,12 @@ fn header() -> impl Strategy<Value = Header> {
         },
     );
     let asked = collection::btree_map(kind(), asked, 0..4);
-    let rest = (option::of(window()), option::of(any::<i64>()), few(text()), option::of(text()));
+    let rest = (
+        option::of(window()),
+        option::of(any::<i64>()),
+        few(text()),
+        option::of(text()),
+    );
     (claim, hub, rest, few(permission), asked).prop_map(|(claim, hub, rest, permissions, asked)| Header {
         format: FORMAT.to_owned(),
         suite_version: "0".to_owned(),
@@ -224,8 +268,14 @@ fn request() -> impl Strategy<Value = Request> {
         name,
         parts,
     });
-    (time(), shared(), any::<u16>(), option::of(any::<bool>()), option::of(body)).prop_map(
-        |(at, text, code, changed, body)| Request {
+    (
+        time(),
+        shared(),
+        any::<u16>(),
+        option::of(any::<bool>()),
+        option::of(body),
+    )
+        .prop_map(|(at, text, code, changed, body)| Request {
             at,
             verb: text.clone(),
             user: text.clone(),
@@ -237,18 +287,18 @@ fn request() -> impl Strategy<Value = Request> {
             dry_run: changed == Some(true),
             changed,
             body,
-        },
-    )
+        })
 }
 
 fn secret() -> impl Strategy<Value = Secret> {
-    let user = (text(), select(vec![CredentialKind::Token, CredentialKind::Exec])).prop_map(|(text, kind)| {
-        KubeconfigUser {
-            name: text.clone(),
-            credentials: vec![Credential { kind, digest: text }],
-            files: Vec::new(),
-        }
-    });
+    let user =
+        (text(), select(vec![CredentialKind::Token, CredentialKind::Exec])).prop_map(|(text, kind)| {
+            KubeconfigUser {
+                name: text.clone(),
+                credentials: vec![Credential { kind, digest: text }],
+                files: Vec::new(),
+            }
+        });
     (text(), labels(), option::of(few(user))).prop_map(|(name, labels, users)| Secret {
         namespace: name.clone(),
         uid: name.clone(),
@@ -290,18 +340,27 @@ fn evidence() -> impl Strategy<Value = Evidence> {
         name,
         labels,
     });
-    let gap = (kind(), option::of(time()), option::of(object()), text()).prop_map(|(kind, at, object, reason)| Gap {
-        kind,
-        from: at,
-        until: at,
-        object,
-        reason,
-    });
+    let gap =
+        (kind(), option::of(time()), option::of(object()), text()).prop_map(|(kind, at, object, reason)| {
+            Gap {
+                kind,
+                from: at,
+                until: at,
+                object,
+                reason,
+            }
+        });
     let requests = (window(), few(request())).prop_map(|(covers, events)| Requests { covers, events });
     let unreadable = (object(), text()).prop_map(|(object, message)| Unreadable { object, message });
-    let others = (few(namespace), few(secret()), few(probe()), few(gap), few(unreadable));
-    (header(), few(history()), option::of(requests), others).prop_map(|(header, profiles, requests, others)| {
-        Evidence {
+    let others = (
+        few(namespace),
+        few(secret()),
+        few(probe()),
+        few(gap),
+        few(unreadable),
+    );
+    (header(), few(history()), option::of(requests), others).prop_map(
+        |(header, profiles, requests, others)| Evidence {
             header,
             namespaces: others.0,
             profiles,
@@ -310,8 +369,8 @@ fn evidence() -> impl Strategy<Value = Evidence> {
             requests,
             gaps: others.3,
             unreadable: others.4,
-        }
-    })
+        },
+    )
 }
 
 proptest! {
@@ -392,7 +451,13 @@ fn sample() -> Evidence {
         },
         profiles: vec![ProfileHistory {
             origin: Origin::Listed,
-            versions: vec![Version { at: at(0), profile }, Version { at: at(60), profile: next }],
+            versions: vec![
+                Version { at: at(0), profile },
+                Version {
+                    at: at(60),
+                    profile: next,
+                },
+            ],
             deleted: None,
         }],
         ..Evidence::default()
@@ -415,7 +480,8 @@ fn a_change_holds_what_differs_and_shares_the_rest() {
     assert!(Arc::ptr_eq(&first.spec, &next.spec));
     assert!(Arc::ptr_eq(&first.metadata.labels, &next.metadata.labels));
     assert!(Arc::ptr_eq(&first.status.conditions, &next.status.conditions));
-    let owns = |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
+    let owns =
+        |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
     assert!(Arc::ptr_eq(&owns(first), &owns(next)));
 }
 
@@ -443,7 +509,6 @@ fn files_are_packed_by_name_and_unpacked_by_content() {
         std::fs::metadata(&plain).expect("there").permissions(),
         umasked.metadata().expect("there").permissions()
     );
-
 }
 
 #[test]
@@ -468,12 +533,20 @@ fn newer_records_are_skipped_and_newer_formats_refused() {
     let newer = text.replacen('\n', "\n{\"driverStep\":{\"name\":\"join\"}}\n", 1);
     let newer = newer.replacen(FORMAT, &format!("{FORMAT}.1"), 1);
     let input = read_back(newer.as_bytes());
-    assert_eq!(input.notes, ["1 records of the unknown kind `driverStep` were skipped"]);
+    assert_eq!(
+        input.notes,
+        ["1 records of the unknown kind `driverStep` were skipped"]
+    );
     assert_eq!(input.evidence.profiles, sample().profiles);
 
-    for other in ["conformance.clusterprofile/evidence/v2", "conformance.clusterprofile/evidence/v10"] {
+    for other in [
+        "conformance.clusterprofile/evidence/v2",
+        "conformance.clusterprofile/evidence/v10",
+    ] {
         let newer = text.replacen(FORMAT, other, 1);
-        let refused = read_from(newer.as_bytes()).expect_err("another format").to_string();
+        let refused = read_from(newer.as_bytes())
+            .expect_err("another format")
+            .to_string();
         assert!(refused.contains(other) && refused.contains(FORMAT), "{refused}");
     }
 }
@@ -488,10 +561,24 @@ fn a_spoilt_line_is_named() {
     assert!(message("").starts_with("line 1 is no header"));
     assert!(message("kind: List\n").starts_with("line 1 is no header"));
     let spoilt = joined(&[lines[0], "{\"gap\":{}}", lines[3]]);
-    assert!(message(&spoilt).starts_with("line 2: missing field `kind`"), "{}", message(&spoilt));
-    assert_eq!(message(&joined(&[lines[0], lines[2]])), "line 2: a change, and no profile above it");
+    assert!(
+        message(&spoilt).starts_with("line 2: missing field `kind`"),
+        "{}",
+        message(&spoilt)
+    );
+    assert_eq!(
+        message(&joined(&[lines[0], lines[2]])),
+        "line 2: a change, and no profile above it"
+    );
     let twice = joined(&lines) + &text;
-    assert!(message(&twice).starts_with("line 5: a record after the end"), "{}", message(&twice));
+    assert!(
+        message(&twice).starts_with("line 5: a record after the end"),
+        "{}",
+        message(&twice)
+    );
     let stray = text.replace("[0,{\"same\":1", "[0,{\"same\":9");
-    assert_eq!(message(&stray), "line 3: refers to writer 9 of a version that has 2");
+    assert_eq!(
+        message(&stray),
+        "line 3: refers to writer 9 of a version that has 2"
+    );
 }
