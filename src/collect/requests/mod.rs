@@ -1,0 +1,23 @@
+//! Reads the hub's audit log: who wrote what on profiles, and when.
+//!
+//! The log is that of kube-apiserver's log backend, JSON lines of `audit.k8s.io/v1` Events. Policy level `Metadata`
+//! for `clusterprofiles` is enough to count writes; `Request` tells what was sent, and `RequestResponse` whether it
+//! changed anything. Only events of stage `ResponseComplete` count, each request once.
+
+mod body;
+mod error;
+mod event;
+mod log;
+mod merge;
+#[cfg(test)]
+mod tests;
+
+pub use error::RequestsError;
+pub use log::{AuditLog, read_audit_log};
+pub use merge::merge_into;
+
+use jiff::SignedDuration;
+
+/// How long a log may be silent before that is taken for a hole: a kube-apiserver writes events of some kind (leader
+/// elections, health checks, node leases) every few seconds.
+const SILENCE: SignedDuration = SignedDuration::from_secs(60);
