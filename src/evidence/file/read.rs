@@ -38,7 +38,7 @@ pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
         if number == 1 {
             check_format(line.text)?;
         }
-        match serde_json::from_slice(line.text) {
+        match Record::parse(line.text) {
             Ok(record) => gathered.take(record, number)?,
             Err(_) if line.text.trim_ascii().is_empty() => {}
             // The run that wrote it, or a copy of it, ended in the middle of a line.

@@ -5,8 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{Error as _, MapAccess, Visitor},
 };
+use serde_json::value::RawValue;
 
 use super::change::Change;
 use crate::{
@@ -61,11 +62,19 @@ pub(super) struct FirstLine<'a> {
 }
 
 /// A profile's first version, as read.
-#[derive(Deserialize)]
 pub(super) struct First {
     pub at: Timestamp,
     pub origin: Origin,
     pub profile: ClusterProfile,
+}
+
+/// The same, with the profile unread.
+#[derive(Deserialize)]
+struct FirstRaw<'a> {
+    at: Timestamp,
+    origin: Origin,
+    #[serde(borrow)]
+    profile: &'a RawValue,
 }
 
 /// When a profile was seen to be gone.
@@ -80,50 +89,77 @@ pub(super) struct Covers {
     pub covers: Window,
 }
 
-/// By hand, because a derived reading refuses kinds that it does not know.
-impl<'de> Deserialize<'de> for Record {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneKey;
+impl Record {
+    /// Reads a line. Each part is parsed on its own, so that a profile may nest as deep here as it may on the hub.
+    ///
+    /// # Errors
+    /// When it does not hold a record, or one that does not fit.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let OneKey { kind, content } = parse(line)?;
+        let content = content.get().as_bytes();
+        Ok(match &*kind {
+            "header" => Record::Header(parse(content)?),
+            "gap" => Record::Gap(parse(content)?),
+            "unreadable" => Record::Unreadable(parse(content)?),
+            "namespace" => Record::Namespace(parse(content)?),
+            "secret" => Record::Secret(parse(content)?),
+            "probe" => Record::Probe(parse(content)?),
+            "profile" => {
+                let FirstRaw { at, origin, profile } = parse(content)?;
+                Record::Profile(Box::new(First {
+                    at,
+                    origin,
+                    profile: parse(profile.get().as_bytes())?,
+                }))
+            }
+            "change" => Record::Change(parse(content)?),
+            "gone" => Record::Gone(parse(content)?),
+            "requests" => Record::Requests(parse(content)?),
+            "request" => Record::Request(parse(content)?),
+            "end" => Record::End,
+            _ => Record::Unknown(kind),
+        })
+    }
+}
 
-        impl<'de> Visitor<'de> for OneKey {
-            type Value = Record;
+/// Parses JSON. The place in the message is left out: it counts from the part's beginning.
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(json).map_err(|error| {
+        let message = error.to_string();
+        message
+            .rfind(" at line ")
+            .map_or(message.clone(), |at| message[..at].to_owned())
+    })
+}
+
+/// A record, its content unread: by hand, because a derived reading refuses kinds that it does not know.
+struct OneKey<'a> {
+    kind: String,
+    content: &'a RawValue,
+}
+
+impl<'de> Deserialize<'de> for OneKey<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entry;
+
+        impl<'de> Visitor<'de> for Entry {
+            type Value = OneKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with one key, which names the record's kind")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Record, M::Error> {
-                let kind: String = map
-                    .next_key()?
-                    .ok_or_else(|| M::Error::custom("a record without a kind"))?;
-                let record = match kind.as_str() {
-                    "header" => Record::Header(map.next_value()?),
-                    "gap" => Record::Gap(map.next_value()?),
-                    "unreadable" => Record::Unreadable(map.next_value()?),
-                    "namespace" => Record::Namespace(map.next_value()?),
-                    "secret" => Record::Secret(map.next_value()?),
-                    "probe" => Record::Probe(map.next_value()?),
-                    "profile" => Record::Profile(map.next_value()?),
-                    "change" => Record::Change(map.next_value()?),
-                    "gone" => Record::Gone(map.next_value()?),
-                    "requests" => Record::Requests(map.next_value()?),
-                    "request" => Record::Request(map.next_value()?),
-                    "end" => {
-                        map.next_value::<IgnoredAny>()?;
-                        Record::End
-                    }
-                    _ => {
-                        map.next_value::<IgnoredAny>()?;
-                        Record::Unknown(kind)
-                    }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<OneKey<'de>, M::Error> {
+                let Some((kind, content)) = map.next_entry::<String, &RawValue>()? else {
+                    return Err(M::Error::custom("a record without a kind"));
                 };
                 match map.next_key::<String>()? {
                     Some(second) => Err(M::Error::custom(format_args!("a second key, `{second}`"))),
-                    None => Ok(record),
+                    None => Ok(OneKey { kind, content }),
                 }
             }
         }
 
-        deserializer.deserialize_map(OneKey)
+        deserializer.deserialize_map(Entry)
     }
 }
