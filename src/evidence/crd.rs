@@ -25,12 +25,15 @@ pub fn served_versions(crd: &Value) -> Vec<ServedVersion> {
 }
 
 /// Whether a transition rule of the schema compares the manager with what it was: a rule on the manager or its name
-/// needs no more than `oldSelf` for that, one further up has to mention the manager.
+/// needs no more than `oldSelf` for that, one on the spec has to mention the manager or to keep the spec whole.
 fn keeps_manager(schema: &Value) -> bool {
     let spec = &schema["properties"]["spec"];
     let manager = &spec["properties"]["clusterManager"];
     let name = &manager["properties"]["name"];
-    let of_manager = |rule: &str| rule.contains("clusterManager");
+    let of_manager = |rule: &str| {
+        let plain: String = rule.split_whitespace().collect();
+        rule.contains("clusterManager") || plain == "self==oldSelf" || plain == "oldSelf==self"
+    };
     transition_rules(name)
         .chain(transition_rules(manager))
         .next()
@@ -96,6 +99,7 @@ mod tests {
         assert!(guarded(
             json!({key: rule("self.spec.clusterManager == oldSelf.spec.clusterManager")})
         ));
+        assert!(guarded(on_spec(json!({key: rule("self==oldSelf")}))));
         // A rule on something else, or one that does not look back, guards nothing.
         assert!(!guarded(on_spec(
             json!({key: rule("self.displayName == oldSelf.displayName")})

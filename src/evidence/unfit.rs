@@ -26,10 +26,12 @@ impl ObjectRef {
 ///
 /// # Errors
 /// When it does not have the shape of one; tells which part does not fit.
-pub fn read_profile(object: &Value) -> Result<ClusterProfile, Unreadable> {
-    ClusterProfile::deserialize(object).map_err(|error| Unreadable {
-        object: ObjectRef::of_value(object, names::KIND),
-        message: misfit(object).unwrap_or_else(|| without_values(&error.to_string())),
+pub fn read_profile(object: &Value) -> Result<ClusterProfile, Box<Unreadable>> {
+    ClusterProfile::deserialize(object).map_err(|error| {
+        Box::new(Unreadable {
+            object: ObjectRef::of_value(object, names::KIND),
+            message: misfit(object).unwrap_or_else(|| without_values(&error.to_string())),
+        })
     })
 }
 

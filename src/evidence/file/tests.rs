@@ -559,7 +559,7 @@ fn a_profile_may_nest_as_deep_as_on_the_hub() {
         let profile = format!(r#"{{"status":{{"accessProviders":[{{"name":"p","cluster":{cluster}}}]}}}}"#);
         serde_json::from_str::<ClusterProfile>(&profile).ok()
     };
-    let deepest = (1..200).filter_map(nested).last().expect("some depth is read");
+    let deepest = (1..200).rev().find_map(nested).expect("some depth is read");
     let mut evidence = sample();
     for version in [1, 0] {
         evidence.profiles[0].versions[version].profile = deepest.clone();
