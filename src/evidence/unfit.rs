@@ -57,14 +57,13 @@ fn misfit(object: &Value) -> Option<String> {
 }
 
 /// serde's message without what it quotes of the input.
-pub(super) fn without_values(message: &str) -> String {
+fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),
         None => (message, ""),
     };
-    let quote = found.find([' ', '\t']).and_then(|_| found.find(['"', '`']));
-    match quote {
-        Some(at) if !expected.is_empty() => format!("{}{expected}", found[..at].trim_end()),
+    match found.find(['"', '`']) {
+        Some(quote) if !expected.is_empty() => format!("{}{expected}", found[..quote].trim_end()),
         _ => message.to_owned(),
     }
 }

@@ -31,6 +31,9 @@ pub(super) struct Gatherer {
     has_writers: bool,
 }
 
+/// What is wrong with an object that no hub can have given out.
+const NAMELESS: &str = "metadata.name is missing";
+
 /// Kind, namespace, name.
 type Key = (&'static str, String, String);
 
@@ -105,6 +108,10 @@ impl Gatherer {
             self.give_up(item, names::KIND, message);
             return Ok(());
         };
+        if profile.metadata.name.is_empty() {
+            self.give_up(item, names::KIND, NAMELESS.to_owned());
+            return Ok(());
+        }
         if profile.api_version.is_empty() {
             profile.api_version = (*item.types.api_version).into();
         }
@@ -140,6 +147,10 @@ impl Gatherer {
             self.give_up(item, "Namespace", "its metadata does not fit".to_owned());
             return Ok(());
         };
+        if metadata.name.is_empty() {
+            self.give_up(item, "Namespace", NAMELESS.to_owned());
+            return Ok(());
+        }
         let namespace = Namespace {
             name: metadata.name.to_string(),
             uid: metadata.uid.to_string(),

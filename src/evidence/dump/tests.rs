@@ -199,6 +199,11 @@ fn a_misfit_is_told_and_the_others_are_judged() {
             assert!(!unreadable.message.contains("canary"), "{}", unreadable.message);
         }
     }
+    let nameless = format!("{}---\n{}", profile("a"), profile("").replace("namespace: n", ""));
+    let input = read(&nameless).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    let unreadable = &input.evidence.unreadable[0];
+    assert_eq!(unreadable.message, "metadata.name is missing (dumps/hub.yaml:12)");
     let null = profile("a").replace(
         "status:\n  properties:\n  - {name: p, value: off}",
         "status: null\nspec:",

@@ -8,6 +8,14 @@ pub enum FileError {
     /// The system refuses.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The system refuses to have it written.
+    #[error("failed to write the evidence file {path}: {cause}")]
+    Write {
+        /// The path, as it was given.
+        path: String,
+        /// What the system says.
+        cause: io::Error,
+    },
     /// It does not begin like an evidence file.
     #[error("line 1 is no header of an evidence file: was it written with --record?")]
     NoHeader,

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use proptest::{collection, option, prelude::*, sample::select};
+use proptest::{collection, option, prelude::*, sample::select, strategy::ValueTree};
 use serde_json::json;
 
 use super::*;
@@ -502,6 +502,21 @@ fn files_are_packed_by_name_and_unpacked_by_content() {
         assert_eq!(read(path).expect("reads").evidence, evidence);
         assert_eq!(read_input(path).expect("reads").evidence, evidence);
     }
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&plain, &link).expect("links");
+        write(&evidence, &link).expect("writes");
+        assert!(link.is_symlink(), "a link stays one");
+        std::fs::remove_file(&link).expect("removes");
+    }
+    let nowhere = write(&evidence, &folder.path().join("none/e.jsonl"))
+        .expect_err("no such folder")
+        .to_string();
+    assert!(
+        nowhere.starts_with("failed to write the evidence file ") && nowhere.contains("e.jsonl"),
+        "{nowhere}"
+    );
     // Nothing is left beside the files, and they are as readable as any other.
     assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 2);
     let umasked = std::fs::File::create(folder.path().join("other")).expect("creates");
@@ -565,6 +580,39 @@ fn a_profile_may_nest_as_deep_as_on_the_hub() {
         evidence.profiles[0].versions[version].profile = deepest.clone();
         assert_eq!(read_back(&written(&evidence)).evidence, evidence);
     }
+}
+
+#[test]
+fn the_documented_example_is_read() {
+    let page = include_str!("../../../docs/evidence.md");
+    let (_, example) = page.split_once("```json\n").expect("an example");
+    let (example, _) = example.split_once("```").expect("its end");
+    let input = read_back(example.as_bytes());
+    assert!(input.notes.is_empty() && input.evidence.gaps.is_empty());
+    let [first, next] = &input.evidence.profiles[0].versions[..] else {
+        panic!("two versions")
+    };
+    assert_eq!(first.profile.metadata.labels, next.profile.metadata.labels);
+    let joined = next.profile.condition("Joined").expect("a condition");
+    assert_eq!(&*joined.status, "True");
+    // Every kind of record that is written is described.
+    for kind in written_kinds() {
+        assert!(page.contains(&format!("| `{kind}` |")), "{kind}");
+    }
+}
+
+fn written_kinds() -> Vec<String> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut kinds = std::collections::BTreeSet::new();
+    for _ in 0..64 {
+        let evidence = evidence().new_tree(&mut runner).expect("some").current();
+        let text = String::from_utf8(written(&evidence)).expect("text");
+        kinds.extend(
+            text.lines()
+                .map(|line| line.split('"').nth(1).expect("a kind").to_owned()),
+        );
+    }
+    kinds.into_iter().collect()
 }
 
 #[test]

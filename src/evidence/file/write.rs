@@ -22,6 +22,13 @@ const ZSTD_LEVEL: i32 = 3;
 /// # Errors
 /// When the system refuses.
 pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
+    place(evidence, path).map_err(|cause| FileError::Write {
+        path: path.display().to_string(),
+        cause,
+    })
+}
+
+fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
     let packed = path.extension().is_some_and(|extension| extension == "zst");
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return pour(evidence, &File::options().write(true).open(path)?, packed);
@@ -47,7 +54,7 @@ pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-fn pour(evidence: &Evidence, file: &File, packed: bool) -> Result<(), FileError> {
+fn pour(evidence: &Evidence, file: &File, packed: bool) -> io::Result<()> {
     if packed {
         let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
         write_to(evidence, &mut encoder)?;
@@ -62,7 +69,7 @@ fn pour(evidence: &Evidence, file: &File, packed: bool) -> Result<(), FileError>
 ///
 /// # Errors
 /// When the system refuses.
-pub fn write_to(evidence: &Evidence, writer: impl Write) -> Result<(), FileError> {
+pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     let mut lines = Lines(BufWriter::new(writer));
     lines.put(&Line::Header(&Header {
         format: FORMAT.to_owned(),
@@ -96,8 +103,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> Result<(), FileError
         }
     }
     lines.put(&Line::End {})?;
-    lines.0.flush()?;
-    Ok(())
+    lines.0.flush()
 }
 
 struct Lines<W: Write>(BufWriter<W>);
