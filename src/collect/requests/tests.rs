@@ -154,6 +154,12 @@ fn only_answered_writes_on_profiles_count_and_each_once() {
     let write = event("1", "00:00:02", json!({}));
     let log = read(&[
         event("9", "00:00:05", json!({})),
+        // Received first of all, and answered last.
+        event(
+            "8",
+            "00:00:05",
+            json!({"requestReceivedTimestamp": time("00:00:01"), "stageTimestamp": time("00:00:06")}),
+        ),
         event("1", "00:00:02", json!({"stage": "RequestReceived"})),
         write.clone(),
         write,
@@ -166,12 +172,12 @@ fn only_answered_writes_on_profiles_count_and_each_once() {
         event("4", "00:00:04", json!({"objectRef": {"apiGroup": "example.com"}})),
     ]);
     let at: Vec<Timestamp> = log.requests.events.iter().map(|request| request.at).collect();
-    assert_eq!(at, [time("00:00:02"), time("00:00:05")]);
+    assert_eq!(at, [time("00:00:01"), time("00:00:02"), time("00:00:05")]);
     assert_eq!(
         log.requests.covers,
         Window {
             from: time("00:00:02"),
-            until: time("00:00:05")
+            until: time("00:00:06")
         }
     );
 }
@@ -364,6 +370,33 @@ fn what_the_log_does_not_cover_is_a_gap() {
     assert!(before.requests.expect("requests").events.is_empty());
     let after = merged(None, &[event("1", "02:10:00", json!({}))]);
     assert_eq!(gaps(&after), [(time("01:00:00"), time("01:10:00"))]);
+}
+
+#[test]
+fn a_hole_counts_where_it_meets_the_window() {
+    let logs = Logs::new();
+    let files = |names: [&str; 3], times: [&str; 3]| -> AuditLog {
+        let files: Vec<PathBuf> = (0..3)
+            .map(|n| logs.put(names[n], &[event(names[n], times[n], json!({}))]))
+            .collect();
+        read_audit_log(&files).expect("reads")
+    };
+    let window = Window {
+        from: time("01:00:00"),
+        until: time("01:00:30"),
+    };
+    let merged = |log: AuditLog| {
+        let mut evidence = Evidence::default();
+        evidence.header.window = Some(window);
+        merge_into(&mut evidence, log);
+        gaps(&evidence)
+    };
+    let before = files(["a", "b", "c"], ["00:10:00", "00:59:50", "01:00:30"]);
+    assert_eq!(before.gaps.len(), 1);
+    assert_eq!(merged(before), []);
+    let over = files(["a", "b", "c"], ["00:59:00", "00:59:50", "01:00:55"]);
+    let hole = (time("00:59:50"), time("01:00:55"));
+    assert_eq!(merged(over), [hole]);
 }
 
 #[test]
