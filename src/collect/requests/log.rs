@@ -11,8 +11,12 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, value::RawValue};
 
-use super::{RequestsError, SILENCE, body, event::Event};
+use super::{RequestsError, body, event::Event};
 use crate::evidence::{Gap, Kind, Request, Requests, Window};
+
+/// How long a log may be silent before that is taken for a hole: a kube-apiserver writes events of some kind (leader
+/// elections, health checks, node leases) every few seconds.
+pub(super) const SILENCE: SignedDuration = SignedDuration::from_secs(60);
 
 /// What an audit log tells of profiles.
 #[derive(Clone, Debug, PartialEq)]

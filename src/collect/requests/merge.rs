@@ -2,7 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{AuditLog, SILENCE, log::gap};
+use super::{
+    AuditLog,
+    log::{SILENCE, gap},
+};
 use crate::evidence::{Asked, Evidence, Gap, Kind, Window};
 
 /// Adds an audit log to the evidence, in place of one that it had. Where the evidence has a window, only the requests

@@ -15,9 +15,3 @@ mod tests;
 pub use error::RequestsError;
 pub use log::{AuditLog, read_audit_log};
 pub use merge::merge_into;
-
-use jiff::SignedDuration;
-
-/// How long a log may be silent before that is taken for a hole: a kube-apiserver writes events of some kind (leader
-/// elections, health checks, node leases) every few seconds.
-const SILENCE: SignedDuration = SignedDuration::from_secs(60);

@@ -8,6 +8,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     DumpError,
     item::{Body, Item, Place, Sink, Types},
+    text::without_place,
 };
 
 /// Hands over the objects of a JSON value, or of several behind one another.
@@ -21,7 +22,7 @@ pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) -> Result<(), DumpErro
         language: "JSON",
         message: match error.is_eof() {
             true => "it ends in the middle: was the dump cut short?".to_owned(),
-            false => super::without_place(&error.to_string()).to_owned(),
+            false => without_place(&error.to_string()).to_owned(),
         },
     };
     for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {

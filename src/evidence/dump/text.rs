@@ -57,3 +57,8 @@ fn is_blank(document: &str) -> bool {
         line.is_empty() || line == "..." || line.starts_with('%') || line.trim_start().starts_with('#')
     })
 }
+
+/// A parser's message without the place at its end, which counts from the document's beginning.
+pub(super) fn without_place(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |at| &message[..at])
+}

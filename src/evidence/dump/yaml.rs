@@ -6,6 +6,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 use super::{
     DumpError,
     item::{Body, Item, Place, Sink, Types},
+    text::without_place,
 };
 
 /// Hands over the objects of a YAML document. `others`: whether it is one of several, so that not all is lost with it.
@@ -96,7 +97,7 @@ pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
 
 /// A message without what it quotes of the file, which may be secret, and without its place, which is told otherwise.
 fn bare(message: &str) -> String {
-    let message = super::without_place(message);
+    let message = without_place(message);
     let mut parts = message.split(['"', '`']);
     let mut kept = parts.next().unwrap_or_default().to_owned();
     while let (Some(_quoted), rest) = (parts.next(), parts.next()) {

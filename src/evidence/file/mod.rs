@@ -32,6 +32,8 @@ mod error;
 mod read;
 mod record;
 #[cfg(test)]
+mod strategies;
+#[cfg(test)]
 mod tests;
 mod write;
 
