@@ -1,0 +1,3 @@
+//! From a hub to evidence.
+
+pub mod requests;
