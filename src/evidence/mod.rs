@@ -3,6 +3,7 @@
 //! Collecting fills an [`Evidence`]; judging reads it. What could not be had stands in it as a [`Gap`] or as an
 //! [`Asked::No`] with its reason, so that a rule can tell "not broken" from "not seen".
 
+mod digest;
 mod header;
 mod history;
 mod kind;
@@ -13,6 +14,7 @@ mod secret;
 
 use serde::{Deserialize, Serialize};
 
+pub use digest::Digester;
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};
 pub use kind::{Asked, Gap, Kind};
