@@ -15,6 +15,7 @@
 
 pub mod api;
 pub mod clock;
+pub mod collect;
 pub mod evidence;
 pub mod hub;
 pub mod judge;
