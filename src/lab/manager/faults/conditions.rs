@@ -1,0 +1,144 @@
+//! Faults of the suite `conditions`.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::registry::FaultInfo;
+use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
+use crate::lab::manager::members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET};
+use crate::lab::manager::script::{Action, minutes};
+use crate::lab::manager::status::{Condition, healthy, unreachable};
+use crate::lab::manager::world::World;
+
+pub(super) const FAULTS: &[FaultInfo] = &[
+    FaultInfo::new(
+        "conditions/control-plane-healthy-reported",
+        "says nothing of a control plane's health",
+        |world| {
+            // Of a member that has not joined: of a joined one, the condition is owed by a second rule.
+            pending(world);
+            let conditions = &mut world.profile(QUIET).status.conditions;
+            conditions.retain(|condition| condition.kind != CONDITION_HEALTHY);
+        },
+    ),
+    FaultInfo::new(
+        "conditions/joined-reported",
+        "does not say whether a member has joined",
+        |world| {
+            let conditions = &mut world.profile(QUIET).status.conditions;
+            conditions.retain(|condition| condition.kind != CONDITION_JOINED);
+        },
+    ),
+    FaultInfo::new(
+        "conditions/well-formed",
+        "dates a condition a day ahead",
+        // All else that can be wrong in its form, the hub refuses.
+        |world| {
+            alter_healthy(world, |condition| {
+                condition.since += SignedDuration::from_hours(24)
+            })
+        },
+    ),
+    FaultInfo::new(
+        "conditions/transition-time-kept",
+        "moves a transition time though nothing changed, as a heartbeat",
+        |world| {
+            for at in [4, 11, 18] {
+                world.observe(minutes(at), QUIET, |status, now| {
+                    status.alter(CONDITION_HEALTHY, |condition| condition.since = now);
+                });
+            }
+        },
+    ),
+    FaultInfo::new(
+        "conditions/transition-time-moves",
+        "keeps the old transition time when a condition changes",
+        |world| on_outage(world, |before| before),
+    ),
+    FaultInfo::new(
+        "conditions/transition-time-moves:backward",
+        "moves the transition time back when a condition changes",
+        |world| on_outage(world, |before| before - SignedDuration::from_mins(10)),
+    ),
+    FaultInfo::new(
+        "conditions/observed-generation-not-ahead",
+        "claims to have seen a generation that does not exist yet",
+        |world| {
+            alter_healthy(world, |condition| condition.claimed_generation = Some(1000));
+        },
+    ),
+    FaultInfo::new(
+        "conditions/healthy-needs-joined",
+        "calls a control plane healthy that it does not manage",
+        pending,
+    ),
+    FaultInfo::new(
+        "conditions/status-follows-joined",
+        "never tells the version of a joined member",
+        // Of an unhealthy one: of a healthy one, the version is owed by a second rule.
+        |world| world.profile(DEGRADED).status.kubernetes = None,
+    ),
+    FaultInfo::new(
+        "conditions/status-follows-joined:late",
+        "fills in a status five minutes after the member joined",
+        |world| {
+            let full = world.profile(FIRST_TO_JOIN).status.clone();
+            let status = &mut world.profile(FIRST_TO_JOIN).status;
+            status.kubernetes = None;
+            status
+                .conditions
+                .retain(|condition| condition.kind == CONDITION_JOINED);
+            world.observe(minutes(7), FIRST_TO_JOIN, move |status, now| {
+                status.kubernetes = full.kubernetes.clone();
+                status.conditions.push(healthy(now));
+            });
+        },
+    ),
+    FaultInfo::new(
+        "conditions/not-flapping",
+        "reports each missed probe as an outage",
+        |world| {
+            for turn in 0..8_u32 {
+                let at = minutes(4) + Duration::from_secs(30) * turn;
+                world.observe(at, QUIET, move |status, now| {
+                    status.report(&match turn % 2 {
+                        0 => unreachable(now),
+                        _ => healthy(now),
+                    });
+                });
+            }
+        },
+    ),
+];
+
+/// Alters what is said of the quiet member's control plane.
+fn alter_healthy(world: &mut World, change: impl Fn(&mut Condition)) {
+    world.profile(QUIET).status.alter(CONDITION_HEALTHY, change);
+}
+
+/// The quiet member has not joined yet.
+fn pending(world: &mut World) {
+    let now = world.now;
+    world.profile(QUIET).status.report(&Condition::new(
+        CONDITION_JOINED,
+        "False",
+        "Pending",
+        "the member waits to be accepted",
+        now,
+    ));
+}
+
+/// After the outage and after the recovery, sets the new condition's transition time by the one from before.
+fn on_outage(world: &mut World, since: fn(Timestamp) -> Timestamp) {
+    let before = world.now;
+    for step in world.script.iter_mut().filter(|step| step.member == OUTAGE) {
+        if let Action::Observe(change) = &step.action {
+            let change = Arc::clone(change);
+            step.action = Action::Observe(Arc::new(move |status, now| {
+                change(status, now);
+                status.alter(CONDITION_HEALTHY, |condition| condition.since = since(before));
+            }));
+        }
+    }
+}

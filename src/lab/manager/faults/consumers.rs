@@ -1,0 +1,166 @@
+//! Faults of the suite `consumers`.
+
+use serde_json::{Value, json};
+
+use super::registry::FaultInfo;
+use crate::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
+use crate::lab::manager::kubeconfig::token;
+use crate::lab::manager::members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE};
+use crate::lab::manager::world::{Namespace, Secret, World, consumer_namespace};
+
+/// A namespace that belongs to no consumer.
+const STRAY: &str = "lab-stray";
+
+pub(super) const FAULTS: &[FaultInfo] = &[
+    FaultInfo::new(
+        "consumers/secret-namespace-labelled",
+        "puts credentials into a namespace that is no consumer's",
+        |world| stray_secret(world, Namespace::new(STRAY, [])),
+    ),
+    FaultInfo::new(
+        "consumers/secret-namespace-labelled:empty",
+        "puts credentials into a namespace whose consumer has no name",
+        |world| stray_secret(world, Namespace::new(STRAY, [(LABEL_CONSUMER, "")])),
+    ),
+    FaultInfo::new(
+        "consumers/secret-names-profile",
+        "labels a Secret with a profile that does not exist",
+        |world| {
+            let mut secret = extra_secret(world);
+            let label = LABEL_SECRET_PROFILE.to_owned();
+            secret
+                .labels
+                .insert(label, "reference-manager-atlantis".to_owned());
+            world.secrets.push(secret);
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-names-profile:namespace",
+        "labels a Secret with a namespace that does not hold its profile",
+        |world| {
+            let mut secret = extra_secret(world);
+            let label = LABEL_SECRET_PROFILE_NAMESPACE.to_owned();
+            secret.labels.insert(label, SET_NAMESPACE.to_owned());
+            world.secrets.push(secret);
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-names-profile:left-behind",
+        "keeps a Secret whose member has left",
+        |world| {
+            // Filed under a member that stays, it outlives the one that it opens.
+            world.alter_secret(LEAVER, CONSUMERS[0], |secret| secret.member = QUIET.to_owned());
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-has-kubeconfig",
+        "stores a kubeconfig under another key",
+        |world| world.alter_secret(QUIET, CONSUMERS[0], |secret| secret.key = "kubeconfig".to_owned()),
+    ),
+    FaultInfo::new(
+        "consumers/secret-has-kubeconfig:context",
+        "stores a kubeconfig whose context names no cluster in it",
+        |world| {
+            kubeconfig(world, |config| {
+                config["contexts"][0]["context"]["cluster"] = json!("atlantis");
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-single-consumer",
+        "puts two users' credentials into one Secret",
+        |world| {
+            kubeconfig(world, |config| {
+                let first = config["users"][0].clone();
+                config["users"] = json!([first, {"name": "second", "user": {"token": token()}}]);
+                let first = config["contexts"][0].clone();
+                let second = json!({"cluster": QUIET, "user": "second"});
+                config["contexts"] = json!([first, {"name": "second", "context": second}]);
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-single-consumer:shared",
+        "gives two consumers one token",
+        |world| {
+            let shared = json!({"token": token()});
+            for consumer in CONSUMERS {
+                world.alter_secret(QUIET, consumer, |secret| {
+                    secret.kubeconfig["users"][0]["user"] = shared.clone();
+                });
+            }
+        },
+    ),
+    FaultInfo::new(
+        "consumers/consumer-name-unique",
+        "keeps two namespaces for one consumer",
+        |world| {
+            let second = Namespace::new(STRAY, [(LABEL_CONSUMER, CONSUMERS[0])]);
+            world.namespaces.push(second);
+        },
+    ),
+    FaultInfo::new(
+        "consumers/kubeconfig-self-contained",
+        "names a file on the manager's disk in a kubeconfig",
+        |world| {
+            kubeconfig(world, |config| {
+                let file = json!("/etc/manager/members/lisbon.crt");
+                config["clusters"][0]["cluster"]["certificate-authority"] = file;
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/kubeconfig-self-contained:exec",
+        "hands out a kubeconfig that runs a program",
+        |world| {
+            kubeconfig(world, |config| {
+                config["users"][0]["user"] = json!({"exec": {
+                    "apiVersion": "client.authentication.k8s.io/v1",
+                    "command": "get-token",
+                    "interactiveMode": "Never",
+                }});
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/kubeconfig-points-at-member",
+        "hands out a kubeconfig for a server that the profile does not mention",
+        |world| {
+            kubeconfig(world, |config| {
+                let server = json!("https://atlantis.clusters.example:6443");
+                config["clusters"][0]["cluster"]["server"] = server;
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/declared-consumer-served",
+        "withholds one profile's credentials from a consumer",
+        |world| {
+            let namespace = consumer_namespace(CONSUMERS[0]);
+            world
+                .secrets
+                .retain(|secret| secret.member != QUIET || secret.namespace != namespace);
+        },
+    ),
+];
+
+/// Alters the kubeconfig by which the first consumer gets into the quiet member.
+fn kubeconfig(world: &mut World, change: fn(&mut Value)) {
+    world.alter_secret(QUIET, CONSUMERS[0], |secret| change(&mut secret.kubeconfig));
+}
+
+/// One more Secret for the first consumer, with credentials of its own.
+fn extra_secret(world: &mut World) -> Secret {
+    let profile = world.profile(QUIET).clone();
+    let mut secret = Secret::of(&profile, CONSUMERS[0]);
+    secret.name = "lab-extra".to_owned();
+    secret
+}
+
+/// One more Secret, in a namespace that is there for it alone.
+fn stray_secret(world: &mut World, namespace: Namespace) {
+    let mut secret = extra_secret(world);
+    secret.namespace = namespace.name.clone();
+    world.namespaces.push(namespace);
+    world.secrets.push(secret);
+}

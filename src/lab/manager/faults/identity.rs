@@ -1,0 +1,230 @@
+//! Faults of the suite `identity`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::registry::{FaultInfo, HubChange};
+use crate::api::Edition;
+use crate::api::names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS};
+use crate::lab::manager::members::{
+    FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
+};
+use crate::lab::manager::script::{Via, minutes};
+use crate::lab::manager::world::{MANAGER, Profile, World};
+
+/// A cluster manager beside the reference manager.
+const OTHER: &str = "other-manager";
+/// One whose name begins with the reference manager's.
+const NAMESAKE: &str = "reference-manager-2";
+
+pub(super) const FAULTS: &[FaultInfo] = &[
+    FaultInfo::new(
+        "identity/manager-label-present",
+        "publishes a profile without the manager label",
+        |world| {
+            world.profile(QUIET).labels.remove(LABEL_MANAGER);
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-label-present:removed",
+        "removes the manager label from a profile later on",
+        |world| {
+            let patch = json!({"metadata": {"labels": {LABEL_MANAGER: null}}});
+            world.request(minutes(4), QUIET, MANAGER, Via::Object, patch);
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-label-matches",
+        "labels a profile with another manager's name",
+        |world| label(world, LABEL_MANAGER, "somebody-else"),
+    ),
+    FaultInfo::new(
+        "identity/manager-label-matches:case",
+        "labels a profile with its name in other letters",
+        |world| label(world, LABEL_MANAGER, "Reference-Manager"),
+    ),
+    FaultInfo::new(
+        "identity/manager-label-from-creation",
+        "adds the manager label a moment after it created the profile",
+        |world| {
+            let created = join_time(world);
+            world.profile(FIRST_TO_JOIN).labels.remove(LABEL_MANAGER);
+            let patch = json!({"metadata": {"labels": {LABEL_MANAGER: MANAGER}}});
+            let labelled = created + Duration::from_secs(5);
+            world.request(labelled, FIRST_TO_JOIN, MANAGER, Via::Object, patch);
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-name-usable",
+        "calls itself by a name that no label can hold",
+        |world| {
+            for profile in &mut world.profiles {
+                // A trailing dash: still a prefix of the profiles' names.
+                profile.manager = format!("{MANAGER}-");
+            }
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-immutable",
+        "hands a profile to another manager for ten seconds",
+        |world| {
+            for (at, manager) in [(300, OTHER), (310, MANAGER)] {
+                let patch = json!({
+                    "metadata": {"labels": {LABEL_MANAGER: manager}},
+                    "spec": {"clusterManager": {"name": manager}},
+                });
+                world.request(Duration::from_secs(at), QUIET, MANAGER, Via::Object, patch);
+            }
+        },
+    )
+    .on(HubChange::WithoutImmutability),
+    FaultInfo::new(
+        "identity/manager-immutable:probe",
+        "leaves the manager's name open to change by anyone",
+        |_| {},
+    )
+    .on(HubChange::WithoutImmutability),
+    FaultInfo::new(
+        "identity/manager-unique",
+        "publishes a profile by a second writer under the same name",
+        |world| world.profile(QUIET).writer = "reference-manager-standby".to_owned(),
+    ),
+    FaultInfo::new(
+        "identity/one-manager-per-profile",
+        "lets another cluster manager label one of its profiles",
+        |world| {
+            world.publish(another_member(world, "zagreb", FLEET, OTHER));
+            let patch = json!({"metadata": {"labels": {"example.com/team": "blue"}}});
+            world.request(minutes(4), QUIET, OTHER, Via::Object, patch);
+        },
+    ),
+    FaultInfo::new(
+        "identity/name-unique",
+        "gives two clusters one name in two namespaces",
+        |world| {
+            let name = world.profile(QUIET).name.clone();
+            world.rename(QUIET_IN_SET, &name);
+        },
+    ),
+    FaultInfo::new(
+        "identity/name-unique:two-managers",
+        "gives its profile the name that another manager uses in another namespace",
+        |world| {
+            let other = another_member(world, "zagreb", SET_NAMESPACE, NAMESAKE);
+            world.rename(QUIET, &other.name);
+            world.publish(other);
+        },
+    ),
+    FaultInfo::new(
+        "identity/one-profile-per-cluster",
+        "publishes two profiles with one cluster id",
+        |world| {
+            let mut twin = another_member(world, "lisbon-again", FLEET, MANAGER);
+            let value = world
+                .profile(QUIET)
+                .status
+                .value(PROPERTIES_CLUSTER_ID[0])
+                .to_owned();
+            twin.status.set_value(PROPERTIES_CLUSTER_ID[0], &value);
+            world.publish(twin);
+        },
+    ),
+    FaultInfo::new(
+        "identity/one-profile-per-cluster:endpoints",
+        "publishes two profiles with the same endpoints",
+        |world| {
+            let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
+            let value = world.profile(QUIET).status.value(PROPERTY_ENDPOINTS).to_owned();
+            twin.status.set_value(PROPERTY_ENDPOINTS, &value);
+            world.publish(twin);
+        },
+    ),
+    FaultInfo::new(
+        "identity/one-profile-per-cluster:access-provider",
+        "publishes two profiles with the same server and CA",
+        |world| {
+            let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
+            // Neither the same endpoints, which would tell already, nor wholly others, which would tell them apart.
+            let value = r#"["lisbon.clusters.example:6443","192.0.2.99:6443"]"#;
+            twin.status.set_value(PROPERTY_ENDPOINTS, value);
+            twin.status.access = world.profile(QUIET).status.access.clone();
+            world.publish(twin);
+        },
+    ),
+    FaultInfo::new(
+        "identity/one-profile-per-cluster:member-id",
+        "publishes two profiles with the same member id",
+        // In the editions that define the id, this breaks a rule of its own.
+        |world| label(world, LABEL_MEMBER_ID, "krakow"),
+    ),
+    FaultInfo::new(
+        "identity/name-follows-guidance",
+        "names a profile without its own name before it",
+        |world| world.rename(QUIET, QUIET),
+    ),
+    FaultInfo::new(
+        "identity/member-id-non-empty",
+        "sets an empty member id",
+        |world| label(world, LABEL_MEMBER_ID, ""),
+    )
+    .since(Edition::Y2026M09),
+    FaultInfo::new("identity/member-id-set", "sets no member id", |world| {
+        world.profile(QUIET).labels.remove(LABEL_MEMBER_ID);
+    })
+    .since(Edition::Y2026M09),
+    FaultInfo::new(
+        "identity/member-id-stable",
+        "changes a profile's member id",
+        |world| {
+            let patch = json!({"metadata": {"labels": {LABEL_MEMBER_ID: "lisbon-renamed"}}});
+            world.request(minutes(4), QUIET, MANAGER, Via::Object, patch);
+        },
+    )
+    .since(Edition::Y2026M09),
+    FaultInfo::new(
+        "identity/member-id-unique",
+        "gives two members of a namespace one member id",
+        |world| label(world, LABEL_MEMBER_ID, "krakow"),
+    )
+    .since(Edition::Y2026M09)
+    // One id says that it is one cluster, which then has two profiles.
+    .also(&["identity/one-profile-per-cluster"]),
+];
+
+/// Sets a label of the quiet member's profile.
+fn label(world: &mut World, key: &str, value: &str) {
+    world
+        .profile(QUIET)
+        .labels
+        .insert(key.to_owned(), value.to_owned());
+}
+
+/// When the first of those who join does so.
+fn join_time(world: &World) -> Duration {
+    world
+        .script
+        .iter()
+        .find(|step| step.member == FIRST_TO_JOIN)
+        .map(|step| step.at)
+        .expect("the script lets it join")
+}
+
+/// The profile of one more member, as its manager would publish it.
+fn another_member(world: &World, name: &'static str, namespace: &'static str, manager: &str) -> Profile {
+    let member = Member {
+        name,
+        namespace,
+        location: "europe-central2",
+        kubernetes: "v1.34.2",
+        nodes: 3,
+    };
+    Profile::of(&member, MEMBERS.len(), manager, world.now)
+}
+
+/// The profile without the property that identifies its cluster, and tells it from others whatever else is alike.
+fn anonymous(mut profile: Profile) -> Profile {
+    let properties = &mut profile.status.properties;
+    properties.retain(|property| property.name != PROPERTIES_CLUSTER_ID[0]);
+    profile
+}

@@ -1,0 +1,100 @@
+//! Faults of the suite `updates`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::registry::FaultInfo;
+use crate::api::names::CONDITION_HEALTHY;
+use crate::lab::manager::members::QUIET;
+use crate::lab::manager::script::{Via, minutes};
+use crate::lab::manager::status::Property;
+use crate::lab::manager::world::MANAGER;
+
+/// A property that is no property of a cluster, but of a moment.
+const LOAD: &str = "cpu-load.example.com";
+
+pub(super) const FAULTS: &[FaultInfo] = &[
+    FaultInfo::new(
+        "updates/status-writes-within-budget",
+        "rewords a condition twenty times in a minute and a half",
+        |world| {
+            for turn in 1..=20 {
+                let at = minutes(4) + Duration::from_secs(4) * turn;
+                world.observe(at, QUIET, move |status, _| {
+                    status.alter(CONDITION_HEALTHY, |condition| {
+                        condition.message = format!("all checks passed, {turn} times over");
+                    });
+                });
+            }
+        },
+    ),
+    FaultInfo::new(
+        "updates/average-rate",
+        "leaves the time in an annotation every fifteen seconds",
+        // Not in the status: its writes have a budget of their own, which so many would overdraw.
+        |world| {
+            for turn in 1..=100 {
+                let at = minutes(4) + Duration::from_secs(15) * turn;
+                let patch = json!({"metadata": {"annotations": {"example.com/heartbeat": turn.to_string()}}});
+                world.request(at, QUIET, MANAGER, Via::Object, patch);
+            }
+        },
+    ),
+    FaultInfo::new(
+        "updates/status-by-subresource",
+        "sends a status with the rest of the object, from which the hub drops it",
+        |world| {
+            let patch = json!({
+                "metadata": {"annotations": {"example.com/checked": "yes"}},
+                "status": {"version": {"kubernetes": "v1.34.3"}},
+            });
+            world.request(minutes(4), QUIET, MANAGER, Via::Object, patch);
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
+        "updates/status-by-subresource:labels",
+        "sends labels with a status, from which the hub drops them",
+        |world| {
+            let patch = json!({
+                "metadata": {"labels": {"example.com/checked": "yes"}},
+                "status": {"version": {"kubernetes": "v1.34.3"}},
+            });
+            world.request(minutes(4), QUIET, MANAGER, Via::Status, patch);
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
+        "updates/distinct-appliers",
+        "has a second controller update parts of a status",
+        |world| {
+            let patch = json!({"status": {"version": {"kubernetes": "v1.34.3"}}});
+            world.request(
+                minutes(4),
+                QUIET,
+                "reference-manager-versions",
+                Via::Status,
+                patch,
+            );
+        },
+    ),
+    FaultInfo::new(
+        "updates/no-dynamic-data",
+        "publishes the load of a member's processors",
+        |world| {
+            world.profile(QUIET).status.properties.push(Property {
+                name: LOAD.to_owned(),
+                value: "0.40".to_owned(),
+                observed: true,
+            });
+            // Above the pace of the budget for twelve minutes, yet not by as much as the burst allows.
+            for turn in 0..30_u32 {
+                let at = minutes(4) + Duration::from_secs(24) * turn;
+                world.observe(at, QUIET, move |status, _| {
+                    status.set_value(LOAD, &format!("0.{}", 41 + turn % 50));
+                });
+            }
+        },
+    ),
+];

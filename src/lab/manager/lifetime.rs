@@ -1,0 +1,207 @@
+//! The manager: it sets up its world on a hub, then lives in it.
+
+use std::collections::VecDeque;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use kube::api::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::faults::Fault;
+use super::hub::{Hub, ManagerError, Target};
+use super::members::CONSUMERS;
+use super::script::{Action, Change, Step, Via, pulse};
+use super::world::{MANAGER, Namespace, Profile, Secret, World};
+use crate::api::names::{GROUP, KIND, PLURAL};
+use crate::clock::Clock;
+
+/// The version that the manager writes: every hub that serves a newer one stores this one.
+const VERSION: &str = "v1alpha1";
+
+/// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
+pub struct Manager {
+    world: World,
+    clock: Clock,
+}
+
+impl Manager {
+    /// The cluster manager's name on the hub.
+    pub const NAME: &str = MANAGER;
+    /// The consumers to which it gives Secrets.
+    pub const CONSUMERS: [&str; 2] = CONSUMERS;
+
+    /// A manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with
+    /// the hub's.
+    pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
+        let mut world = World::conforming(clock.now());
+        for fault in faults {
+            fault.apply(&mut world);
+        }
+        Self { world, clock }
+    }
+
+    /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
+    ///
+    /// # Errors
+    /// When the hub refuses a write, or cannot be reached for about a minute.
+    pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), ManagerError> {
+        let hub = Hub::new(client.clone());
+        for namespace in &self.world.namespaces {
+            hub.create(&namespace.target(), MANAGER, &namespace.to_json())
+                .await?;
+        }
+        let joining = self.world.joining();
+        let is_there = |member: &str| !joining.iter().any(|joining| joining == member);
+        for profile in &mut self.world.profiles {
+            if is_there(&profile.member) {
+                profile.create(&hub).await?;
+                profile.write(&hub, &self.clock).await?;
+            }
+        }
+        for secret in &self.world.secrets {
+            if is_there(&secret.member) {
+                secret.create(&hub).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lives on the hub that [`Self::set_up`] has prepared: never ends by itself, abort it.
+    ///
+    /// # Errors
+    /// When the hub refuses a write, or cannot be reached for about a minute.
+    pub async fn run(mut self, client: kube::Client) -> Result<(), ManagerError> {
+        let hub = Hub::new(client);
+        let born = Instant::now();
+        let mut script = std::mem::take(&mut self.world.script);
+        // Stable, so that steps at one time keep the order in which they were written.
+        script.sort_by_key(|step| step.at);
+        let mut script = VecDeque::from(script);
+        let mut pulses = 0;
+        loop {
+            let next_pulse = pulse(pulses);
+            let step = match script.front() {
+                Some(step) if step.at <= next_pulse.at => script.pop_front().unwrap_or(next_pulse),
+                _ => {
+                    pulses += 1;
+                    next_pulse
+                }
+            };
+            tokio::time::sleep_until(born + step.at).await;
+            self.take(step, &hub).await?;
+        }
+    }
+
+    async fn take(&mut self, step: Step, hub: &Hub) -> Result<(), ManagerError> {
+        let Step { member, action, .. } = step;
+        match action {
+            Action::Join => self.join(&member, hub).await,
+            Action::Observe(change) => self.observe(&member, &change, hub).await,
+            Action::Leave => self.leave(&member, hub).await,
+            Action::Request { by, via, patch } => {
+                let profile = self.world.profile(&member);
+                hub.patch(&profile.target(), &by, via, &patch).await?;
+                Ok(())
+            }
+        }
+    }
+
+    async fn join(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
+        let now = self.clock.now();
+        let profile = self.world.profile(member);
+        for condition in &mut profile.status.conditions {
+            condition.since = now;
+        }
+        profile.create(hub).await?;
+        for secret in self.world.secrets.iter().filter(|secret| secret.member == member) {
+            secret.create(hub).await?;
+        }
+        Ok(())
+    }
+
+    async fn observe(&mut self, member: &str, change: &Change, hub: &Hub) -> Result<(), ManagerError> {
+        let profile = self.world.profile(member);
+        change(&mut profile.status, self.clock.now());
+        profile.write(hub, &self.clock).await
+    }
+
+    async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
+        // The credentials first: no Secret may name a profile that is gone.
+        for secret in self.world.secrets.iter().filter(|secret| secret.member == member) {
+            hub.delete(&secret.target()).await?;
+        }
+        hub.delete(&self.world.profile(member).target()).await
+    }
+}
+
+impl Profile {
+    fn target(&self) -> Target {
+        let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+        Target {
+            resource: ApiResource::from_gvk_with_plural(&kind, PLURAL),
+            namespace: Some(self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
+        self.generation = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        Ok(())
+    }
+
+    /// Writes the status, where something in it is new.
+    async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
+        if self.written.as_ref() == Some(&self.status) {
+            return Ok(());
+        }
+        let status = self.status.to_json(self.generation, clock.now());
+        self.generation = hub
+            .patch(
+                &self.target(),
+                &self.writer,
+                Via::Status,
+                &json!({"status": status}),
+            )
+            .await?;
+        self.written = Some(self.status.clone());
+        Ok(())
+    }
+}
+
+impl Secret {
+    fn target(&self) -> Target {
+        Target {
+            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
+            namespace: Some(self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
+        hub.create(&self.target(), MANAGER, &self.to_json()).await?;
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
+        json!({
+            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
+            "type": "Opaque",
+            "data": {&self.key: BASE64_STANDARD.encode(config)},
+        })
+    }
+}
+
+impl Namespace {
+    fn target(&self) -> Target {
+        Target {
+            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
+            namespace: None,
+            name: self.name.clone(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({"metadata": {"name": self.name, "labels": self.labels}})
+    }
+}

@@ -1,0 +1,274 @@
+//! What the manager knows of a member, and how it says so in a profile's status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::certificates::ca_data;
+use super::members::{DEGRADED, IPV6, Member, SET, SET_NAMESPACE};
+use crate::api::names::{
+    CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
+    PROPERTY_LOCATION, PROPERTY_NODE_COUNT,
+};
+
+/// What the manager knows of a member.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Status {
+    pub kubernetes: Option<String>,
+    pub properties: Vec<Property>,
+    pub conditions: Vec<Condition>,
+    pub access: Vec<Access>,
+}
+
+/// A name and a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Property {
+    pub name: String,
+    pub value: String,
+    /// Whether it is observed on the member, rather than decided on the hub.
+    pub observed: bool,
+}
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Condition {
+    pub kind: String,
+    pub status: &'static str,
+    pub reason: String,
+    pub message: String,
+    /// The last transition.
+    pub since: Timestamp,
+    /// The generation that it claims to have seen, where that is not the profile's own.
+    pub claimed_generation: Option<i64>,
+}
+
+/// A way to connect.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Access {
+    pub server: String,
+    pub ca_data: String,
+    /// The name under which the credential plugin knows the cluster.
+    pub cluster: String,
+}
+
+impl Status {
+    /// What is so of `member`, the `number`th of the fleet, when the manager first looks at `now`.
+    pub(super) fn of(member: &Member, number: usize, now: Timestamp) -> Self {
+        let healthy = match member.name {
+            DEGRADED => Condition::new(
+                CONDITION_HEALTHY,
+                "False",
+                "SchedulerDown",
+                "the scheduler does not answer",
+                now,
+            ),
+            _ => healthy(now),
+        };
+        Self {
+            kubernetes: Some(member.kubernetes.to_owned()),
+            properties: properties(member, number),
+            conditions: vec![
+                healthy,
+                Condition::new(
+                    CONDITION_JOINED,
+                    "True",
+                    "Registered",
+                    "the member is managed",
+                    now,
+                ),
+            ],
+            access: vec![Access {
+                server: server(member.name),
+                ca_data: ca_data(number).to_owned(),
+                cluster: member.name.to_owned(),
+            }],
+        }
+    }
+
+    /// The value of the property of that name; empty where there is none.
+    pub(super) fn value(&self, name: &str) -> &str {
+        let property = self.properties.iter().find(|property| property.name == name);
+        property.map_or("", |property| &property.value)
+    }
+
+    /// Gives the property of that name another value, where there is one.
+    pub(super) fn set_value(&mut self, name: &str, value: &str) {
+        for property in self
+            .properties
+            .iter_mut()
+            .filter(|property| property.name == name)
+        {
+            property.value = value.to_owned();
+        }
+    }
+
+    /// Alters the condition of that type, where there is one.
+    pub(super) fn alter(&mut self, kind: &str, change: impl Fn(&mut Condition)) {
+        self.conditions
+            .iter_mut()
+            .filter(|condition| condition.kind == kind)
+            .for_each(change);
+    }
+
+    /// Puts a condition in the place of the one of its type, where there is one.
+    pub(super) fn report(&mut self, condition: &Condition) {
+        self.alter(&condition.kind, |old| *old = condition.clone());
+    }
+
+    /// The `status` to send: every part is mentioned, so that a merge patch also removes what is gone.
+    pub(super) fn to_json(&self, generation: i64, now: Timestamp) -> Value {
+        let properties: Vec<Value> = self
+            .properties
+            .iter()
+            .map(|property| {
+                let mut json = json!({"name": property.name, "value": property.value});
+                if property.observed {
+                    json["lastObservedTime"] = rfc3339(now).into();
+                }
+                json
+            })
+            .collect();
+        let conditions: Vec<Value> = self
+            .conditions
+            .iter()
+            .map(|condition| {
+                json!({
+                    "type": condition.kind,
+                    "status": condition.status,
+                    "reason": condition.reason,
+                    "message": condition.message,
+                    "lastTransitionTime": rfc3339(condition.since),
+                    "observedGeneration": condition.claimed_generation.unwrap_or(generation),
+                })
+            })
+            .collect();
+        let access: Vec<Value> = self
+            .access
+            .iter()
+            .map(|access| {
+                json!({
+                    "name": "secretreader",
+                    "cluster": {
+                        "server": access.server,
+                        "certificate-authority-data": access.ca_data,
+                        "extensions": [{
+                            "name": "client.authentication.k8s.io/exec",
+                            "extension": {"clusterName": access.cluster},
+                        }],
+                    },
+                })
+            })
+            .collect();
+        json!({
+            "version": self.kubernetes.as_ref().map(|version| json!({"kubernetes": version})),
+            "properties": properties,
+            "conditions": conditions,
+            "accessProviders": access,
+        })
+    }
+}
+
+impl Condition {
+    pub(super) fn new(
+        kind: &str,
+        status: &'static str,
+        reason: &str,
+        message: &str,
+        since: Timestamp,
+    ) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            status,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            since,
+            claimed_generation: None,
+        }
+    }
+}
+
+/// The control plane answers.
+pub(super) fn healthy(now: Timestamp) -> Condition {
+    Condition::new(
+        CONDITION_HEALTHY,
+        "True",
+        "ControlPlaneHealthy",
+        "all checks of the control plane pass",
+        now,
+    )
+}
+
+/// The control plane does not answer.
+pub(super) fn unreachable(now: Timestamp) -> Condition {
+    Condition::new(
+        CONDITION_HEALTHY,
+        "False",
+        "ApiServerUnreachable",
+        "the API server does not answer",
+        now,
+    )
+}
+
+/// The URL of a member's API server.
+pub(super) fn server(member: &str) -> String {
+    format!("https://{member}.clusters.example:6443")
+}
+
+/// The value of the endpoint list: a host name, and an address from the ranges set aside for documentation.
+pub(super) fn endpoints(member: &str, number: usize) -> String {
+    let address = match member {
+        IPV6 => format!("[2001:db8::{number:x}]:6443"),
+        _ => format!("192.0.2.{}:6443", number + 1),
+    };
+    json!([format!("{member}.clusters.example:6443"), address]).to_string()
+}
+
+/// The value of the property that identifies a member.
+pub(super) fn cluster_id(number: usize) -> String {
+    format!(
+        "6f1c7a52-3d0e-4b8f-9a41-{:012x}",
+        0x00c0_ffee_0000_u64 + number as u64
+    )
+}
+
+/// RFC 3339 to the second, as Kubernetes writes times.
+pub(super) fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn properties(member: &Member, number: usize) -> Vec<Property> {
+    let node_types = match number % 3 {
+        0 => json!(["standard-8"]),
+        1 => json!(["standard-8", "standard-16"]),
+        _ => json!(["standard-4", "highmem-16", "a100-2"]),
+    };
+    let groups = match number % 2 {
+        0 => json!(["argoproj.io", "cert-manager.io"]),
+        _ => json!(["kueue.x-k8s.io"]),
+    };
+    let metrics = json!([{"Prometheus": format!("https://{}.metrics.example:9090", member.name)}]);
+    let mut properties = vec![
+        observed(PROPERTIES_CLUSTER_ID[0], &cluster_id(number)),
+        observed(PROPERTY_ENDPOINTS, &endpoints(member.name, number)),
+        observed(PROPERTY_LOCATION, member.location),
+        observed(PROPERTY_NODE_COUNT, &member.nodes.to_string()),
+        observed("type.node.k8s.io", &node_types.to_string()),
+        observed("metrics-endpoints.k8s.io", &metrics.to_string()),
+        observed("group.customResource.k8s.io", &groups.to_string()),
+    ];
+    if member.namespace == SET_NAMESPACE {
+        properties.push(Property {
+            name: PROPERTY_CLUSTERSET.to_owned(),
+            value: SET.to_owned(),
+            observed: false,
+        });
+    }
+    properties
+}
+
+fn observed(name: &str, value: &str) -> Property {
+    Property {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        observed: true,
+    }
+}

@@ -1,0 +1,239 @@
+//! All that the manager will do, before it does any of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::kubeconfig::kubeconfig;
+use super::members::{CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
+use super::script::{Action, Step, Via, life};
+use super::status::Status;
+use crate::api::Labels;
+use crate::api::names::{
+    LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
+    LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
+};
+
+/// The name of the cluster manager, and of its field manager.
+pub(super) const MANAGER: &str = "reference-manager";
+
+/// The manager's world: what it publishes at first, and what happens then.
+pub(super) struct World {
+    /// When the manager first looked at its members.
+    pub now: Timestamp,
+    pub namespaces: Vec<Namespace>,
+    pub profiles: Vec<Profile>,
+    pub secrets: Vec<Secret>,
+    pub script: Vec<Step>,
+}
+
+/// A namespace that the manager needs.
+pub(super) struct Namespace {
+    pub name: String,
+    pub labels: Labels,
+}
+
+/// A profile that the manager publishes.
+#[derive(Clone)]
+pub(super) struct Profile {
+    /// The member's name: how steps mean the profile, whatever it is called on the hub.
+    pub member: String,
+    pub namespace: String,
+    pub name: String,
+    pub labels: Labels,
+    /// `spec.clusterManager.name`
+    pub manager: String,
+    /// The field manager of every write.
+    pub writer: String,
+    pub status: Status,
+    /// The profile's generation, as the hub last said.
+    pub generation: i64,
+    /// What was last written of the status.
+    pub written: Option<Status>,
+}
+
+/// A Secret with a consumer's credentials.
+#[derive(Clone)]
+pub(super) struct Secret {
+    pub namespace: String,
+    pub name: String,
+    pub labels: Labels,
+    /// The data key under which the kubeconfig stands.
+    pub key: String,
+    pub kubeconfig: Value,
+    /// The member that it opens; where the member joins or leaves, so does the Secret.
+    pub member: String,
+}
+
+impl World {
+    /// The world in which no rule is broken, as the manager sees it at `now`.
+    pub(super) fn conforming(now: Timestamp) -> Self {
+        let mut world = Self {
+            now,
+            namespaces: namespaces(),
+            profiles: Vec::new(),
+            secrets: Vec::new(),
+            script: life(),
+        };
+        for (number, member) in MEMBERS.iter().enumerate() {
+            world.publish(Profile::of(member, number, MANAGER, now));
+        }
+        world
+    }
+
+    /// Adds a profile, and a Secret of it for each consumer.
+    pub(super) fn publish(&mut self, profile: Profile) {
+        for consumer in CONSUMERS {
+            self.secrets.push(Secret::of(&profile, consumer));
+        }
+        self.profiles.push(profile);
+    }
+
+    /// The profile of that member.
+    pub(super) fn profile(&mut self, member: &str) -> &mut Profile {
+        self.profiles
+            .iter_mut()
+            .find(|profile| profile.member == member)
+            .expect("steps and faults name members of the fleet")
+    }
+
+    /// Alters the Secret of that member for that consumer, where there is one.
+    pub(super) fn alter_secret(&mut self, member: &str, consumer: &str, change: impl FnMut(&mut Secret)) {
+        let namespace = consumer_namespace(consumer);
+        self.secrets
+            .iter_mut()
+            .filter(|secret| secret.member == member && secret.namespace == namespace)
+            .for_each(change);
+    }
+
+    /// Gives a profile another name on the hub, in its Secrets too.
+    pub(super) fn rename(&mut self, member: &str, name: &str) {
+        let profile = self.profile(member);
+        profile.name = name.to_owned();
+        let profile = profile.clone();
+        for secret in self.secrets.iter_mut().filter(|secret| secret.member == member) {
+            secret.refer_to(&profile);
+        }
+    }
+
+    /// Has the manager send a merge patch for the member's profile.
+    pub(super) fn request(&mut self, at: Duration, member: &str, by: &str, via: Via, patch: Value) {
+        let (by, member) = (by.to_owned(), member.to_owned());
+        self.script.push(Step {
+            at,
+            member,
+            action: Action::Request { by, via, patch },
+        });
+    }
+
+    /// Has the manager learn something of the member.
+    pub(super) fn observe(
+        &mut self,
+        at: Duration,
+        member: &str,
+        change: impl Fn(&mut Status, Timestamp) + Send + Sync + 'static,
+    ) {
+        self.script.push(Step::observe(at, member, change));
+    }
+
+    /// The members that are not there at first.
+    pub(super) fn joining(&self) -> Vec<String> {
+        self.script
+            .iter()
+            .filter(|step| matches!(step.action, Action::Join))
+            .map(|step| step.member.clone())
+            .collect()
+    }
+}
+
+impl Profile {
+    /// The profile of a member by a cluster manager whose field manager has the same name.
+    pub(super) fn of(member: &Member, number: usize, manager: &str, now: Timestamp) -> Self {
+        Self {
+            member: member.name.to_owned(),
+            namespace: member.namespace.to_owned(),
+            name: format!("{manager}-{}", member.name),
+            labels: BTreeMap::from([
+                (LABEL_MANAGER.to_owned(), manager.to_owned()),
+                (LABEL_MEMBER_ID.to_owned(), member.name.to_owned()),
+            ]),
+            manager: manager.to_owned(),
+            writer: manager.to_owned(),
+            status: Status::of(member, number, now),
+            generation: 1,
+            written: None,
+        }
+    }
+
+    /// The object to create. The status is not in it: the hub would drop it.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
+            "spec": {
+                "displayName": format!("Cluster {}", self.member),
+                "clusterManager": {"name": self.manager},
+            },
+        })
+    }
+}
+
+impl Secret {
+    /// The Secret by which a consumer gets into a profile's member.
+    pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
+        let mut secret = Self {
+            namespace: consumer_namespace(consumer),
+            name: String::new(),
+            labels: Labels::new(),
+            key: SECRET_CONFIG_KEY.to_owned(),
+            kubeconfig: kubeconfig(&profile.status.access[0], consumer),
+            member: profile.member.clone(),
+        };
+        secret.refer_to(profile);
+        secret
+    }
+
+    /// Takes the name and the labels that belong to a profile of this name.
+    fn refer_to(&mut self, profile: &Profile) {
+        self.name = format!("{}.{}", profile.namespace, profile.name);
+        self.labels = BTreeMap::from([
+            (LABEL_SECRET_PROFILE.to_owned(), profile.name.clone()),
+            (
+                LABEL_SECRET_PROFILE_NAMESPACE.to_owned(),
+                profile.namespace.clone(),
+            ),
+        ]);
+    }
+}
+
+/// The namespace in which a consumer finds its Secrets.
+pub(super) fn consumer_namespace(consumer: &str) -> String {
+    format!("{consumer}-credentials")
+}
+
+fn namespaces() -> Vec<Namespace> {
+    let mut namespaces = vec![
+        Namespace::new(FLEET, []),
+        Namespace::new(SET_NAMESPACE, [(LABEL_CLUSTERSET, SET)]),
+    ];
+    for consumer in CONSUMERS {
+        namespaces.push(Namespace::new(
+            &consumer_namespace(consumer),
+            [(LABEL_CONSUMER, consumer)],
+        ));
+    }
+    namespaces
+}
+
+impl Namespace {
+    pub(super) fn new<const N: usize>(name: &str, labels: [(&str, &str); N]) -> Self {
+        Self {
+            name: name.to_owned(),
+            labels: labels
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! A world to try the suite in: a hub, a cluster manager and member clusters that live in this process.
+
+pub mod manager;
