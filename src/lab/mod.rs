@@ -1,3 +1,4 @@
 //! A world to try the suite in: a hub, a cluster manager and member clusters that live in this process.
 
+pub mod apiserver;
 pub mod manager;

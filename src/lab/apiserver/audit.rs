@@ -1,0 +1,156 @@
+//! The audit log: one event for each request, as `audit.k8s.io/v1`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::auth::User;
+use super::request::RequestInfo;
+
+/// How much the audit log tells of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditLevel {
+    /// Who did what to which object, and the answer's code.
+    #[default]
+    Metadata,
+    /// Also the object that was sent. Never for Secrets.
+    Request,
+}
+
+/// The events so far.
+#[derive(Debug, Default)]
+pub(super) struct AuditLog {
+    events: Mutex<Vec<Value>>,
+    level: Mutex<AuditLevel>,
+}
+
+impl AuditLog {
+    pub(super) fn set_level(&self, level: AuditLevel) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+    }
+
+    pub(super) fn events(&self) -> Vec<Value> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, event: Value) {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.push(event);
+    }
+}
+
+/// One request, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Entry {
+    log: Arc<AuditLog>,
+    event: Map<String, Value>,
+}
+
+impl Entry {
+    /// Notes that a request came. `uri` is its path and query.
+    pub(super) fn begin(
+        log: &Arc<AuditLog>,
+        id: String,
+        info: &RequestInfo,
+        uri: &http::Uri,
+        agent: &str,
+        time: String,
+    ) -> Self {
+        let uri = uri.path_and_query().map_or("/", |uri| uri.as_str());
+        let mut event = Map::new();
+        event.insert("kind".into(), "Event".into());
+        event.insert("apiVersion".into(), "audit.k8s.io/v1".into());
+        event.insert("level".into(), "Metadata".into());
+        event.insert("auditID".into(), id.into());
+        event.insert("stage".into(), Value::Null);
+        event.insert("requestURI".into(), uri.into());
+        event.insert("verb".into(), info.verb.into());
+        event.insert("user".into(), json!({}));
+        event.insert("sourceIPs".into(), json!(["127.0.0.1"]));
+        if !agent.is_empty() {
+            event.insert("userAgent".into(), agent.into());
+        }
+        if let Some(target) = &info.target {
+            let mut object = Map::new();
+            for (key, value) in [
+                ("resource", &target.resource),
+                ("namespace", &target.namespace),
+                ("name", &target.name),
+                ("apiGroup", &target.group),
+                ("apiVersion", &target.version),
+                ("subresource", &target.subresource),
+            ] {
+                if !value.is_empty() {
+                    object.insert(key.into(), value.clone().into());
+                }
+            }
+            event.insert("objectRef".into(), object.into());
+        }
+        event.insert("requestReceivedTimestamp".into(), time.into());
+        Self {
+            log: log.clone(),
+            event,
+        }
+    }
+
+    /// The same request, for an answer that outlives its handler.
+    pub(super) fn branch(&self) -> Self {
+        Self {
+            log: self.log.clone(),
+            event: self.event.clone(),
+        }
+    }
+
+    pub(super) fn user(&mut self, user: &User) {
+        let user = json!({"username": user.name, "uid": user.name, "groups": user.all_groups()});
+        self.event.insert("user".into(), user);
+    }
+
+    pub(super) fn decision(&mut self, allowed: bool) {
+        let decision = if allowed { "allow" } else { "forbid" };
+        let told = json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": ""});
+        self.event.insert("annotations".into(), told);
+    }
+
+    /// Notes what was sent: the object, or a patch of it.
+    pub(super) fn request(&mut self, sent: &Value) {
+        let level = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(reference) = self.event.get_mut("objectRef").and_then(Value::as_object_mut) else {
+            return;
+        };
+        for key in ["name", "namespace", "uid", "resourceVersion"] {
+            let value = &sent["metadata"][key];
+            if value.as_str().is_some_and(|text| !text.is_empty()) && !reference.contains_key(key) {
+                reference.insert(key.into(), value.clone());
+            }
+        }
+        let secret = reference["resource"] == "secrets";
+        if level == AuditLevel::Request && !secret {
+            self.event.insert("level".into(), "Request".into());
+            self.event.insert("requestObject".into(), sent.clone());
+        }
+    }
+
+    /// Notes that an answer begins that will go on: a watch.
+    pub(super) fn started(&mut self, code: u16, time: String) {
+        self.write("ResponseStarted", code, None, time);
+    }
+
+    /// Notes that the request is over. `failure` is the status that was answered, if it was one.
+    pub(super) fn complete(&mut self, code: u16, failure: Option<&Value>, time: String) {
+        self.write("ResponseComplete", code, failure, time);
+    }
+
+    fn write(&mut self, stage: &str, code: u16, failure: Option<&Value>, time: String) {
+        let mut status = json!({"metadata": {}, "code": code});
+        for key in ["status", "message", "reason", "details"] {
+            if let Some(value) = failure.and_then(|failure| failure.get(key)) {
+                status[key] = value.clone();
+            }
+        }
+        self.event.insert("stage".into(), stage.into());
+        self.event.insert("responseStatus".into(), status);
+        self.event.insert("stageTimestamp".into(), time.into());
+        self.log.push(Value::Object(self.event.clone()));
+    }
+}

@@ -1,0 +1,164 @@
+//! One authorized request on its way to its handler.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::audit::Entry;
+use super::auth::{self, User};
+use super::body::{Reply, ReplyBody};
+use super::request::{RequestInfo, Target};
+use super::resource::{Resource, Version};
+use super::server::ApiServer;
+use super::status::{Failure, Outcome};
+use super::storage::Storage;
+
+pub(super) struct Context<'a> {
+    pub(super) server: &'a ApiServer,
+    pub(super) info: &'a RequestInfo,
+    pub(super) user: &'a User,
+    /// The User-Agent.
+    pub(super) agent: &'a str,
+    pub(super) content_type: String,
+    pub(super) accept: String,
+    pub(super) entry: &'a mut Entry,
+}
+
+/// The resource that a request names, and the version in which it does.
+#[derive(Clone)]
+pub(super) struct Named {
+    pub(super) resource: Arc<Resource>,
+    version: usize,
+}
+
+impl Named {
+    pub(super) fn version(&self) -> &Version {
+        &self.resource.versions[self.version]
+    }
+
+    pub(super) fn api_version(&self) -> String {
+        self.resource.api_version(&self.version().name)
+    }
+
+    /// The resource that `target` names, if it is served.
+    pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
+        let table = storage
+            .table(&target.group, &target.resource)
+            .ok_or_else(Failure::no_such_resource)?;
+        let resource = table.resource.clone();
+        let served = |version: &Version| version.served && version.name == target.version;
+        let version = resource.versions.iter().position(served);
+        let version = version.ok_or_else(Failure::no_such_resource)?;
+        let subresource = match target.subresource.as_str() {
+            "" => true,
+            "status" => resource.versions[version].status_subresource,
+            _ => false,
+        };
+        // Cluster-scoped resources are not found below a namespace.
+        let scope = resource.namespaced || target.namespace.is_empty() || target.resource == "namespaces";
+        if !subresource || !scope {
+            return Err(Failure::no_such_resource());
+        }
+        Ok(Self { resource, version })
+    }
+}
+
+impl Context<'_> {
+    /// Calls the handler. The body is read only by those who want it.
+    pub(super) async fn dispatch(
+        &mut self,
+        method: &Method,
+        body: impl Future<Output = Outcome<Bytes>>,
+    ) -> Outcome<Reply> {
+        let info = self.info;
+        let Some(target) = &info.target else {
+            return self.about_server(method);
+        };
+        if auth::is_self_review(&target.group, &target.resource) && method == Method::POST {
+            let review = read_json(&body.await?)?;
+            let answer = match target.resource.as_str() {
+                "selfsubjectreviews" => auth::review_self(self.user, &self.server.time()),
+                _ => auth::review_access(self.user, &review),
+            };
+            return Ok(Reply::value(201, &answer));
+        }
+        let named = Named::find(&self.server.storage(), target)?;
+        self.check_accept()?;
+        match info.verb {
+            "get" => self.get(&named, target),
+            "list" => self.list(&named, target),
+            "watch" => self.watch(&named, target),
+            "create" if target.name.is_empty() => {
+                let body = body.await?;
+                self.create(&named, target, &body)
+            }
+            "update" if !target.name.is_empty() => {
+                let body = body.await?;
+                self.update(&named, target, &body)
+            }
+            "patch" if !target.name.is_empty() => {
+                let body = body.await?;
+                self.patch(&named, target, &body)
+            }
+            "delete" if target.subresource.is_empty() => {
+                let body = body.await?;
+                self.delete(&named, target, &body)
+            }
+            "deletecollection" => {
+                let body = body.await?;
+                self.delete_collection(&named, target, &body)
+            }
+            verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
+        }
+    }
+
+    /// Only JSON is spoken. Other kinds may be wished for, as long as JSON will do.
+    fn check_accept(&self) -> Outcome<()> {
+        let mut wishes = self.accept.split(',').map(|wish| {
+            let kind = wish.split(';').next().unwrap_or_default().trim();
+            let converted = wish.contains("as=") && !wish.contains("as=PartialObjectMetadata");
+            (kind, converted)
+        });
+        let speaks = self.accept.trim().is_empty()
+            || wishes.any(|(kind, converted)| {
+                !converted && matches!(kind, "application/json" | "application/*" | "*/*")
+            });
+        match speaks {
+            true => Ok(()),
+            false => Err(Failure::not_acceptable(&["application/json"])),
+        }
+    }
+
+    fn about_server(&self, method: &Method) -> Outcome<Reply> {
+        if method != Method::GET && method != Method::HEAD {
+            return Err(Failure::no_such_resource());
+        }
+        match self.info.path.trim_end_matches('/') {
+            "/healthz" | "/livez" | "/readyz" => Ok(Reply {
+                code: 200,
+                body: ReplyBody::Text("ok"),
+                warnings: Vec::new(),
+            }),
+            "/version" => Ok(Reply::value(
+                200,
+                &json!({
+                    "major": "1", "minor": "36", "gitVersion": "v1.36.0+lab", "gitCommit": "", "gitTreeState": "",
+                    "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "",
+                }),
+            )),
+            path => self.discover(path),
+        }
+    }
+}
+
+/// A request's body as JSON.
+pub(super) fn read_json(body: &Bytes) -> Outcome<Value> {
+    serde_json::from_slice(body).map_err(|error| {
+        Failure::bad_request(format!(
+            "the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
+        ))
+    })
+}

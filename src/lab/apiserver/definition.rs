@@ -1,0 +1,259 @@
+//! CustomResourceDefinitions: read from posted data, judged, and turned into a resource that is served at once.
+
+use serde_json::{Map, Value, json};
+
+use super::field::{FieldError, Path};
+use super::names;
+use super::resource::{Family, Resource, Version};
+use super::schema::Schema;
+
+/// Fills in what the API server defaults in a definition.
+pub(super) fn set_defaults(object: &mut Map<String, Value>) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    spec.entry("conversion")
+        .or_insert_with(|| json!({"strategy": "None"}));
+    spec.remove("preserveUnknownFields");
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        let kind = names
+            .get("kind")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        if !kind.is_empty() {
+            names
+                .entry("singular")
+                .or_insert_with(|| kind.to_lowercase().into());
+            names
+                .entry("listKind")
+                .or_insert_with(|| format!("{kind}List").into());
+        }
+    }
+}
+
+/// What is wrong with a definition; its resource when nothing is.
+pub(super) fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
+    let mut errors = Vec::new();
+    let spec = &object["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (group, names) = (text(&spec["group"]), &spec["names"]);
+    let (plural, kind) = (text(&names["plural"]), text(&names["kind"]));
+    check_names(object, &group, &plural, &mut errors);
+    let namespaced = match spec["scope"].as_str().unwrap_or_default() {
+        "Namespaced" => true,
+        "Cluster" => false,
+        "" => {
+            errors.push(FieldError::required("spec.scope", ""));
+            false
+        }
+        other => {
+            let scopes = ["Cluster", "Namespaced"].map(str::to_owned);
+            errors.push(FieldError::not_supported("spec.scope", &other.into(), &scopes));
+            false
+        }
+    };
+    let versions = read_versions(spec, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let texts = |value: &Value| {
+        let list = value.as_array().into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    Ok(Resource {
+        singular: text(&names["singular"]),
+        list_kind: text(&names["listKind"]),
+        short_names: texts(&names["shortNames"]),
+        categories: texts(&names["categories"]),
+        family: Family::Custom,
+        group,
+        plural,
+        kind,
+        namespaced,
+        versions,
+    })
+}
+
+fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<FieldError>) {
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    } else {
+        let wrong = names::dns_subdomain(group);
+        errors.extend(
+            wrong
+                .iter()
+                .map(|why| FieldError::invalid_text("spec.group", group, why)),
+        );
+        if wrong.is_empty() && !group.contains('.') {
+            let why = "should be a domain with at least one dot";
+            errors.push(FieldError::invalid_text("spec.group", group, why));
+        }
+    }
+    let names_of = &object["spec"]["names"];
+    for field in ["plural", "singular", "kind", "listKind"] {
+        let path = format!("spec.names.{field}");
+        match names_of[field].as_str() {
+            None | Some("") => errors.push(FieldError::required(path, "")),
+            Some(name) => {
+                let wrong = names::dns_1035_label(&name.to_lowercase());
+                errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
+            }
+        }
+    }
+    let kind = &names_of["kind"];
+    if kind.is_string() && *kind == names_of["listKind"] {
+        let why = "kind and listKind may not be the same";
+        errors.push(FieldError::invalid("spec.names.listKind", kind, why));
+    }
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    if !group.is_empty() && !plural.is_empty() && name != format!("{plural}.{group}") {
+        let why = "must be spec.names.plural+\".\"+spec.group";
+        errors.push(FieldError::invalid_text("metadata.name", name, why));
+    }
+}
+
+fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
+    let listed = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
+    if listed.is_empty() {
+        errors.push(FieldError::required(
+            "spec.versions",
+            "must have at least one version",
+        ));
+        return Vec::new();
+    }
+    let root = Path::ROOT.child("spec");
+    let list_path = root.child("versions");
+    let mut versions: Vec<Version> = Vec::new();
+    for (i, version) in listed.iter().enumerate() {
+        let path = list_path.index(i);
+        let name = version["name"].as_str().unwrap_or_default();
+        let wrong = names::dns_1035_label(name);
+        errors.extend(
+            wrong
+                .iter()
+                .map(|why| FieldError::invalid_text(path.child("name"), name, why)),
+        );
+        if versions.iter().any(|other| other.name == name) {
+            let why = "must contain unique version names";
+            errors.push(FieldError::invalid_text(path.child("name"), name, why));
+        }
+        let schema_path = path.child("schema");
+        let schema = match &version["schema"]["openAPIV3Schema"] {
+            Value::Null => {
+                errors.push(FieldError::required(
+                    schema_path.child("openAPIV3Schema"),
+                    "schemas are required",
+                ));
+                continue;
+            }
+            schema => schema,
+        };
+        if schema["type"] != "object" {
+            let why = "must be object at the root";
+            let field = schema_path.child("openAPIV3Schema");
+            errors.push(match schema["type"].as_str() {
+                None | Some("") => FieldError::required(field.child("type"), why),
+                Some(other) => FieldError::invalid_text(field.child("type"), other, why),
+            });
+        }
+        let schema_path = schema_path.child("openAPIV3Schema");
+        check_structure(schema, &schema_path, errors);
+        match Schema::compile(schema, &schema_path) {
+            Ok(schema) => versions.push(Version {
+                name: name.to_owned(),
+                served: version["served"] == Value::Bool(true),
+                storage: version["storage"] == Value::Bool(true),
+                status_subresource: version["subresources"]["status"].is_object(),
+                schema,
+                selectable: selectable(&version["selectableFields"]),
+            }),
+            Err(wrong) => errors.extend(wrong),
+        }
+    }
+    let storing = listed
+        .iter()
+        .filter(|version| version["storage"] == Value::Bool(true));
+    if storing.count() != 1 {
+        let why = "must have exactly one version marked as storage version";
+        errors.push(FieldError::invalid("spec.versions", &spec["versions"], why));
+    }
+    versions
+}
+
+fn selectable(fields: &Value) -> Vec<String> {
+    let fields = fields.as_array().into_iter().flatten();
+    let paths = fields.filter_map(|field| field["jsonPath"].as_str());
+    paths
+        .map(|path| path.trim_start_matches('.').to_owned())
+        .collect()
+}
+
+/// The few demands on a structural schema that are commonly missed.
+fn check_structure(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let preserves = schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
+    let int_or_string = schema["x-kubernetes-int-or-string"] == Value::Bool(true);
+    let kind = schema["type"].as_str().unwrap_or_default();
+    if kind.is_empty() && !preserves && !int_or_string {
+        errors.push(FieldError::required(
+            path.child("type"),
+            "must not be empty for specified object fields",
+        ));
+    }
+    let has_properties = schema["properties"]
+        .as_object()
+        .is_some_and(|map| !map.is_empty());
+    if has_properties && schema["additionalProperties"].is_object() {
+        let why = "additionalProperties and properties are mutual exclusive";
+        errors.push(FieldError::forbidden(path.child("additionalProperties"), why));
+    }
+    if schema["x-kubernetes-list-type"] == "map" {
+        let keys = schema["x-kubernetes-list-map-keys"].as_array();
+        if keys.is_none_or(Vec::is_empty) {
+            errors.push(FieldError::required(
+                path.child("x-kubernetes-list-map-keys"),
+                "must not be empty if x-kubernetes-list-type is map",
+            ));
+        }
+    }
+    if kind == "array" && schema["items"].is_null() {
+        errors.push(FieldError::required(path.child("items"), "must be specified"));
+    }
+    let below = path.child("properties");
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        check_structure(property, &below.key(name), errors);
+    }
+    if schema["additionalProperties"].is_object() {
+        let below = path.child("additionalProperties");
+        check_structure(&schema["additionalProperties"], &below, errors);
+    }
+    if schema["items"].is_object() {
+        check_structure(&schema["items"], &path.child("items"), errors);
+    }
+}
+
+/// The status of an accepted definition, at `time`.
+pub(super) fn status(object: &Value, time: &str) -> Value {
+    let spec = &object["spec"];
+    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": time});
+    let known = object["status"]["storedVersions"].as_array().cloned();
+    let mut stored = known.unwrap_or_default();
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    for version in versions.filter(|version| version["storage"] == Value::Bool(true)) {
+        if !stored.contains(&version["name"]) {
+            stored.push(version["name"].clone());
+        }
+    }
+    let conditions = match object["status"]["conditions"].as_array() {
+        Some(known) if !known.is_empty() => known.clone(),
+        _ => vec![
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition(
+                "Established",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            ),
+        ],
+    };
+    json!({"conditions": conditions, "acceptedNames": spec["names"], "storedVersions": stored})
+}

@@ -1,0 +1,81 @@
+//! Objects within objects: `x-kubernetes-embedded-resource`.
+
+use serde_json::Value;
+
+use super::field::{FieldError, Path};
+use super::meta;
+use super::names;
+use super::schema::Schema;
+
+/// What is wrong with the embedded objects in `value`.
+pub(super) fn check_embedded(value: &Value, schema: &Schema) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check(value, schema, &Path::ROOT, &mut errors);
+    errors
+}
+
+fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(fields) => {
+            if schema.embedded_resource {
+                check_object(value, path, errors);
+            }
+            for (name, field) in fields {
+                match schema.properties.get(name) {
+                    Some(known) => check(field, known, &path.child(name), errors),
+                    None => {
+                        if let Some(extra) = schema.field(name) {
+                            check(field, extra, &path.key(name), errors);
+                        }
+                    }
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = &schema.items else { return };
+            for (i, item) in items.iter().enumerate() {
+                check(item, schema, &path.index(i), errors);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_object(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    for field in ["apiVersion", "kind"] {
+        let at = path.child(field);
+        match &value[field] {
+            Value::Null if value.get(field).is_none() => errors.push(FieldError::required(at, "")),
+            Value::String(text) if text.is_empty() => {
+                errors.push(FieldError::invalid_text(at, "", "must not be empty"));
+            }
+            Value::String(text) if field == "kind" => {
+                let wrong = names::dns_1035_label(&text.to_lowercase());
+                if !wrong.is_empty() {
+                    let why = format!(
+                        "may have mixed case, but should otherwise match: {}",
+                        wrong.join(",")
+                    );
+                    errors.push(FieldError::invalid_text(at, text, &why));
+                }
+            }
+            Value::String(text) => {
+                if text.split('/').count() > 2 {
+                    let why = format!("unexpected GroupVersion string: {text}");
+                    errors.push(FieldError::invalid_text(at, text, &why));
+                }
+            }
+            other => errors.push(FieldError::invalid(at, other, "must be a string")),
+        }
+    }
+    if value.get("metadata").is_some() {
+        let mut object = value.clone();
+        if let Value::Object(fields) = &mut object {
+            let metadata = meta::metadata_mut(fields);
+            metadata.entry("name").or_insert_with(|| "fakename".into());
+        }
+        let namespaced = !meta::text(&object, "namespace").is_empty();
+        let prefix = path.child("metadata").to_string();
+        errors.extend(meta::validate(&object, namespaced, names::path_segment, &prefix));
+    }
+}

@@ -1,0 +1,271 @@
+//! The rules that single resources have of their own.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use super::definition;
+use super::embedded::check_embedded;
+use super::field::FieldError;
+use super::meta;
+use super::names;
+use super::resource::{Family, Resource, Version};
+use super::schema::{check_lists, check_rules, validate};
+
+/// Bytes of all values of a Secret or ConfigMap together.
+const MAX_DATA: usize = 1024 * 1024;
+
+/// The names that objects of this family may have.
+pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
+    match family {
+        Family::Namespace => names::dns_label,
+        _ => names::dns_subdomain,
+    }
+}
+
+/// What decoding fills in.
+pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
+    match family {
+        Family::Namespace => {
+            let name = object["metadata"]["name"].clone();
+            if name.is_string() {
+                let labels = meta::metadata_mut(object)
+                    .entry("labels")
+                    .or_insert_with(|| json!({}));
+                labels["kubernetes.io/metadata.name"] = name;
+            }
+        }
+        Family::Secret => {
+            if let Some(Value::Object(texts)) = object.remove("stringData") {
+                let data = object.entry("data").or_insert_with(|| json!({}));
+                for (key, text) in texts {
+                    data[key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+                }
+            }
+            object.entry("type").or_insert_with(|| "Opaque".into());
+        }
+        Family::Definition => definition::set_defaults(object),
+        Family::ConfigMap | Family::Custom => {}
+    }
+}
+
+/// The error of a decoder into a typed object, for the families that have types.
+pub(super) fn decoding_error(resource: &Resource, version: &Version, object: &Value) -> Option<String> {
+    if resource.family == Family::Custom {
+        return None;
+    }
+    let wrong = validate(object, None, &version.schema, "");
+    if let Some(wrong) = wrong.first() {
+        return Some(format!(
+            "json: cannot unmarshal into Go struct field {}.{}: {}",
+            resource.kind, wrong.field, wrong.message
+        ));
+    }
+    let encoded = match resource.family {
+        Family::Secret => &object["data"],
+        _ => &object["binaryData"],
+    };
+    for value in encoded.as_object().into_iter().flat_map(Map::values) {
+        let text = value.as_str().unwrap_or_default();
+        if let Err(error) = STANDARD.decode(text) {
+            let at = match error {
+                base64::DecodeError::InvalidByte(at, _) => at,
+                _ => text.len().saturating_sub(text.len() % 4),
+            };
+            return Some(format!("illegal base64 data at input byte {at}"));
+        }
+    }
+    None
+}
+
+/// What the server sets on a new object, whatever was sent.
+pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value, time: &str) {
+    match resource.family {
+        Family::Namespace => {
+            object["status"] = json!({"phase": "Active"});
+            let finalizers = &mut object["spec"]["finalizers"];
+            match finalizers.as_array_mut() {
+                Some(list) if !list.contains(&json!("kubernetes")) => list.push("kubernetes".into()),
+                Some(_) => {}
+                None => *finalizers = json!(["kubernetes"]),
+            }
+        }
+        Family::Definition => {
+            object["status"] = definition::status(object, time);
+            object["metadata"]["generation"] = 1.into();
+        }
+        Family::Custom => {
+            if version.status_subresource
+                && let Value::Object(fields) = object
+            {
+                fields.remove("status");
+            }
+            object["metadata"]["generation"] = 1.into();
+        }
+        Family::Secret | Family::ConfigMap => {}
+    }
+}
+
+/// What a write of the object itself cannot change. Counts the generation up when the rest changed.
+pub(super) fn prepare_update(
+    resource: &Resource,
+    version: &Version,
+    new: &mut Value,
+    old: &Value,
+    time: &str,
+) {
+    let keep = |new: &mut Value, field: &str| {
+        let Value::Object(fields) = new else { return };
+        match old.get(field) {
+            Some(value) => fields.insert(field.to_owned(), value.clone()),
+            None => fields.remove(field),
+        };
+    };
+    match resource.family {
+        Family::Namespace => {
+            keep(new, "spec");
+            keep(new, "status");
+        }
+        Family::Definition => {
+            keep(new, "status");
+            if new["spec"] != old["spec"] {
+                new["status"] = definition::status(new, time);
+            }
+        }
+        Family::Custom if version.status_subresource => keep(new, "status"),
+        Family::Custom | Family::Secret | Family::ConfigMap => {}
+    }
+    let counted = match resource.family {
+        Family::Custom => !same_but_metadata(new, old),
+        Family::Definition => new["spec"] != old["spec"],
+        _ => return,
+    };
+    let generation = old["metadata"]["generation"].as_i64().unwrap_or(1);
+    new["metadata"]["generation"] = (generation + i64::from(counted)).into();
+}
+
+fn same_but_metadata(a: &Value, b: &Value) -> bool {
+    let others = |object: &Value| -> Vec<(String, Value)> {
+        let fields = object.as_object().into_iter().flatten();
+        let mut fields: Vec<(String, Value)> = fields
+            .filter(|(name, _)| *name != "metadata")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        fields
+    };
+    others(a) == others(b)
+}
+
+/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces, by a
+/// write to `subresource`.
+pub(super) fn check(
+    resource: &Resource,
+    version: &Version,
+    new: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    match resource.family {
+        Family::Custom => check_custom(version, new, old, subresource, errors),
+        Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
+        Family::Definition => errors.extend(definition::read(new).err().unwrap_or_default()),
+        Family::Namespace => {}
+    }
+}
+
+/// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.
+pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let api_version = resource.api_version(&version.name);
+    for (field, wanted) in [("kind", &resource.kind), ("apiVersion", &api_version)] {
+        let seen = object[field].as_str().unwrap_or_default();
+        if seen != wanted {
+            errors.push(FieldError::invalid_text(
+                field,
+                seen,
+                &format!("must be {wanted}"),
+            ));
+        }
+    }
+    errors
+}
+
+fn check_custom(
+    version: &Version,
+    new: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    errors: &mut Vec<FieldError>,
+) {
+    let schema = &version.schema;
+    match (subresource, schema.field("status"), new.get("status")) {
+        ("status", Some(status), Some(value)) => {
+            let old = old.and_then(|old| old.get("status"));
+            errors.extend(validate(value, old, status, "status"));
+        }
+        ("status", _, _) => {}
+        _ => errors.extend(validate(new, old, schema, "")),
+    }
+    if subresource.is_empty() {
+        errors.extend(check_embedded(new, schema));
+    }
+    if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
+        errors.extend(check_lists(new, schema));
+    }
+    if !schema.has_rules() {
+        return;
+    }
+    if errors.iter().any(|error| error.problem.blocks_rules()) {
+        errors.push(FieldError::invalid(
+            "",
+            &Value::Null,
+            "some validation rules were not checked because the object was invalid; correct the existing errors \
+             to complete validation",
+        ));
+    } else {
+        errors.extend(check_rules(new, old, schema));
+    }
+}
+
+fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut size = 0;
+    let fields: &[&str] = match resource.family {
+        Family::Secret => &["data"],
+        _ => &["data", "binaryData"],
+    };
+    for field in fields {
+        for (key, value) in new[*field].as_object().into_iter().flatten() {
+            let wrong = names::config_key(key);
+            let at = format!("{field}[{key}]");
+            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&at, key, why)));
+            size += value.as_str().map_or(0, str::len);
+        }
+    }
+    if size > MAX_DATA {
+        errors.push(FieldError::too_long(
+            if resource.family == Family::Secret {
+                "data"
+            } else {
+                ""
+            },
+            MAX_DATA as u64,
+        ));
+    }
+    let Some(old) = old else { return errors };
+    if resource.family == Family::Secret && new["type"] != old["type"] {
+        errors.push(FieldError::invalid("type", &new["type"], "field is immutable"));
+    }
+    if old["immutable"] == Value::Bool(true) {
+        let why = "field is immutable when `immutable` is set";
+        if new["immutable"] != Value::Bool(true) {
+            errors.push(FieldError::forbidden("immutable", why));
+        }
+        for field in fields.iter().filter(|field| new[**field] != old[**field]) {
+            errors.push(FieldError::forbidden(field, why));
+        }
+    }
+    errors
+}

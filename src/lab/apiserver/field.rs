@@ -1,0 +1,216 @@
+//! Errors about one field of an object, and the paths that name the field.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// What is wrong with a field: the `reason` of a status cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    Required,
+    Duplicate,
+    Invalid,
+    NotSupported,
+    Forbidden,
+    TooLong,
+    TooMany,
+    TypeInvalid,
+}
+
+impl Problem {
+    /// The reason as the API spells it.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Problem::Required => "FieldValueRequired",
+            Problem::Duplicate => "FieldValueDuplicate",
+            Problem::Invalid => "FieldValueInvalid",
+            Problem::NotSupported => "FieldValueNotSupported",
+            Problem::Forbidden => "FieldValueForbidden",
+            Problem::TooLong => "FieldValueTooLong",
+            Problem::TooMany => "FieldValueTooMany",
+            Problem::TypeInvalid => "FieldValueTypeInvalid",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Problem::Required => "Required value",
+            Problem::Duplicate => "Duplicate value",
+            Problem::Invalid | Problem::TypeInvalid => "Invalid value",
+            Problem::NotSupported => "Unsupported value",
+            Problem::Forbidden => "Forbidden",
+            Problem::TooLong => "Too long",
+            Problem::TooMany => "Too many",
+        }
+    }
+
+    /// Whether rules in CEL are left unchecked once an object has this problem.
+    pub(super) fn blocks_rules(self) -> bool {
+        matches!(
+            self,
+            Problem::NotSupported
+                | Problem::Required
+                | Problem::TooLong
+                | Problem::TooMany
+                | Problem::TypeInvalid
+        )
+    }
+}
+
+/// One field that is wrong, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldError {
+    pub(super) problem: Problem,
+    pub(super) field: String,
+    /// The text of the cause, without the field's name.
+    pub(super) message: String,
+}
+
+impl FieldError {
+    fn new(problem: Problem, field: impl fmt::Display, value: Option<String>, detail: &str) -> Self {
+        let mut message = problem.title().to_owned();
+        if let Some(value) = value {
+            message = format!("{message}: {value}");
+        }
+        if !detail.is_empty() {
+            message = format!("{message}: {detail}");
+        }
+        let field = field.to_string();
+        let field = if field.is_empty() {
+            "<nil>".to_owned()
+        } else {
+            field
+        };
+        Self {
+            problem,
+            field,
+            message,
+        }
+    }
+
+    pub(super) fn invalid(field: impl fmt::Display, value: &Value, detail: &str) -> Self {
+        Self::new(Problem::Invalid, field, Some(value.to_string()), detail)
+    }
+
+    /// For values too big to be repeated.
+    pub(super) fn invalid_unnamed(field: impl fmt::Display, detail: &str) -> Self {
+        Self::new(Problem::Invalid, field, None, detail)
+    }
+
+    pub(super) fn invalid_text(field: impl fmt::Display, value: &str, detail: &str) -> Self {
+        Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
+    }
+
+    pub(super) fn type_invalid(field: impl fmt::Display, value: &str, detail: &str) -> Self {
+        Self::new(Problem::TypeInvalid, field, Some(quoted(value)), detail)
+    }
+
+    pub(super) fn required(field: impl fmt::Display, detail: &str) -> Self {
+        Self::new(Problem::Required, field, None, detail)
+    }
+
+    pub(super) fn forbidden(field: impl fmt::Display, detail: &str) -> Self {
+        Self::new(Problem::Forbidden, field, None, detail)
+    }
+
+    pub(super) fn duplicate(field: impl fmt::Display, value: &Value) -> Self {
+        Self::new(Problem::Duplicate, field, Some(value.to_string()), "")
+    }
+
+    pub(super) fn duplicate_unnamed(field: impl fmt::Display) -> Self {
+        Self::new(Problem::Duplicate, field, None, "")
+    }
+
+    pub(super) fn not_supported(field: impl fmt::Display, value: &Value, supported: &[String]) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| quoted(value)).collect();
+        let detail = match supported.is_empty() {
+            true => String::new(),
+            false => format!("supported values: {}", supported.join(", ")),
+        };
+        Self::new(Problem::NotSupported, field, Some(value.to_string()), &detail)
+    }
+
+    pub(super) fn too_long(field: impl fmt::Display, max: u64) -> Self {
+        let unit = if max == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {max} {unit}");
+        Self::new(Problem::TooLong, field, None, &detail)
+    }
+
+    pub(super) fn too_many(field: impl fmt::Display, actual: Option<u64>, max: u64) -> Self {
+        let unit = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {unit}");
+        Self::new(
+            Problem::TooMany,
+            field,
+            actual.map(|actual| actual.to_string()),
+            &detail,
+        )
+    }
+}
+
+/// A text in double quotes.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Where a walk through an object is. Lives on the stack, so that a path costs nothing until an error needs it.
+#[derive(Clone, Copy)]
+pub(super) struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Child(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Path<'a> {
+    pub(super) const ROOT: Path<'static> = Path {
+        parent: None,
+        step: Step::Root,
+    };
+
+    /// `parent.name`
+    pub(super) fn child(&'a self, name: &'a str) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Child(name),
+        }
+    }
+
+    /// `parent[3]`
+    pub(super) fn index(&'a self, index: usize) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
+    }
+
+    /// `parent[key]`
+    pub(super) fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(parent) = self.parent else {
+            return Ok(());
+        };
+        parent.fmt(f)?;
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Child(name) if matches!(parent.step, Step::Root) => f.write_str(name),
+            Step::Child(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+            Step::Key(key) => write!(f, "[{key}]"),
+        }
+    }
+}

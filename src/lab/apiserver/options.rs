@@ -1,0 +1,80 @@
+//! The parameters that writes have in common.
+
+use super::field::FieldError;
+use super::request::Query;
+use super::status::{Failure, Outcome, Qualified};
+
+/// What is done about fields that the schema does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// How a write is to be done.
+#[derive(Clone, Debug)]
+pub(super) struct WriteOptions {
+    pub(super) dry_run: bool,
+    pub(super) field_validation: FieldValidation,
+    pub(super) field_manager: String,
+}
+
+impl WriteOptions {
+    /// Reads them from a request; `kind` is what refusals call them (`CreateOptions`).
+    pub(super) fn read(query: &Query, kind: &str, agent: &str) -> Outcome<Self> {
+        let mut errors = Vec::new();
+        let dry_runs = query.all("dryRun");
+        for value in dry_runs.iter().filter(|value| *value != "All") {
+            let supported = ["All".to_owned()];
+            errors.push(FieldError::not_supported(
+                "dryRun",
+                &value.as_str().into(),
+                &supported,
+            ));
+        }
+        let field_validation = match query.get("fieldValidation") {
+            "Ignore" => FieldValidation::Ignore,
+            "" | "Warn" => FieldValidation::Warn,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let supported = ["", "Ignore", "Strict", "Warn"].map(str::to_owned);
+                errors.push(FieldError::not_supported(
+                    "fieldValidation",
+                    &other.into(),
+                    &supported,
+                ));
+                FieldValidation::Warn
+            }
+        };
+        let manager = query.get("fieldManager");
+        if manager.len() > 128 {
+            errors.push(FieldError::too_long("fieldManager", 128));
+        }
+        if !errors.is_empty() {
+            let subject = Qualified {
+                group: "meta.k8s.io",
+                resource: kind,
+            };
+            return Err(Failure::invalid(subject, "", &errors));
+        }
+        Ok(Self {
+            dry_run: !dry_runs.is_empty(),
+            field_validation,
+            field_manager: match manager {
+                "" => manager_of(agent),
+                manager => manager.to_owned(),
+            },
+        })
+    }
+}
+
+/// The name of a manager that gave none: the program in its User-Agent.
+fn manager_of(agent: &str) -> String {
+    let program = agent.split('/').next().unwrap_or_default();
+    let name: String = program.chars().filter(|c| !c.is_control()).take(128).collect();
+    match name.as_str() {
+        "" => "unknown".to_owned(),
+        _ => name,
+    }
+}

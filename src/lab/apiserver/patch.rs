@@ -1,0 +1,94 @@
+//! Patches: merge patches (RFC 7396) and JSON patches (RFC 6902).
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::field::FieldError;
+use super::options::{FieldValidation, WriteOptions};
+use super::read::namespace;
+use super::request::Target;
+use super::status::{Failure, Outcome, Qualified};
+use super::update::{check_name, current};
+use super::write::{ensure_namespace, fit};
+
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+/// A JSON patch may not have more operations than this.
+const MAX_OPERATIONS: usize = 10_000;
+
+impl Context<'_> {
+    pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
+        let media_type = self
+            .content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        if media_type != JSON_PATCH && media_type != MERGE_PATCH {
+            return Err(Failure::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH]));
+        }
+        let options = WriteOptions::read(&self.info.query, "PatchOptions", self.agent)?;
+        let patch: Value = serde_json::from_slice(body)
+            .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+        self.entry.request(&patch);
+        let mut storage = self.server.storage();
+        let current = current(&storage, named, target)?;
+        let mut patched = current.object.clone();
+        match media_type == JSON_PATCH {
+            true => apply_json_patch(&mut patched, &patch)?,
+            false if patch.is_object() => json_patch::merge(&mut patched, &patch),
+            false => {
+                let why = "error decoding patch: json: cannot unmarshal into a map";
+                return Err(Failure::bad_request(why));
+            }
+        }
+        let text = patched.to_string();
+        let invalid = |why: &str| {
+            let error = FieldError::invalid_text("patch", &text, why);
+            let subject = Qualified {
+                group: "",
+                resource: "",
+            };
+            Failure::invalid(subject, "", &[error])
+        };
+        let Value::Object(patched) = patched else {
+            return Err(invalid("json: cannot unmarshal into an object"));
+        };
+        let decoded = fit(named, patched).map_err(|why| invalid(&why))?;
+        if options.field_validation == FieldValidation::Strict && !decoded.unknown.is_empty() {
+            return Err(invalid(&decoded.strict_error()));
+        }
+        let warnings = decoded.warnings(options.field_validation);
+        let mut object = decoded.object;
+        check_name(&object, &target.name)?;
+        ensure_namespace(&mut object, namespace(named, target))?;
+        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+        Ok(Reply {
+            warnings,
+            ..Reply::json(200, stored.bytes())
+        })
+    }
+}
+
+fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
+    let operations = patch.as_array().map_or(0, Vec::len);
+    if operations > MAX_OPERATIONS {
+        return Err(Failure::too_large(format!(
+            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}"
+        )));
+    }
+    let patch: json_patch::Patch = serde_json::from_value(patch.clone())
+        .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+    json_patch::patch(object, &patch).map_err(|_| {
+        let mut failure = Failure::new(
+            422,
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        );
+        failure.details = Some(Value::Object(serde_json::Map::new()));
+        failure
+    })
+}

@@ -1,0 +1,301 @@
+//! Reading: one object, or many.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Map, Value, json};
+
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::request::{Query, Target};
+use super::schema::{apply_defaults, prune};
+use super::selectors::Selector;
+use super::status::{Failure, Outcome, Qualified};
+use super::storage::{Stored, key};
+
+impl Context<'_> {
+    pub(super) fn get(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+        let storage = self.server.storage();
+        let found = storage.get(&named.resource.id(), &object_key(named, target));
+        let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
+        Ok(Reply::json(200, in_version(found, named).bytes()))
+    }
+
+    pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+        let query = &self.info.query;
+        check_list_options(query)?;
+        let selector = Selector::read(
+            query.get("labelSelector"),
+            query.get("fieldSelector"),
+            &named.resource,
+            named.version(),
+        )?;
+        let page = self.page(named, target, &selector)?;
+        Ok(Reply::json(200, page.to_json(named)))
+    }
+
+    /// The part of a list that a request wants.
+    fn page(&self, named: &Named, target: &Target, selector: &Selector) -> Outcome<Page> {
+        let query = &self.info.query;
+        let storage = self.server.storage();
+        let table = storage
+            .table(&target.group, &target.resource)
+            .ok_or_else(Failure::no_such_resource)?;
+        let token = match query.get("continue") {
+            "" => None,
+            token => Some(Token::read(token)?),
+        };
+        let asked = revision(query)?;
+        if asked > storage.revision {
+            return Err(too_large(asked, storage.revision));
+        }
+        let exact = query.get("resourceVersionMatch") == "Exact";
+        let at = match &token {
+            Some(token) => token.revision,
+            None if exact => asked,
+            None => storage.revision,
+        };
+        let namespace = namespace(named, target);
+        let past = match at < storage.revision {
+            true => {
+                let past = table.list_at(at);
+                Some(past.ok_or_else(|| match token {
+                    Some(_) => Failure::expired(
+                        "The provided continue parameter is too old to display a consistent list result. You can \
+                         start a new list without the continue parameter.",
+                    ),
+                    None => Failure::expired(
+                        "The resourceVersion for the provided list is too old.",
+                    ),
+                })?)
+            }
+            false => None,
+        };
+        let prefix = match namespace {
+            "" => String::new(),
+            namespace => format!("{namespace}/"),
+        };
+        let after = token.as_ref().map_or("", |token| token.after.as_str());
+        let objects: Box<dyn Iterator<Item = (&String, &Arc<Stored>)>> = match &past {
+            Some(past) => Box::new(past.iter().filter(|(key, _)| key.starts_with(&prefix))),
+            None => table.list(namespace),
+        };
+        let wanted = objects
+            .filter(|(key, _)| key.as_str() > after)
+            .map(|(key, object)| (key, in_version(object, named)))
+            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.object));
+        let limit = query.get("limit").parse::<usize>().unwrap_or(0);
+        let mut page = Page {
+            revision: at,
+            items: Vec::new(),
+            next: None,
+            remaining: None,
+        };
+        let mut left_over = 0;
+        let mut last = "";
+        for (key, object) in wanted {
+            if limit == 0 || page.items.len() < limit {
+                page.items.push(object);
+                last = key;
+            } else {
+                left_over += 1;
+            }
+        }
+        if left_over > 0 {
+            let token = Token {
+                revision: at,
+                after: last.to_owned(),
+            };
+            page.next = Some(token.write());
+            // With a selector, the real server does not count what it has not read.
+            page.remaining = selector.is_everything().then_some(left_over);
+        }
+        Ok(page)
+    }
+}
+
+/// The namespace in which to look, empty for all.
+pub(super) fn namespace<'a>(named: &Named, target: &'a Target) -> &'a str {
+    match named.resource.namespaced {
+        true => &target.namespace,
+        false => "",
+    }
+}
+
+/// The key of the object that a request names.
+pub(super) fn object_key(named: &Named, target: &Target) -> String {
+    key(namespace(named, target), &target.name)
+}
+
+/// An object in the version in which it was asked for.
+pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
+    let wanted = named.api_version();
+    if stored.object["apiVersion"] == wanted.as_str() {
+        return stored.clone();
+    }
+    stored.in_version(&named.version().name, |object| {
+        to_version(object, &named.resource, named.version())
+    })
+}
+
+/// Versions differ in their schemas only: there is no conversion but pruning and defaulting.
+pub(super) fn to_version(
+    object: &Value,
+    resource: &super::resource::Resource,
+    version: &super::resource::Version,
+) -> Value {
+    let mut object = object.clone();
+    if let Value::Object(fields) = &mut object {
+        fields.insert("apiVersion".into(), resource.api_version(&version.name).into());
+        prune(fields, &version.schema);
+        apply_defaults(fields, &version.schema);
+    }
+    object
+}
+
+/// The resourceVersion parameter; absent is zero.
+pub(super) fn revision(query: &Query) -> Outcome<u64> {
+    match query.get("resourceVersion") {
+        "" => Ok(0),
+        text => text.parse().map_err(|_| {
+            Failure::bad_request(format!(
+                "invalid resource version {}: strconv.ParseUint: parsing \"{text}\": invalid syntax",
+                super::field::quoted(text)
+            ))
+        }),
+    }
+}
+
+/// For revisions that this server has not reached.
+pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
+    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    let mut failure = Failure::retry(504, "Timeout", &message, 1);
+    failure.details = Some(json!({
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }));
+    failure
+}
+
+/// Combinations of parameters that make no sense.
+pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
+    use super::field::FieldError;
+    let mut errors = Vec::new();
+    let matching = query.get("resourceVersionMatch");
+    let watching = query.flag("watch");
+    let streaming = query.flag("sendInitialEvents");
+    if !matching.is_empty() && !watching {
+        let version = query.get("resourceVersion");
+        let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        if version.is_empty() {
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !query.get("continue").is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !matches!(matching, "Exact" | "NotOlderThan") {
+            let supported = ["Exact", "NotOlderThan", ""].map(str::to_owned);
+            errors.push(FieldError::not_supported(
+                "resourceVersionMatch",
+                &matching.into(),
+                &supported,
+            ));
+        }
+        if matching == "Exact" && version == "0" {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+    }
+    if !query.get("sendInitialEvents").is_empty() && !watching {
+        let why = "sendInitialEvents is forbidden for list";
+        errors.push(FieldError::forbidden("sendInitialEvents", why));
+    }
+    if watching && streaming && matching != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    }
+    if watching && streaming && !query.flag("allowWatchBookmarks") {
+        let why = "sendInitialEvents is forbidden unless allowWatchBookmarks is set to true";
+        errors.push(FieldError::forbidden("sendInitialEvents", why));
+    }
+    if watching && !streaming && !matching.is_empty() {
+        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let subject = Qualified {
+        group: "meta.k8s.io",
+        resource: "ListOptions",
+    };
+    Err(Failure::invalid(subject, "", &errors))
+}
+
+/// A list, or a part of one.
+struct Page {
+    revision: u64,
+    items: Vec<Arc<Stored>>,
+    next: Option<String>,
+    remaining: Option<usize>,
+}
+
+impl Page {
+    /// The list as JSON, around the items' own bytes.
+    fn to_json(&self, named: &Named) -> Bytes {
+        let mut metadata = Map::new();
+        metadata.insert("resourceVersion".into(), self.revision.to_string().into());
+        if let Some(next) = &self.next {
+            metadata.insert("continue".into(), next.clone().into());
+        }
+        if let Some(remaining) = self.remaining {
+            metadata.insert("remainingItemCount".into(), remaining.into());
+        }
+        let head = format!(
+            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
+            super::field::quoted(&named.resource.list_kind),
+            super::field::quoted(&named.api_version()),
+            Value::Object(metadata),
+        );
+        let items: Vec<Bytes> = self.items.iter().map(|item| item.bytes()).collect();
+        let size: usize = items.iter().map(|item| item.len() + 1).sum();
+        let mut json = BytesMut::with_capacity(head.len() + size + 2);
+        json.put_slice(head.as_bytes());
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                json.put_u8(b',');
+            }
+            json.put_slice(item);
+        }
+        json.put_slice(b"]}");
+        json.freeze()
+    }
+}
+
+/// Where a list goes on.
+struct Token {
+    revision: u64,
+    after: String,
+}
+
+impl Token {
+    fn write(&self) -> String {
+        let token = json!({"v": "meta.k8s.io/v1", "rv": self.revision, "start": self.after});
+        URL_SAFE_NO_PAD.encode(token.to_string())
+    }
+
+    fn read(text: &str) -> Outcome<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('='));
+        let token: Option<Value> = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let read = token.and_then(|token| {
+            Some(Self {
+                revision: token["rv"].as_u64()?,
+                after: token["start"].as_str()?.to_owned(),
+            })
+        });
+        read.ok_or_else(|| Failure::bad_request("continue key is not valid"))
+    }
+}

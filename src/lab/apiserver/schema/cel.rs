@@ -1,0 +1,340 @@
+//! Rules in the Common Expression Language: `x-kubernetes-validations`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube_cel::KubeCelExt;
+use kube_cel::cel::objects::{Key, Map as CelMap};
+use kube_cel::cel::{Context, Program, Value as Cel};
+use serde_json::{Map, Value};
+
+use super::formats::Format;
+use super::structural::{Extra, Schema};
+use super::validate::correlated;
+use crate::lab::apiserver::field::{FieldError, Path};
+
+/// One rule of one node.
+#[derive(Debug)]
+pub(super) struct Rule {
+    text: String,
+    program: Program,
+    message: Option<String>,
+    message_program: Option<Program>,
+    reason: Option<String>,
+    field_path: Option<String>,
+    /// The rule compares with what was before: without it, it is not asked.
+    is_transition: bool,
+    old_may_be_absent: bool,
+}
+
+impl Rule {
+    /// The rules that a node of a schema carries. What does not compile is an error of the CRD.
+    pub(super) fn read_all(json: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) -> Vec<Self> {
+        let path = path.child("x-kubernetes-validations");
+        let rules = json["x-kubernetes-validations"].as_array();
+        let mut read = Vec::new();
+        for (i, rule) in rules.into_iter().flatten().enumerate() {
+            match Self::read(rule) {
+                Ok(rule) => read.push(rule),
+                Err(detail) => {
+                    let field = path.index(i);
+                    let text = rule["rule"].as_str().unwrap_or_default();
+                    errors.push(FieldError::invalid_text(field.child("rule"), text, &detail));
+                }
+            }
+        }
+        read
+    }
+
+    fn read(json: &Value) -> Result<Self, String> {
+        let text = |key: &str| {
+            json[key]
+                .as_str()
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
+        let compile =
+            |source: &str| Program::compile(source).map_err(|error| format!("compilation failed: {error}"));
+        let rule = text("rule").unwrap_or_default();
+        let program = compile(&rule)?;
+        let message_program = match text("messageExpression") {
+            Some(source) => Some(compile(&source)?),
+            None => None,
+        };
+        Ok(Self {
+            is_transition: program.references().has_variable("oldSelf"),
+            old_may_be_absent: json["optionalOldSelf"] == Value::Bool(true),
+            text: rule,
+            program,
+            message: text("message"),
+            message_program,
+            reason: text("reason"),
+            field_path: text("fieldPath"),
+        })
+    }
+
+    /// What to tell when the rule does not hold.
+    fn explanation(&self, context: &Context<'_>) -> String {
+        let computed = self.message_program.as_ref().and_then(|program| {
+            match program.execute(context) {
+                Ok(Cel::String(text)) => Some(text.trim().to_owned()),
+                _ => None,
+            }
+            .filter(|text| !text.is_empty() && !text.contains('\n'))
+        });
+        let name = || match &self.message {
+            Some(message) => message.trim().to_owned(),
+            None => format!("failed rule: {}", self.text.trim()),
+        };
+        computed.unwrap_or_else(name)
+    }
+}
+
+thread_local! {
+    /// Registering the functions costs more than most rules.
+    static FUNCTIONS: Context<'static> = functions();
+    static READ_TIMESTAMP: Option<Program> = Program::compile("timestamp(text)").ok();
+    static READ_DURATION: Option<Program> = Program::compile("duration(text)").ok();
+}
+
+fn functions() -> Context<'static> {
+    Context::default().with_all()
+}
+
+/// The errors of the rules in `schema`. `old` is what `object` replaces.
+pub(in crate::lab::apiserver) fn check_rules(
+    object: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if schema.has_rules {
+        FUNCTIONS.with(|functions| check(object, old, schema, &Path::ROOT, functions, &mut errors));
+    }
+    errors
+}
+
+fn check(
+    value: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+    path: &Path<'_>,
+    functions: &Context<'static>,
+    errors: &mut Vec<FieldError>,
+) {
+    if value.is_null() || !schema.has_rules {
+        return;
+    }
+    let old = old.filter(|old| !old.is_null());
+    if !schema.rules.is_empty() {
+        check_here(value, old, schema, path, functions, errors);
+    }
+    for branch in &schema.all_of {
+        check(value, old, branch, path, functions, errors);
+    }
+    match value {
+        Value::Array(items) => {
+            let Some(below) = &schema.items else { return };
+            for (i, item) in items.iter().enumerate() {
+                let old = correlated(item, old, schema);
+                check(item, old, below, &path.index(i), functions, errors);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let old = old.and_then(|old| old.get(name));
+                match (schema.properties.get(name), &schema.extra) {
+                    (Some(known), _) => check(field, old, known, &path.child(name), functions, errors),
+                    (None, Extra::Schema(extra)) => {
+                        check(field, old, extra, &path.key(name), functions, errors);
+                    }
+                    (None, Extra::Any | Extra::Unknown) => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_here(
+    value: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+    path: &Path<'_>,
+    functions: &Context<'static>,
+    errors: &mut Vec<FieldError>,
+) {
+    let mut context = functions.new_inner_scope();
+    context.add_variable_from_value("self", to_cel(value, schema, functions));
+    let mut optional_old = Cel::Null;
+    if let Some(old) = old {
+        let old = to_cel(old, schema, functions);
+        context.add_variable_from_value("oldSelf", old.clone());
+        optional_old = old;
+    }
+    for rule in &schema.rules {
+        if rule.is_transition && old.is_none() && !rule.old_may_be_absent {
+            continue;
+        }
+        let mut scope = context.new_inner_scope();
+        if rule.old_may_be_absent {
+            scope.add_variable_from_value("oldSelf", optional(&optional_old, functions));
+        }
+        let detail = match rule.program.execute(&scope) {
+            Ok(Cel::Bool(true)) => continue,
+            Ok(_) => rule.explanation(&scope),
+            Err(error) => {
+                let name = rule.message.as_deref().unwrap_or(&rule.text).trim();
+                format!("{error} evaluating rule: {name}")
+            }
+        };
+        // What was wrong before, and is no business of this change, passes.
+        if !rule.is_transition && old == Some(value) {
+            continue;
+        }
+        errors.push(error(rule, value, schema, path, &detail));
+    }
+}
+
+fn error(rule: &Rule, value: &Value, schema: &Schema, path: &Path<'_>, detail: &str) -> FieldError {
+    let field = match &rule.field_path {
+        Some(below) => {
+            let field = format!("{path}{below}");
+            field.strip_prefix('.').unwrap_or(&field).to_owned()
+        }
+        None => path.to_string(),
+    };
+    match rule.reason.as_deref() {
+        Some("FieldValueForbidden") => FieldError::forbidden(field, detail),
+        Some("FieldValueRequired") => FieldError::required(field, detail),
+        Some("FieldValueDuplicate") if schema.is_object_or_array() => FieldError::duplicate_unnamed(field),
+        Some("FieldValueDuplicate") => FieldError::duplicate(field, value),
+        _ if schema.is_object_or_array() => FieldError::invalid_unnamed(field, detail),
+        _ => FieldError::invalid(field, value, detail),
+    }
+}
+
+/// An `optional` of CEL: empty where there was nothing before.
+fn optional(old: &Cel, functions: &Context<'static>) -> Cel {
+    let source = match old {
+        Cel::Null => "optional.none()",
+        _ => "optional.of(old)",
+    };
+    let mut scope = functions.new_inner_scope();
+    scope.add_variable_from_value("old", old.clone());
+    Program::compile(source)
+        .ok()
+        .and_then(|program| program.execute(&scope).ok())
+        .unwrap_or(Cel::Null)
+}
+
+/// A JSON value as CEL sees it: typed by the schema's formats, its fields by names that CEL can spell.
+fn to_cel(value: &Value, schema: &Schema, functions: &Context<'static>) -> Cel {
+    match value {
+        Value::Object(fields) => fields_to_cel(fields, schema, functions),
+        Value::Array(items) => {
+            let below = schema.items.as_deref();
+            let item = |item| below.map_or_else(|| plain(item), |below| to_cel(item, below, functions));
+            Cel::List(Arc::new(items.iter().map(item).collect()))
+        }
+        Value::String(text) => match schema.format {
+            Some(Format::DateTime) => READ_TIMESTAMP.with(|program| read(text, program, functions)),
+            Some(Format::Duration) => READ_DURATION.with(|program| read(text, program, functions)),
+            Some(Format::Byte) => match STANDARD.decode(text) {
+                Ok(bytes) => Cel::Bytes(Arc::new(bytes)),
+                Err(_) => plain(value),
+            },
+            _ => plain(value),
+        },
+        _ => plain(value),
+    }
+}
+
+fn fields_to_cel(fields: &Map<String, Value>, schema: &Schema, functions: &Context<'static>) -> Cel {
+    // The keys of a map are data; only the names of properties are escaped.
+    let is_map = !matches!(schema.extra, Extra::Unknown);
+    let mut converted = HashMap::with_capacity(fields.len());
+    for (name, field) in fields {
+        let key = if is_map { name.clone() } else { escaped(name) };
+        let field = match schema.field(name) {
+            Some(below) => to_cel(field, below, functions),
+            None => plain(field),
+        };
+        converted.insert(Key::String(Arc::new(key)), field);
+    }
+    Cel::Map(CelMap {
+        map: Arc::new(converted),
+    })
+}
+
+fn read(text: &str, program: &Option<Program>, functions: &Context<'static>) -> Cel {
+    let text = Cel::String(Arc::new(text.to_owned()));
+    let mut scope = functions.new_inner_scope();
+    scope.add_variable_from_value("text", text.clone());
+    let read = program.as_ref().and_then(|program| program.execute(&scope).ok());
+    read.unwrap_or(text)
+}
+
+/// Where no schema says more.
+fn plain(value: &Value) -> Cel {
+    match value {
+        Value::Null => Cel::Null,
+        Value::Bool(value) => Cel::Bool(*value),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Cel::Int(value),
+            (None, Some(value)) => Cel::UInt(value),
+            (None, None) => Cel::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Cel::String(Arc::new(text.clone())),
+        Value::Array(items) => Cel::List(Arc::new(items.iter().map(plain).collect())),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, field)| (Key::String(Arc::new(escaped(name))), plain(field)));
+            Cel::Map(CelMap {
+                map: Arc::new(fields.collect()),
+            })
+        }
+    }
+}
+
+/// Words that CEL keeps for itself.
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// A field's name as an expression must write it.
+fn escaped(name: &str) -> String {
+    if RESERVED.contains(&name) {
+        return format!("__{name}__");
+    }
+    if !name.contains(['_', '.', '-', '/']) {
+        return name.to_owned();
+    }
+    // Two underscores are escaped, one is not.
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
+}

@@ -1,0 +1,81 @@
+//! Lists whose items have an identity: sets, and maps told apart by keys.
+
+use serde_json::{Map, Value};
+
+use super::structural::{Extra, ListType, Schema};
+use crate::lab::apiserver::field::{FieldError, Path};
+
+/// The fields by which `item` is told from its neighbours; absent ones are left out.
+pub(in crate::lab::apiserver) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
+    let keys = schema.list_map_keys.iter();
+    keys.filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
+        .collect()
+}
+
+/// Each set has an element once, each map a key once.
+pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check(value, schema, &Path::ROOT, &mut errors);
+    errors
+}
+
+fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if !schema.has_keyed_lists {
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match (schema.properties.get(name), &schema.extra) {
+                    (Some(known), _) => check(field, known, &path.child(name), errors),
+                    (None, Extra::Schema(extra)) => check(field, extra, &path.key(name), errors),
+                    (None, Extra::Any | Extra::Unknown) => {}
+                }
+            }
+        }
+        Value::Array(items) => {
+            match schema.list_type {
+                ListType::Atomic => {}
+                ListType::Set => duplicates(items, Value::clone, path, errors),
+                ListType::Map => check_map(items, schema, path, errors),
+            }
+            let Some(schema) = &schema.items else { return };
+            for (i, item) in items.iter().enumerate() {
+                check(item, schema, &path.index(i), errors);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_map(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let strange = items.iter().position(|item| !item.is_null() && !item.is_object());
+    if let Some(i) = strange {
+        let detail = "must be an object for an array of list-type map";
+        errors.push(FieldError::invalid(path.index(i), &items[i], detail));
+        return;
+    }
+    duplicates(items, |item| Value::Object(list_key(item, schema)), path, errors);
+}
+
+/// Only the first repetition of a key is told.
+fn duplicates(
+    items: &[Value],
+    identity: impl Fn(&Value) -> Value,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let mut seen: Vec<(Value, u32)> = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        let identity = identity(item);
+        match seen.iter_mut().find(|(known, _)| *known == identity) {
+            None => seen.push((identity, 1)),
+            Some((_, times)) => {
+                *times += 1;
+                if *times == 2 {
+                    errors.push(FieldError::duplicate(path.index(i), &identity));
+                }
+            }
+        }
+    }
+}

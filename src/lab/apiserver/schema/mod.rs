@@ -1,0 +1,16 @@
+//! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
+
+mod cel;
+mod defaults;
+mod formats;
+mod lists;
+mod prune;
+mod structural;
+mod validate;
+
+pub(super) use cel::check_rules;
+pub(super) use defaults::{apply_defaults, drop_nulls};
+pub(super) use lists::{check_lists, list_key};
+pub(super) use prune::prune;
+pub(super) use structural::{ListType, Schema};
+pub(super) use validate::validate;

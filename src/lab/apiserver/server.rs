@@ -1,0 +1,218 @@
+//! The server itself: its parts, its users, its clock.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::audit::{AuditLevel, AuditLog};
+use super::auth::{self, User, Users};
+use super::misbehaviour::{Faults, Misbehaviour};
+use super::resource::Resource;
+use super::service::ClientService;
+use super::storage::Storage;
+use crate::clock::Clock;
+
+/// The users that every server knows, all-powerful.
+const MASTERS: [&str; 3] = ["admin", "conformance", "reference-manager"];
+/// The user that every server knows, without any rights.
+const VIEWER: &str = "viewer";
+/// The namespaces that exist from the start.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// An in-process Kubernetes API server. Copies are the same server.
+#[derive(Clone, Debug)]
+pub struct ApiServer {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    clock: Clock,
+    storage: Mutex<Storage>,
+    pub(super) users: Users,
+    pub(super) audit: Arc<AuditLog>,
+    pub(super) faults: Faults,
+    /// Counts up when all watches shall end.
+    pub(super) drops: watch::Sender<u64>,
+    serial: AtomicU64,
+}
+
+impl ApiServer {
+    /// A server with nothing in it but the initial namespaces, and with the users `admin`, `conformance` and
+    /// `reference-manager`, who may do everything, and `viewer`, who may do nothing.
+    pub fn new(clock: Clock) -> Self {
+        let mut storage = Storage::default();
+        for resource in Resource::built_in() {
+            storage.serve(resource);
+        }
+        let server = Self {
+            inner: Arc::new(Inner {
+                clock,
+                storage: Mutex::new(storage),
+                users: Users::default(),
+                audit: Arc::default(),
+                faults: Faults::default(),
+                drops: watch::Sender::new(0),
+                serial: AtomicU64::new(0),
+            }),
+        };
+        for name in MASTERS {
+            server.add_user(User::master(name));
+        }
+        server.add_user(User::with_rules(VIEWER, Vec::new()));
+        for name in NAMESPACES {
+            server.create_namespace(name);
+        }
+        server
+    }
+
+    /// Adds a user, or replaces the one of that name.
+    pub fn add_user(&self, user: User) {
+        self.inner.users.add(user);
+    }
+
+    /// The bearer token with which `user` is known to this server, for clients over a socket.
+    pub fn token(user: &str) -> String {
+        auth::token(user)
+    }
+
+    /// A client in process for `user`, whose User-Agent is the user's name with version `v0`; the suite's own is
+    /// `clusterprofile-conformance/<version>`.
+    pub fn client(&self, user: &str) -> kube::Client {
+        let agent = match user {
+            "conformance" => concat!("clusterprofile-conformance/", env!("CARGO_PKG_VERSION")).to_owned(),
+            user => format!("{user}/v0"),
+        };
+        self.client_as(user, &agent)
+    }
+
+    /// A client in process for `user` with this User-Agent.
+    pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
+        kube::Client::new(ClientService::new(self.clone(), user, user_agent), "default")
+    }
+
+    /// The audit events so far: `audit.k8s.io/v1` Event objects, oldest first.
+    pub fn audit_events(&self) -> Vec<Value> {
+        self.inner.audit.events()
+    }
+
+    /// The audit log as a file of JSON lines.
+    pub fn audit_log(&self) -> String {
+        let events = self.audit_events();
+        events.iter().map(|event| format!("{event}\n")).collect()
+    }
+
+    /// Sets how much audit events tell from now on.
+    pub fn set_audit_level(&self, level: AuditLevel) {
+        self.inner.audit.set_level(level);
+    }
+
+    /// Makes the server misbehave.
+    pub fn misbehave(&self, misbehaviour: Misbehaviour) {
+        let faults = &self.inner.faults;
+        match misbehaviour {
+            Misbehaviour::Fail {
+                affected,
+                code,
+                retry_after,
+                times,
+            } => faults.fail(affected, code, retry_after, times),
+            Misbehaviour::Delay { affected, by } => faults.delay(affected, by),
+            Misbehaviour::DropWatches => self.inner.drops.send_modify(|drops| *drops += 1),
+            Misbehaviour::CompactHistory => self.storage().compact(),
+            Misbehaviour::SkewClock(skew) => faults.set_skew(skew),
+            Misbehaviour::Recover => faults.recover(),
+        }
+    }
+
+    /// Serves plain HTTP/1.1 on `listener` until it fails. The runtime's clock must run in real time.
+    pub async fn serve(&self, listener: tokio::net::TcpListener) -> io::Result<()> {
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let service = TowerToHyperService::new(self.clone());
+            tokio::spawn(async move {
+                let connection = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service);
+                // A client that goes away is no concern of the others.
+                let _ = connection.await;
+            });
+        }
+    }
+
+    /// Namespaces that nobody asked for.
+    fn create_namespace(&self, name: &str) {
+        let object = serde_json::json!({
+            "kind": "Namespace", "apiVersion": "v1",
+            "metadata": {
+                "name": name, "uid": self.new_uid(), "creationTimestamp": self.time(),
+                "labels": {"kubernetes.io/metadata.name": name},
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        });
+        let id = (String::new(), "namespaces".to_owned());
+        self.storage().put(&id, name, object);
+    }
+
+    pub(super) fn storage(&self) -> MutexGuard<'_, Storage> {
+        self.inner.storage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The present moment by the server's own, possibly skewed, clock.
+    pub(super) fn now(&self) -> Timestamp {
+        self.inner.clock.skewed(self.inner.faults.skew()).now()
+    }
+
+    /// The present moment as objects tell it: in seconds.
+    pub(super) fn time(&self) -> String {
+        let seconds = self.now().as_second();
+        Timestamp::from_second(seconds)
+            .unwrap_or(Timestamp::UNIX_EPOCH)
+            .to_string()
+    }
+
+    /// The present moment as audit events tell it: in microseconds.
+    pub(super) fn audit_time(&self) -> String {
+        format!("{:.6}", self.now())
+    }
+
+    /// A new UID. Each world deals the same ones in the same order, so that runs can be compared.
+    pub(super) fn new_uid(&self) -> String {
+        let bytes = self.random();
+        let mut hex = String::with_capacity(36);
+        for (i, byte) in bytes.iter().take(16).enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                hex.push('-');
+            }
+            let byte = match i {
+                6 => byte & 0x0f | 0x40,
+                8 => byte & 0x3f | 0x80,
+                _ => *byte,
+            };
+            hex.push_str(&format!("{byte:02x}"));
+        }
+        hex
+    }
+
+    /// Five characters for generated names.
+    pub(super) fn name_suffix(&self) -> String {
+        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        let bytes = self.random();
+        let letters = bytes.iter().take(5);
+        letters
+            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]))
+            .collect()
+    }
+
+    fn random(&self) -> Vec<u8> {
+        let serial = self.inner.serial.fetch_add(1, Ordering::Relaxed);
+        digest(&SHA256, &serial.to_be_bytes()).as_ref().to_vec()
+    }
+}

@@ -1,0 +1,151 @@
+//! The way of a request: who is it, may it, shall it fail; then its handler; then the audit log.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response};
+use http_body::Body;
+use tower::Service;
+
+use super::audit::Entry;
+use super::auth;
+use super::body::{self, Reply, ReplyBody, ResponseBody};
+use super::context::Context;
+use super::request::RequestInfo;
+use super::server::ApiServer;
+use super::status::{Failure, Outcome};
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
+
+impl<B> Service<Request<B>> for ApiServer
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answer {
+        let server = self.clone();
+        Box::pin(async move { Ok(server.answer(request).await) })
+    }
+}
+
+impl ApiServer {
+    async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data = Bytes>,
+    {
+        let (parts, body) = request.into_parts();
+        let info = RequestInfo::read(&parts.method, &parts.uri);
+        let header = |name: http::HeaderName| {
+            let value = parts.headers.get(name);
+            value
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let agent = header(http::header::USER_AGENT);
+        let mut entry = Entry::begin(
+            &self.inner.audit,
+            self.new_uid(),
+            &info,
+            &parts.uri,
+            &agent,
+            self.audit_time(),
+        );
+        let outcome = async {
+            let user = self.inner.users.authenticate(&parts.headers)?;
+            entry.user(&user);
+            let authorized = auth::authorize(&user, &info);
+            entry.decision(authorized.is_ok());
+            authorized?;
+            if let Some(latency) = self.inner.faults.latency(&info) {
+                tokio::time::sleep(latency).await;
+            }
+            self.inner.faults.check(&info)?;
+            let mut context = Context {
+                server: self,
+                info: &info,
+                user: &user,
+                agent: &agent,
+                content_type: header(http::header::CONTENT_TYPE),
+                accept: header(http::header::ACCEPT),
+                entry: &mut entry,
+            };
+            context.dispatch(&parts.method, body::read(body)).await
+        };
+        let outcome: Outcome<Reply> = outcome.await;
+        match outcome {
+            Ok(reply) => {
+                // A watch is over when its stream is.
+                if !matches!(reply.body, ReplyBody::Events(_)) {
+                    entry.complete(reply.code, None, self.audit_time());
+                }
+                reply.into_response()
+            }
+            Err(failure) => self.refuse(&failure, entry),
+        }
+    }
+
+    fn refuse(&self, failure: &Failure, mut entry: Entry) -> Response<ResponseBody> {
+        let status = failure.to_value();
+        entry.complete(failure.code, Some(&status), self.audit_time());
+        let mut response = Reply::value(failure.code, &status).into_response();
+        if let Some(seconds) = failure.retry_after {
+            let headers = response.headers_mut();
+            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+/// A server as one of its users sees it.
+#[derive(Clone, Debug)]
+pub(super) struct ClientService {
+    server: ApiServer,
+    authorization: Option<HeaderValue>,
+    agent: Option<HeaderValue>,
+}
+
+impl ClientService {
+    pub(super) fn new(server: ApiServer, user: &str, agent: &str) -> Self {
+        let bearer = format!("Bearer {}", auth::token(user));
+        Self {
+            server,
+            authorization: HeaderValue::from_str(&bearer).ok(),
+            agent: HeaderValue::from_str(agent).ok(),
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for ClientService
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Answer {
+        let headers = request.headers_mut();
+        if let Some(authorization) = &self.authorization {
+            headers.insert(http::header::AUTHORIZATION, authorization.clone());
+        }
+        if let Some(agent) = &self.agent {
+            headers.insert(http::header::USER_AGENT, agent.clone());
+        }
+        self.server.call(request)
+    }
+}

@@ -1,0 +1,276 @@
+//! What the server holds: objects, their revisions and a bounded history for watches.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::resource::Resource;
+
+/// How many changes of one resource a watch may lag behind.
+const HISTORY: usize = 16_384;
+
+/// An object as it is stored, with its serialised form, shared by all who read it.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) object: Value,
+    pub(super) revision: u64,
+    bytes: OnceLock<Bytes>,
+    /// The object in versions other than the stored one.
+    versions: Mutex<Vec<(String, Arc<Stored>)>>,
+}
+
+impl Stored {
+    pub(super) fn new(object: Value, revision: u64) -> Self {
+        Self {
+            object,
+            revision,
+            bytes: OnceLock::new(),
+            versions: Mutex::default(),
+        }
+    }
+
+    /// The object as JSON.
+    pub(super) fn bytes(&self) -> Bytes {
+        let bytes = self.bytes.get_or_init(|| self.object.to_string().into());
+        bytes.clone()
+    }
+
+    /// This object in another version, made by `convert` the first time.
+    pub(super) fn in_version(
+        self: &Arc<Self>,
+        version: &str,
+        convert: impl FnOnce(&Value) -> Value,
+    ) -> Arc<Self> {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = versions.iter().find(|(known, _)| known == version) {
+            return known.clone();
+        }
+        let converted = Arc::new(Self::new(convert(&self.object), self.revision));
+        versions.push((version.to_owned(), converted.clone()));
+        converted
+    }
+}
+
+/// A change of one object. Both sides are kept, for selectors and for lists of the past.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) revision: u64,
+    pub(super) key: String,
+    pub(super) before: Option<Arc<Stored>>,
+    /// The object now, or as it was when it was deleted (with the revision of the deletion).
+    pub(super) object: Arc<Stored>,
+    pub(super) deleted: bool,
+}
+
+/// One resource and all its objects, by `namespace/name` (or the name alone).
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) resource: Arc<Resource>,
+    objects: BTreeMap<String, Arc<Stored>>,
+    history: VecDeque<Arc<Change>>,
+    /// The number of changes that the history has dropped.
+    dropped: u64,
+    /// The newest revision that the history no longer tells of.
+    compacted: u64,
+    wake: watch::Sender<u64>,
+}
+
+/// The key of an object within its resource.
+pub(super) fn key(namespace: &str, name: &str) -> String {
+    match namespace {
+        "" => name.to_owned(),
+        namespace => format!("{namespace}/{name}"),
+    }
+}
+
+impl Table {
+    fn new(resource: Arc<Resource>, revision: u64) -> Self {
+        Self {
+            resource,
+            objects: BTreeMap::new(),
+            history: VecDeque::new(),
+            dropped: 0,
+            compacted: revision,
+            wake: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Arc<Stored>> {
+        self.objects.get(key)
+    }
+
+    /// All objects of `namespace` (all there are, when empty), in the order of their keys.
+    pub(super) fn list<'a>(
+        &'a self,
+        namespace: &str,
+    ) -> Box<dyn Iterator<Item = (&'a String, &'a Arc<Stored>)> + 'a> {
+        if namespace.is_empty() {
+            return Box::new(self.objects.iter());
+        }
+        let prefix = format!("{namespace}/");
+        let start = self.objects.range(prefix.clone()..);
+        Box::new(start.take_while(move |(key, _)| key.starts_with(&prefix)))
+    }
+
+    /// All objects as they were at `revision`. `None` when that is no longer known.
+    pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Stored>>> {
+        if revision < self.compacted {
+            return None;
+        }
+        let mut objects = self.objects.clone();
+        for change in self.history.iter().rev() {
+            if change.revision <= revision {
+                break;
+            }
+            match &change.before {
+                Some(before) => objects.insert(change.key.clone(), before.clone()),
+                None => objects.remove(&change.key),
+            };
+        }
+        Some(objects)
+    }
+
+    /// Wakes its holder after each change.
+    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.wake.subscribe()
+    }
+
+    /// Where in the history the changes after `revision` begin. The error is the oldest revision one can ask for.
+    pub(super) fn position_after(&self, revision: u64) -> Result<u64, u64> {
+        if revision < self.compacted {
+            return Err(self.compacted);
+        }
+        let older = self.history.partition_point(|change| change.revision <= revision);
+        Ok(self.dropped + older as u64)
+    }
+
+    /// Where the next change will be.
+    pub(super) fn end(&self) -> u64 {
+        self.dropped + self.history.len() as u64
+    }
+
+    /// Changes from `position` on. `None` when the history has dropped some of them.
+    pub(super) fn changes_from(&self, position: u64) -> Option<Vec<Arc<Change>>> {
+        let skip = usize::try_from(position.checked_sub(self.dropped)?).ok()?;
+        Some(self.history.iter().skip(skip).cloned().collect())
+    }
+
+    /// Forgets the history up to now, as a compaction of etcd does.
+    pub(super) fn compact(&mut self, revision: u64) {
+        self.dropped += self.history.len() as u64;
+        self.history.clear();
+        self.compacted = revision;
+    }
+
+    fn record(&mut self, change: Change) {
+        if self.history.len() == HISTORY
+            && let Some(oldest) = self.history.pop_front()
+        {
+            self.dropped += 1;
+            self.compacted = oldest.revision;
+        }
+        let revision = change.revision;
+        self.history.push_back(Arc::new(change));
+        self.wake.send_replace(revision);
+    }
+}
+
+/// The name of a resource: its group and plural.
+pub(super) type ResourceId = (String, String);
+
+/// Everything that is stored.
+#[derive(Debug, Default)]
+pub(super) struct Storage {
+    /// The newest resourceVersion.
+    pub(super) revision: u64,
+    tables: BTreeMap<ResourceId, Table>,
+}
+
+impl Storage {
+    /// Begins to serve a resource, or serves it as now described.
+    pub(super) fn serve(&mut self, resource: Resource) {
+        let id = (resource.group.clone(), resource.plural.clone());
+        let resource = Arc::new(resource);
+        match self.tables.get_mut(&id) {
+            Some(table) => table.resource = resource,
+            None => {
+                self.tables.insert(id, Table::new(resource, self.revision));
+            }
+        }
+    }
+
+    /// Stops serving a resource: its objects are gone and its watches end.
+    pub(super) fn stop_serving(&mut self, id: &ResourceId) {
+        self.tables.remove(id);
+    }
+
+    pub(super) fn table(&self, group: &str, plural: &str) -> Option<&Table> {
+        self.tables.get(&(group.to_owned(), plural.to_owned()))
+    }
+
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.values()
+    }
+
+    /// The object as it is stored.
+    pub(super) fn get(&self, id: &ResourceId, key: &str) -> Option<&Arc<Stored>> {
+        self.tables.get(id)?.get(key)
+    }
+
+    /// Stores `object` under a new revision, which it then bears.
+    pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Stored> {
+        self.revision += 1;
+        let revision = self.revision;
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
+        let stored = Arc::new(Stored::new(object, revision));
+        if let Some(table) = self.tables.get_mut(id) {
+            let before = table.objects.insert(key.to_owned(), stored.clone());
+            table.record(Change {
+                revision,
+                key: key.to_owned(),
+                before,
+                object: stored.clone(),
+                deleted: false,
+            });
+        }
+        stored
+    }
+
+    /// Removes an object. What watches are told bears the revision of the removal.
+    pub(super) fn remove(&mut self, id: &ResourceId, key: &str) {
+        let Some(table) = self.tables.get_mut(id) else {
+            return;
+        };
+        let Some(before) = table.objects.remove(key) else {
+            return;
+        };
+        self.revision += 1;
+        let mut object = before.object.clone();
+        object["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        table.record(Change {
+            revision: self.revision,
+            key: key.to_owned(),
+            before: Some(before),
+            object: Arc::new(Stored::new(object, self.revision)),
+            deleted: true,
+        });
+    }
+
+    /// Forgets all history.
+    pub(super) fn compact(&mut self) {
+        for table in self.tables.values_mut() {
+            table.compact(self.revision);
+        }
+    }
+
+    /// The keys of everything in `namespace`.
+    pub(super) fn contents(&self, namespace: &str) -> Vec<(ResourceId, String)> {
+        let tables = self.tables.iter().filter(|(_, table)| table.resource.namespaced);
+        tables
+            .flat_map(|(id, table)| table.list(namespace).map(|(key, _)| (id.clone(), key.clone())))
+            .collect()
+    }
+}

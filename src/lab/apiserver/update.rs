@@ -1,0 +1,220 @@
+//! Replacing an object, whether the new one was sent whole or as a patch.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::delete::finish_namespaces;
+use super::family;
+use super::field::FieldError;
+use super::managed_fields::{Writer, same_but_times, track};
+use super::meta;
+use super::names;
+use super::options::WriteOptions;
+use super::read::{in_version, namespace, object_key};
+use super::request::Target;
+use super::resource::Family;
+use super::status::{Failure, Outcome, Qualified};
+use super::storage::{Storage, Stored};
+use super::write::{ensure_namespace, ignored_fields, serve_definition, store};
+
+const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+impl Context<'_> {
+    pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
+        let options = WriteOptions::read(&self.info.query, "UpdateOptions", self.agent)?;
+        let (mut object, warnings) = self.decode(named, &options, body)?;
+        self.entry.request(&object);
+        ensure_namespace(&mut object, namespace(named, target))?;
+        check_name(&object, &target.name)?;
+        let mut storage = self.server.storage();
+        let current = current(&storage, named, target)?;
+        let sent = meta::text(&object, "uid");
+        let known = meta::text(&current.object, "uid");
+        if !sent.is_empty() && sent != known {
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
+                named.resource.qualified(),
+                object_key(named, target)
+            );
+            return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+        }
+        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+        Ok(Reply {
+            warnings,
+            ..Reply::json(200, stored.bytes())
+        })
+    }
+
+    /// Puts `object` in the place of `current`, and returns what then is there, in the request's version.
+    pub(super) fn replace(
+        &self,
+        storage: &mut Storage,
+        named: &Named,
+        target: &Target,
+        options: &WriteOptions,
+        current: Arc<Stored>,
+        mut object: Value,
+    ) -> Outcome<Arc<Stored>> {
+        let old = &current.object;
+        let time = self.server.time();
+        let writer = Writer {
+            manager: &options.field_manager,
+            api_version: &named.api_version(),
+            subresource: &target.subresource,
+            time: &time,
+            ignored: ignored_fields(named, &target.subresource),
+        };
+        track(Some(old), &mut object, &named.version().schema, &writer);
+        check_resource_version(named, target, &mut object, old)?;
+        prepare(named, target, &mut object, old, &time);
+        check(named, target, &object, old)?;
+        if same_but_times(&object, old) {
+            return Ok(current);
+        }
+        let key = object_key(named, target);
+        let deleting = !old["metadata"]["deletionTimestamp"].is_null();
+        if deleting && meta::finalizers(&object).is_empty() && named.resource.family != Family::Namespace {
+            if !options.dry_run {
+                storage.remove(&named.resource.id(), &key);
+                finish_namespaces(storage);
+            }
+            return Ok(Arc::new(Stored::new(object, current.revision)));
+        }
+        if options.dry_run {
+            return Ok(Arc::new(Stored::new(object, current.revision)));
+        }
+        serve_definition(storage, named, &object);
+        let stored = store(storage, named, &key, object);
+        Ok(in_version(&stored, named))
+    }
+}
+
+/// The object that a request is about, in the request's version.
+pub(super) fn current(storage: &Storage, named: &Named, target: &Target) -> Outcome<Arc<Stored>> {
+    let found = storage.get(&named.resource.id(), &object_key(named, target));
+    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
+    Ok(in_version(found, named))
+}
+
+/// The name in the object is the one in the path.
+pub(super) fn check_name(object: &Value, name: &str) -> Outcome<()> {
+    match meta::text(object, "name") {
+        "" => Err(Failure::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        sent if sent != name => Err(Failure::bad_request(format!(
+            "the name of the object ({sent}) does not match the name on the URL ({name})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Nobody overwrites what they have not seen.
+fn check_resource_version(named: &Named, target: &Target, object: &mut Value, old: &Value) -> Outcome<()> {
+    let known = meta::text(old, "resourceVersion");
+    let sent = meta::text(object, "resourceVersion");
+    let resource = &named.resource;
+    match sent {
+        "" | "0" if resource.allows_unconditional_update() => {
+            object["metadata"]["resourceVersion"] = known.into();
+            Ok(())
+        }
+        "" | "0" => {
+            // The real answer bears the resource where the kind belongs.
+            let subject = Qualified {
+                group: &resource.group,
+                resource: &resource.plural,
+            };
+            let error = FieldError::invalid(
+                "metadata.resourceVersion",
+                &0.into(),
+                "must be specified for an update",
+            );
+            Err(Failure::invalid(subject, &target.name, &[error]))
+        }
+        sent if sent != known => {
+            if sent.parse::<u64>().is_err() {
+                return Err(Failure::bad_request(format!(
+                    "invalid resource version {}: strconv.ParseUint: parsing \"{sent}\": invalid syntax",
+                    super::field::quoted(sent)
+                )));
+            }
+            Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes from the old object what such a write cannot change.
+fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time: &str) {
+    let keep = |object: &mut Value, field: &str| {
+        let Value::Object(fields) = object else { return };
+        let metadata = meta::metadata_mut(fields);
+        match old["metadata"].get(field) {
+            Some(value) => metadata.insert(field.to_owned(), value.clone()),
+            None => metadata.remove(field),
+        };
+    };
+    if target.subresource == "status" {
+        // Only the status is new, and who owns it.
+        let mut kept = old.clone();
+        if let (Value::Object(kept), Value::Object(object)) = (&mut kept, &mut *object) {
+            match object.remove("status") {
+                Some(status) => kept.insert("status".into(), status),
+                None => kept.remove("status"),
+            };
+            let owners = meta::metadata_mut(object).remove("managedFields");
+            let metadata = meta::metadata_mut(kept);
+            match owners {
+                Some(owners) => metadata.insert("managedFields".into(), owners),
+                None => metadata.remove("managedFields"),
+            };
+        }
+        *object = kept;
+        return;
+    }
+    keep(object, "generation");
+    family::prepare_update(&named.resource, named.version(), object, old, time);
+    if meta::text(object, "uid").is_empty() {
+        keep(object, "uid");
+    }
+    keep(object, "creationTimestamp");
+    if !old["metadata"]["deletionTimestamp"].is_null() {
+        keep(object, "deletionTimestamp");
+        keep(object, "deletionGracePeriodSeconds");
+    }
+}
+
+fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
+    let (resource, version) = (&named.resource, named.version());
+    let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
+    errors.extend(meta::validate_update(object, old));
+    let mut more = family::check_type(resource, version, object);
+    if more.is_empty() {
+        // The real server judges changes of metadata twice, and tells so twice.
+        more = meta::validate_update(object, old);
+        family::check(
+            resource,
+            version,
+            object,
+            Some(old),
+            &target.subresource,
+            &mut more,
+        );
+    }
+    errors.extend(more);
+    match errors.as_slice() {
+        [] => Ok(()),
+        errors => Err(Failure::invalid(
+            resource.qualified_kind(),
+            meta::text(object, "name"),
+            errors,
+        )),
+    }
+}

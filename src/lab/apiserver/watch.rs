@@ -1,0 +1,263 @@
+//! Watching: changes as they come, from a moment in the past or from the whole present.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures::Stream;
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+use tokio::time::Instant;
+
+use super::audit::Entry;
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::read::{check_list_options, in_version, namespace, revision, too_large};
+use super::request::Target;
+use super::selectors::Selector;
+use super::server::ApiServer;
+use super::status::{Failure, Outcome};
+use super::storage::{Change, Stored};
+
+/// How often a quiet watch is told where it is.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long a watch lives that does not say. The real server picks from 30 to 60 minutes.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+
+impl Context<'_> {
+    pub(super) fn watch(&mut self, named: &Named, target: &Target) -> Outcome<Reply> {
+        let query = &self.info.query;
+        check_list_options(query)?;
+        let selector = Selector::read(
+            query.get("labelSelector"),
+            query.get("fieldSelector"),
+            &named.resource,
+            named.version(),
+        )?;
+        let asked = revision(query)?;
+        let timeout = match query.get("timeoutSeconds").parse() {
+            Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
+            _ => DEFAULT_TIMEOUT,
+        };
+        let storage = self.server.storage();
+        let table = storage
+            .table(&target.group, &target.resource)
+            .ok_or_else(Failure::no_such_resource)?;
+        let mut watcher = Watcher {
+            server: self.server.clone(),
+            named: named.clone(),
+            prefix: match namespace(named, target) {
+                "" => String::new(),
+                namespace => format!("{namespace}/"),
+            },
+            selector,
+            wake: table.subscribe(),
+            drops: self.server.inner.drops.subscribe(),
+            position: table.end(),
+            ready: VecDeque::new(),
+            over: false,
+            bookmarks: query.flag("allowWatchBookmarks"),
+            next_bookmark: Instant::now() + BOOKMARK_EVERY,
+            deadline: Instant::now() + timeout,
+            audit: None,
+        };
+        watcher.drops.mark_unchanged();
+        let streaming = query.flag("sendInitialEvents");
+        if asked > storage.revision && streaming {
+            watcher.fail(&too_large(asked, storage.revision));
+        } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
+            for (key, object) in table.list("") {
+                if key.starts_with(&watcher.prefix) {
+                    watcher.initial(object);
+                }
+            }
+            if streaming {
+                watcher.bookmark(storage.revision, true);
+            }
+        } else if asked != 0 {
+            match table.position_after(asked) {
+                Ok(position) => watcher.position = position,
+                Err(oldest) => {
+                    let message = format!("too old resource version: {asked} ({oldest})");
+                    watcher.fail(&Failure::expired(message));
+                }
+            }
+        }
+        drop(storage);
+        let mut audit = self.entry.branch();
+        audit.started(200, self.server.audit_time());
+        watcher.audit = Some(audit);
+        Ok(Reply::events(watcher.into_stream()))
+    }
+}
+
+/// One open watch.
+struct Watcher {
+    server: ApiServer,
+    named: Named,
+    /// What the keys of its objects begin with.
+    prefix: String,
+    selector: Selector,
+    wake: Receiver<u64>,
+    drops: Receiver<u64>,
+    /// Where in the history it is.
+    position: u64,
+    /// Events to be sent.
+    ready: VecDeque<Bytes>,
+    /// Nothing follows the ready events.
+    over: bool,
+    bookmarks: bool,
+    next_bookmark: Instant,
+    deadline: Instant,
+    audit: Option<Entry>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        if let Some(mut audit) = self.audit.take() {
+            audit.complete(200, None, self.server.audit_time());
+        }
+    }
+}
+
+impl Watcher {
+    fn into_stream(self) -> impl Stream<Item = Bytes> + Send {
+        futures::stream::unfold(self, |mut watcher| async move {
+            let event = watcher.next().await?;
+            Some((event, watcher))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.over || !self.catch_up() {
+                return None;
+            }
+            if !self.ready.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                biased;
+                changed = self.drops.changed() => {
+                    // Dropped on demand, or the server is gone.
+                    let _ = changed;
+                    return None;
+                }
+                changed = self.wake.changed() => {
+                    if changed.is_err() {
+                        return None;
+                    }
+                }
+                () = tokio::time::sleep_until(self.deadline) => return None,
+                () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
+                    self.next_bookmark += BOOKMARK_EVERY;
+                    if let Some(revision) = self.quiet_revision() {
+                        self.bookmark(revision, false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in what changed. False when the resource is no longer served.
+    fn catch_up(&mut self) -> bool {
+        self.wake.mark_unchanged();
+        let changes = {
+            let storage = self.server.storage();
+            let (group, plural) = (&self.named.resource.group, &self.named.resource.plural);
+            let Some(table) = storage.table(group, plural) else {
+                return false;
+            };
+            if self.position == table.end() {
+                return true;
+            }
+            table.changes_from(self.position)
+        };
+        let Some(changes) = changes else {
+            // It lagged behind what the history keeps.
+            self.fail(&Failure::expired("too old resource version"));
+            return true;
+        };
+        self.position += changes.len() as u64;
+        for change in changes {
+            self.change(&change);
+        }
+        true
+    }
+
+    /// The newest revision, when this watch has told of everything up to it.
+    fn quiet_revision(&self) -> Option<u64> {
+        let storage = self.server.storage();
+        let resource = &self.named.resource;
+        let table = storage.table(&resource.group, &resource.plural)?;
+        (table.end() == self.position).then_some(storage.revision)
+    }
+
+    fn change(&mut self, change: &Change) {
+        if !change.key.starts_with(&self.prefix) {
+            return;
+        }
+        let object = in_version(&change.object, &self.named);
+        let matched = change.before.as_ref().is_some_and(|before| self.selects(before));
+        let matches = !change.deleted && self.selects(&change.object);
+        let kind = match (matched, matches) {
+            (false, true) => "ADDED",
+            (true, true) => "MODIFIED",
+            (true, false) => "DELETED",
+            (false, false) => return,
+        };
+        if kind == "DELETED" && !change.deleted {
+            // It left the selection: as it was, with the revision of the change.
+            let before = change.before.as_ref().unwrap_or(&change.object);
+            let mut gone = in_version(before, &self.named).object.clone();
+            gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
+            self.push(kind, gone.to_string().as_bytes());
+            return;
+        }
+        self.push(kind, &object.bytes());
+    }
+
+    fn selects(&self, object: &Arc<Stored>) -> bool {
+        self.selector.is_everything() || self.selector.matches(&in_version(object, &self.named).object)
+    }
+
+    fn initial(&mut self, object: &Arc<Stored>) {
+        if self.selects(object) {
+            let bytes = in_version(object, &self.named).bytes();
+            self.push("ADDED", &bytes);
+        }
+    }
+
+    fn bookmark(&mut self, revision: u64, initial_end: bool) {
+        let mut object = json!({
+            "kind": self.named.resource.kind,
+            "apiVersion": self.named.api_version(),
+            "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+        });
+        if initial_end {
+            object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        self.push("BOOKMARK", object.to_string().as_bytes());
+    }
+
+    /// Tells of a failure and ends.
+    fn fail(&mut self, failure: &Failure) {
+        let status: Value = failure.to_value();
+        self.push("ERROR", status.to_string().as_bytes());
+        self.over = true;
+    }
+
+    fn push(&mut self, kind: &str, object: &[u8]) {
+        let mut event = BytesMut::with_capacity(object.len() + 40);
+        event.put_slice(b"{\"type\":\"");
+        event.put_slice(kind.as_bytes());
+        event.put_slice(b"\",\"object\":");
+        event.put_slice(object);
+        event.put_slice(b"}\n");
+        self.ready.push_back(event.freeze());
+    }
+}

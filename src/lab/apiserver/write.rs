@@ -1,0 +1,324 @@
+//! Decoding what is sent, and creating objects.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::definition;
+use super::family;
+use super::managed_fields::{Writer, track};
+use super::meta;
+use super::options::{FieldValidation, WriteOptions};
+use super::read::{in_version, namespace, to_version};
+use super::request::Target;
+use super::resource::Family;
+use super::schema::{apply_defaults, drop_nulls, prune};
+use super::status::{Failure, Outcome, Qualified};
+use super::storage::{Storage, Stored, key};
+
+/// An object as it was sent, made to fit its schema.
+pub(super) struct Decoded {
+    pub(super) object: Value,
+    /// Paths that the schema does not know.
+    pub(super) unknown: Vec<String>,
+}
+
+impl Decoded {
+    /// What strict decoding says of the unknown fields.
+    pub(super) fn strict_error(&self) -> String {
+        let fields: Vec<String> = self
+            .unknown
+            .iter()
+            .map(|path| format!("unknown field \"{path}\""))
+            .collect();
+        format!("strict decoding error: {}", fields.join(", "))
+    }
+
+    /// What is told of the unknown fields when they are only warned about.
+    pub(super) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
+        match validation {
+            FieldValidation::Warn => self
+                .unknown
+                .iter()
+                .map(|path| format!("unknown field \"{path}\""))
+                .collect(),
+            FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+        }
+    }
+}
+
+/// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
+/// The error says what a decoder would.
+pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
+    let (resource, version) = (&named.resource, named.version());
+    let mut unknown = meta::coerce(&mut object)?;
+    // The definition's schemas are data, in which nothing is unknown.
+    unknown.extend(prune(&mut object, &version.schema));
+    drop_nulls(&mut object, &version.schema);
+    let mut object = Value::Object(object);
+    if let Some(error) = family::decoding_error(resource, version, &object) {
+        return Err(error);
+    }
+    if let Value::Object(fields) = &mut object {
+        apply_defaults(fields, &version.schema);
+        family::set_defaults(resource.family, fields);
+    }
+    Ok(Decoded { object, unknown })
+}
+
+impl Context<'_> {
+    /// Decodes the body of a create or an update.
+    pub(super) fn decode(
+        &mut self,
+        named: &Named,
+        options: &WriteOptions,
+        body: &Bytes,
+    ) -> Outcome<(Value, Vec<String>)> {
+        let kind = &named.resource.kind;
+        let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
+        if !matches!(media_type, "" | "application/json") {
+            return Err(Failure::unsupported_media_type(&["application/json"]));
+        }
+        let unrecognized = |why: &str| {
+            Failure::bad_request(format!(
+                "the object provided is unrecognized (must be of type {kind}): {why}"
+            ))
+        };
+        let sent: Value = serde_json::from_slice(body).map_err(|error| {
+            unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
+        })?;
+        let Value::Object(mut object) = sent else {
+            return Err(unrecognized(
+                "couldn't get version/kind; json parse error: not an object",
+            ));
+        };
+        let api_version = named.api_version();
+        if named.resource.family != Family::Custom {
+            object.entry("kind").or_insert_with(|| kind.clone().into());
+            object
+                .entry("apiVersion")
+                .or_insert_with(|| api_version.clone().into());
+        }
+        let text = |object: &Map<String, Value>, field: &str| {
+            let value = object.get(field).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        let (sent_kind, sent_version) = (text(&object, "kind"), text(&object, "apiVersion"));
+        for (field, name, value) in [
+            ("kind", "Kind", &sent_kind),
+            ("apiVersion", "apiVersion", &sent_version),
+        ] {
+            if value.is_empty() {
+                let _ = field;
+                let body = String::from_utf8_lossy(body);
+                return Err(unrecognized(&format!("Object '{name}' is missing in '{body}'")));
+            }
+        }
+        if sent_version != api_version {
+            return Err(Failure::bad_request(format!(
+                "the API version in the data ({sent_version}) does not match the expected API version \
+                 ({api_version})"
+            )));
+        }
+        let cannot = |why: &str| {
+            let version = &named.version().name;
+            Failure::bad_request(format!(
+                "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+            ))
+        };
+        if named.resource.family != Family::Custom && sent_kind != *kind {
+            return Err(cannot(&format!("no kind \"{sent_kind}\" is registered here")));
+        }
+        let decoded = fit(named, object).map_err(|why| cannot(&why))?;
+        if options.field_validation == FieldValidation::Strict && !decoded.unknown.is_empty() {
+            return Err(cannot(&decoded.strict_error()));
+        }
+        let warnings = decoded.warnings(options.field_validation);
+        Ok((decoded.object, warnings))
+    }
+
+    pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
+        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
+        let (mut object, warnings) = self.decode(named, &options, body)?;
+        self.entry.request(&object);
+        wipe_system_fields(&mut object);
+        ensure_namespace(&mut object, namespace(named, target))?;
+        let time = self.server.time();
+        let writer = Writer {
+            manager: &options.field_manager,
+            api_version: &named.api_version(),
+            subresource: "",
+            time: &time,
+            ignored: ignored_fields(named, ""),
+        };
+        track(None, &mut object, &named.version().schema, &writer);
+        let mut storage = self.server.storage();
+        check_namespace(&storage, meta::text(&object, "namespace"))?;
+        self.name(&storage, named, &mut object);
+        object["metadata"]["uid"] = self.server.new_uid().into();
+        object["metadata"]["creationTimestamp"] = time.clone().into();
+        family::prepare_create(&named.resource, named.version(), &mut object, &time);
+        check_new(named, &object)?;
+        let name = meta::text(&object, "name").to_owned();
+        let key = key(meta::text(&object, "namespace"), &name);
+        let id = named.resource.id();
+        if let Some(existing) = storage.get(&id, &key) {
+            let mut failure = Failure::already_exists(named.resource.qualified(), &name);
+            if !existing.object["metadata"]["deletionTimestamp"].is_null() {
+                failure.message = format!("object is being deleted: {}", failure.message);
+            }
+            return Err(failure);
+        }
+        if options.dry_run {
+            return Ok(Reply {
+                warnings,
+                ..Reply::value(201, &object)
+            });
+        }
+        serve_definition(&mut storage, named, &object);
+        let stored = store(&mut storage, named, &key, object);
+        Ok(Reply {
+            warnings,
+            ..Reply::json(201, in_version(&stored, named).bytes())
+        })
+    }
+
+    /// Makes a name where only the beginning of one was given.
+    fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
+        let stem = meta::text(object, "generateName").to_owned();
+        if stem.is_empty() || !meta::text(object, "name").is_empty() {
+            return;
+        }
+        let stem: String = stem.chars().take(58).collect();
+        loop {
+            let name = format!("{stem}{}", self.server.name_suffix());
+            let taken = storage.get(&named.resource.id(), &key(meta::text(object, "namespace"), &name));
+            if taken.is_none() {
+                object["metadata"]["name"] = name.into();
+                return;
+            }
+        }
+    }
+}
+
+/// Top-level fields that a write to `subresource` cannot change.
+pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'static str] {
+    match (subresource, named.resource.family) {
+        ("status", _) => &["metadata", "spec"],
+        (_, Family::Namespace) => &["status"],
+        _ if named.version().status_subresource => &["status"],
+        _ => &[],
+    }
+}
+
+/// Stores an object in its resource's storage version.
+pub(super) fn store(
+    storage: &mut Storage,
+    named: &Named,
+    key: &str,
+    object: Value,
+) -> std::sync::Arc<Stored> {
+    let resource = &named.resource;
+    let version = resource.storage_version();
+    let object = match version.name == named.version().name {
+        true => object,
+        false => to_version(&object, resource, version),
+    };
+    storage.put(&resource.id(), key, object)
+}
+
+/// Begins to serve what a definition defines.
+pub(super) fn serve_definition(storage: &mut Storage, named: &Named, object: &Value) {
+    if named.resource.family == Family::Definition
+        && let Ok(resource) = definition::read(object)
+    {
+        storage.serve(resource);
+    }
+}
+
+/// What is not the client's to say of a new object.
+fn wipe_system_fields(object: &mut Value) {
+    if let Value::Object(fields) = object {
+        let metadata = meta::metadata_mut(fields);
+        for field in [
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "uid",
+            "resourceVersion",
+            "selfLink",
+            "generation",
+        ] {
+            metadata.remove(field);
+        }
+    }
+}
+
+/// The namespace in the object and the one in the path agree, or one of them is left out.
+pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
+    let sent = meta::text(object, "namespace").to_owned();
+    if sent == namespace {
+        return Ok(());
+    }
+    if !sent.is_empty() && !namespace.is_empty() {
+        return Err(Failure::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    let Value::Object(fields) = object else {
+        return Ok(());
+    };
+    let metadata = meta::metadata_mut(fields);
+    match namespace {
+        "" => metadata.remove("namespace"),
+        namespace => metadata.insert("namespace".into(), namespace.into()),
+    };
+    Ok(())
+}
+
+/// New objects need a namespace that exists and stays.
+fn check_namespace(storage: &Storage, namespace: &str) -> Outcome<()> {
+    if namespace.is_empty() {
+        return Ok(());
+    }
+    let namespaces = (String::new(), "namespaces".to_owned());
+    let subject = Qualified {
+        group: "",
+        resource: "namespaces",
+    };
+    let found = storage.get(&namespaces, namespace);
+    let found = found.ok_or_else(|| Failure::not_found(subject, namespace))?;
+    if found.object["metadata"]["deletionTimestamp"].is_null() {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut failure = Failure::forbidden(subject, namespace, &why);
+    let cause = json!({
+        "reason": "NamespaceTerminating",
+        "message": format!("namespace {namespace} is being terminated"),
+        "field": "metadata.namespace",
+    });
+    if let Some(details) = &mut failure.details {
+        details["causes"] = json!([cause]);
+    }
+    Err(failure)
+}
+
+fn check_new(named: &Named, object: &Value) -> Outcome<()> {
+    let (resource, version) = (&named.resource, named.version());
+    let mut errors = family::check_type(resource, version, object);
+    if errors.is_empty() {
+        let rule = family::name_rule(resource.family);
+        errors.extend(meta::validate(object, resource.namespaced, rule, "metadata"));
+        family::check(resource, version, object, None, "", &mut errors);
+    }
+    match errors.as_slice() {
+        [] => Ok(()),
+        errors => Err(Failure::invalid(
+            resource.qualified_kind(),
+            meta::text(object, "name"),
+            errors,
+        )),
+    }
+}
