@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::EnvtestError;
+
 /// Why a hub could not be had. No message holds anything secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
@@ -102,15 +104,17 @@ pub enum HubError {
     },
 
     /// The hub is somebody else's, so it has no users that we could be.
-    #[error(
-        "failed to act as `{user}`: {source_name} is not a hub of the suite's own (--hub lab or envtest)"
-    )]
+    #[error("failed to act as `{user}`: {hub} is not a hub of the suite's own (--hub lab or envtest)")]
     NoSuchUser {
         /// Who was asked for.
         user: String,
         /// The hub.
-        source_name: String,
+        hub: String,
     },
+
+    /// The API server on this machine does not start, or leaves something behind.
+    #[error(transparent)]
+    Envtest(#[from] EnvtestError),
 }
 
 /// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.

@@ -6,6 +6,7 @@ mod cause;
 mod envtest;
 mod error;
 mod handle;
+mod install;
 mod kubeconfig;
 
 pub use cause::{cause, is_tls};
