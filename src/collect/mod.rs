@@ -23,3 +23,6 @@ pub use error::CollectError;
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::Grants;
 pub use run::collect;
+
+#[cfg(test)]
+mod tests;

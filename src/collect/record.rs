@@ -186,11 +186,10 @@ impl Record {
         };
         self.places.insert(key, place);
         self.alive += 1;
-        let mut versions = Vec::with_capacity(1);
-        versions.push(Version { at, profile });
         self.histories.push(ProfileHistory {
             origin,
-            versions,
+            // Room for one: most never change, and there may be a hundred thousand.
+            versions: vec![Version { at, profile }],
             deleted: None,
         });
     }

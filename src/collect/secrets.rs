@@ -83,18 +83,18 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
         let each = move |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
-                Err(_) => Err(Unreadable {
+                Err(_) => Err(Box::new(Unreadable {
                     object: ObjectRef {
                         kind: "Secret".to_owned(),
                         ..ObjectRef::default()
                     },
                     message: "it cannot be read".to_owned(),
-                }),
+                })),
             };
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
             match digested {
                 Ok(secret) => found.secrets.push(secret),
-                Err(unreadable) => found.unreadable.push(unreadable),
+                Err(unreadable) => found.unreadable.push(*unreadable),
             }
         };
         list(client, &path, each).await?;
