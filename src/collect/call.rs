@@ -1,6 +1,6 @@
 //! Requests to the hub, and why one had no good answer.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -17,7 +17,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest wait before a request is sent again.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// How often a request is sent until a hub that is busy or ailing counts as not answering.
-const ATTEMPTS: u32 = 5;
+pub(super) const ATTEMPTS: u32 = 5;
 
 /// Why a request had no good answer.
 #[derive(Clone, Debug)]
@@ -116,6 +116,11 @@ impl Failure {
         matches!(self.code(), 0 | 429 | 500..)
     }
 
+    /// Whether the hub is there, but busy or ailing.
+    pub fn is_ailing(&self) -> bool {
+        self.code() != 0 && self.may_pass()
+    }
+
     /// How long to wait before the next attempt, after `failures` of them in a row.
     pub fn wait(&self, failures: u32) -> Duration {
         let asked = match self {
@@ -201,9 +206,27 @@ pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Resp
 }
 
 /// The whole body of an answer that is known to be small.
-pub(super) async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
+async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
     let body = response.into_body().collect().await.map_err(Failure::from)?;
     Ok(body.to_bytes())
+}
+
+/// Does `work` again, up to so many times in all, while its failures are such that `may_pass` says so.
+pub(super) async fn again<T, F: Future<Output = Result<T, Failure>>>(
+    attempts: u32,
+    may_pass: impl Fn(&Failure) -> bool,
+    mut work: impl FnMut() -> F,
+) -> Result<T, Failure> {
+    let mut failures = 0;
+    loop {
+        match work().await {
+            Err(failure) if may_pass(&failure) && failures + 1 < attempts => {
+                failures += 1;
+                sleep(failure.wait(failures)).await;
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
@@ -213,22 +236,10 @@ pub(super) async fn call<T: DeserializeOwned>(
     path: &str,
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
-    let mut failures = 0;
-    loop {
-        let answer = timeout(
-            PATIENCE,
-            once(client, method.clone(), path, "application/json", sent),
-        )
-        .await;
-        let answer = answer.unwrap_or_else(|_| Err(Failure::silent("no whole answer came", PATIENCE)));
-        match answer {
-            Err(failure) if failure.may_pass() && failure.code() != 0 && failures + 1 < ATTEMPTS => {
-                failures += 1;
-                sleep(failure.wait(failures)).await;
-            }
-            answer => return answer,
-        }
-    }
+    again(ATTEMPTS, Failure::is_ailing, || {
+        once(client, method.clone(), path, "application/json", sent)
+    })
+    .await
 }
 
 /// Sends a request with a small answer, once.
@@ -248,7 +259,13 @@ pub(super) async fn once<T: DeserializeOwned>(
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
     *request.body_mut() = Body::from(body_sent);
-    let answer = body(send(client, request).await?).await?;
+    read(send(client, request).await?, path).await
+}
+
+/// Reads what `path` was answered with, which is known to be small.
+pub(super) async fn read<T: DeserializeOwned>(response: Response<Body>, path: &str) -> Result<T, Failure> {
+    let late = || Failure::silent("no whole answer came", PATIENCE);
+    let answer = timeout(PATIENCE, body(response)).await.map_err(|_| late())??;
     // Its own message may quote what it could not read.
     serde_json::from_slice(&answer)
         .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))

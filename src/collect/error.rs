@@ -61,8 +61,8 @@ pub enum CollectError {
         advice: String,
     },
 
-    /// The runner may not list profiles.
-    #[error("the hub does not let the runner list {plural}.{group}: {message}\nthe smallest rights that do:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
+    /// The runner may not list or watch profiles.
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe smallest rights that do:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
     Forbidden {
         /// What the hub said.
         message: String,

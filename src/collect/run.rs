@@ -9,12 +9,12 @@ use futures::{
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep},
 };
 
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
-    call::Failure,
+    call::{Failure, again},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -112,7 +112,9 @@ impl<S: Future<Output = ()>> Run<'_, S> {
     /// Lists the namespaces; says why where that fails.
     async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
-        let listing = again(|| namespaces::namespaces(client, &self.permissions, scope));
+        let listing = again(ATTEMPTS, Failure::may_pass, || {
+            namespaces::namespaces(client, &self.permissions, scope)
+        });
         match self.unless_stopped(listing).await {
             Some(Ok(found)) => {
                 self.evidence.namespaces = found;
@@ -137,11 +139,10 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         };
         if listed && !observe.is_zero() {
             self.progress.phase("watching profiles");
-            let end = Instant::now() + observe;
             select! {
                 biased;
                 () = self.stop.clone() => {}
-                () = sleep_until(end) => {}
+                () = sleep(observe) => {}
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record) => {}
             }
@@ -257,7 +258,9 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         self.progress.phase("reading consumers' Secrets");
         let client = &self.hub.client;
         match self
-            .unless_stopped(again(|| secrets::secrets(client, &places)))
+            .unless_stopped(again(ATTEMPTS, Failure::may_pass, || {
+                secrets::secrets(client, &places)
+            }))
             .await
         {
             Some(Ok(found)) => {
@@ -326,20 +329,6 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             biased;
             () = self.stop.clone() => None,
             outcome = work => Some(outcome),
-        }
-    }
-}
-
-/// Tries again what may pass.
-async fn again<T, F: Future<Output = Result<T, Failure>>>(mut work: impl FnMut() -> F) -> Result<T, Failure> {
-    let mut failures = 0;
-    loop {
-        match work().await {
-            Err(failure) if failure.may_pass() && failures + 1 < ATTEMPTS => {
-                failures += 1;
-                sleep(failure.wait(failures)).await;
-            }
-            outcome => return outcome,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What the hub is: its version, and which versions of ClusterProfile it serves, with which rules.
 
-use http::{Method, Response};
-use kube::client::{Body, Client};
-use serde::Deserialize;
+use http::Method;
+use kube::client::Client;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
     CollectError, Plan,
-    call::{Failure, body, get, request, send},
+    call::{ATTEMPTS, Failure, again, get, read, request, segment, send},
     skew::Skew,
 };
 use crate::{api::names, clock::Clock, evidence::ServedVersion};
@@ -28,7 +28,7 @@ pub(super) struct Target {
 impl Target {
     /// The path of the profiles, of one namespace or of all.
     pub fn profiles(&self, namespace: Option<&str>) -> String {
-        let namespace = namespace.map(|name| format!("namespaces/{}/", super::call::segment(name)));
+        let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
         let namespace = namespace.unwrap_or_default();
         format!(
             "/apis/{}/{}/{namespace}{}",
@@ -52,25 +52,23 @@ pub(super) async fn target(
     let failed =
         |failure: &Failure| CollectError::of(failure, hub, "ask the hub which API versions it serves");
     let mut skew = Skew::default();
-    let server_version = match timed(client, clock, "/version", &mut skew).await {
-        Ok(response) => version_of(response).await,
+    let server_version = match timed::<Version>(client, clock, "/version", &mut skew).await {
+        Ok(version) => Some(version.git_version),
         // Some hubs show their version to nobody.
         Err(failure) if matches!(failure.code(), 403 | 404) => None,
         Err(failure) => return Err(failed(&failure)),
     };
-
-    let group = format!("/apis/{}", names::GROUP);
     let missing = || CollectError::CrdMissing { hub: hub.to_owned() };
-    match timed(client, clock, &group, &mut skew).await {
-        Ok(_) => {}
+    let group = format!("/apis/{}", names::GROUP);
+    let group: ApiGroup = match timed(client, clock, &group, &mut skew).await {
+        Ok(group) => group,
         Err(failure) if failure.code() == 404 => return Err(missing()),
         Err(failure) => return Err(failed(&failure)),
-    }
-    let group: ApiGroup = get(client, &group).await.map_err(|failure| failed(&failure))?;
+    };
     let mut served = Vec::new();
     for version in group.versions.into_iter().map(|version| version.version) {
         // Other kinds have versions in this group too.
-        let path = format!("/apis/{}/{}", names::GROUP, super::call::segment(&version));
+        let path = format!("/apis/{}/{}", names::GROUP, segment(&version));
         let list: ApiResourceList = match get(client, &path).await {
             Ok(list) => list,
             Err(failure) if failure.code() == 404 => continue,
@@ -104,6 +102,12 @@ pub(super) async fn target(
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    git_version: String,
+}
+
+#[derive(Deserialize)]
 struct ApiGroup {
     #[serde(default)]
     versions: Vec<GroupVersion>,
@@ -125,28 +129,22 @@ struct ApiResource {
     name: String,
 }
 
-async fn timed(
+/// Reads an object, and what the answer tells of the hub's clock.
+async fn timed<T: DeserializeOwned>(
     client: &Client,
     clock: Clock,
     path: &str,
     skew: &mut Skew,
-) -> Result<Response<Body>, Failure> {
-    let asked = clock.now();
-    let response = send(client, request(Method::GET, path)).await?;
+) -> Result<T, Failure> {
+    let (asked, response) = again(ATTEMPTS, Failure::is_ailing, || async {
+        let asked = clock.now();
+        send(client, request(Method::GET, path))
+            .await
+            .map(|response| (asked, response))
+    })
+    .await?;
     skew.note(asked, clock.now(), response.headers());
-    Ok(response)
-}
-
-async fn version_of(response: Response<Body>) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Version {
-        git_version: String,
-    }
-    let body = body(response).await.ok()?;
-    serde_json::from_slice(&body)
-        .ok()
-        .map(|version: Version| version.git_version)
+    read(response, path).await
 }
 
 fn choose(served: &[String], wanted: Option<&str>) -> Result<String, CollectError> {

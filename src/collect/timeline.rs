@@ -15,7 +15,7 @@ use kube::client::Client;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    call::{Failure, PATIENCE, request, send},
+    call::{ATTEMPTS, Failure, PATIENCE, request, segment, send},
     lines::{Event, Lines},
     list::list,
     record::Record,
@@ -29,8 +29,6 @@ use crate::{
 const LIFETIME: u64 = 240;
 /// How long a watch may be silent: longer than its life.
 const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
-/// How often the first look is tried.
-const ATTEMPTS: u32 = 5;
 /// An interruption up to here delays changes by less than any rule would notice.
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// After how long a silence the connection is in doubt: bookmarks come every minute.
@@ -99,18 +97,15 @@ impl Watch {
     /// # Errors
     /// When the hub refuses it, or fails again and again.
     pub async fn start(&mut self) -> Result<(), Failure> {
-        loop {
-            match self.look(Origin::Listed).await {
-                Err(failure) if failure.may_pass() && self.failures + 1 < ATTEMPTS => {
-                    self.failures += 1;
-                    sleep(failure.wait(self.failures)).await;
-                }
-                outcome => {
-                    self.failures = 0;
-                    return outcome;
-                }
+        while let Err(failure) = self.look(Origin::Listed).await {
+            self.failures += 1;
+            if !failure.may_pass() || self.failures == ATTEMPTS {
+                return Err(failure);
             }
+            sleep(failure.wait(self.failures)).await;
         }
+        self.failures = 0;
+        Ok(())
     }
 
     /// Records all that happens, for as long as it is polled.
@@ -200,7 +195,7 @@ impl Watch {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={LIFETIME}",
             self.path,
-            super::call::segment(&self.resource_version)
+            segment(&self.resource_version)
         );
         let response = send(&self.client, request(Method::GET, &path)).await?;
         self.lines = Some(Lines::new(response.into_body()));
