@@ -3,6 +3,7 @@
 mod beside;
 mod looking;
 mod refusals;
+mod tampering;
 mod watching;
 
 use std::{

@@ -33,6 +33,8 @@ const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// After how long a silence the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
+/// How long a hub that may be gone is waited for in the end.
+const LAST_WORD: Duration = Duration::from_secs(2);
 /// What comes within this after an interruption may have happened during it.
 const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 
@@ -132,17 +134,14 @@ impl Watch {
         if self.outage.is_none() && quiet > QUIET {
             // Nobody may be at the other end any more: what was missed then comes to a new watch at once.
             self.lines = None;
+            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
             let last = async {
-                Err::<Infallible, _>(match self.resume().await {
-                    Ok(()) => self
-                        .listen()
-                        .await
-                        .err()
-                        .unwrap_or_else(|| Failure::broken("it ended")),
-                    Err(failure) => failure,
-                })
+                self.resume().await?;
+                self.listen().await
             };
-            let _ = timeout(Duration::from_secs(2), last).await;
+            if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
+                self.outage = Some(failure.told());
+            }
         }
         let until = self.clock.now();
         if let Some(cause) = &self.outage
@@ -172,7 +171,7 @@ impl Watch {
                 Err(failure) => {
                     // A connection that breaks has brought everything until then; one that is only silent may not.
                     if !failure.is_silence() {
-                        self.heard = self.clock.now();
+                        self.broke_off();
                     }
                     return Err(failure);
                 }
@@ -181,13 +180,21 @@ impl Watch {
             self.failures = 0;
             heard = true;
         }
-        self.lines = None;
-        let now = self.clock.now();
-        self.heard = now;
-        if !heard && now.duration_since(since) < SignedDuration::from_secs(1) {
+        self.broke_off();
+        if !heard && self.clock.now().duration_since(since) < SignedDuration::from_secs(1) {
             return Err(Failure::broken("the hub ended the watch as soon as it began"));
         }
         Ok(())
+    }
+
+    /// The hub has ended the watch: until now everything is known, unless it was still to catch up.
+    fn broke_off(&mut self) {
+        self.lines = None;
+        let now = self.clock.now();
+        let catching_up = |(resumed, _): (Timestamp, Gap)| now.duration_since(resumed) < CATCHING_UP;
+        if !self.resumed.take().is_some_and(catching_up) {
+            self.heard = now;
+        }
     }
 
     /// Goes on from the last known revision.
@@ -302,6 +309,9 @@ impl Watch {
                     resource_version,
                     initial_events_end: true,
                 } => {
+                    if resource_version.is_empty() {
+                        return Err(Failure::broken("the hub's list has no resourceVersion"));
+                    }
                     record.end(pass, self.namespace.as_deref(), now);
                     drop(record);
                     self.resource_version = resource_version;
