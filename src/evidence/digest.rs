@@ -46,7 +46,7 @@ impl Digester {
     /// # Errors
     /// When it does not have the shape of a Secret. What its `Config` holds is no cause of an error:
     /// [`Secret::kubeconfig_error`] tells of that.
-    pub fn secret(&self, value: &Value) -> Result<Secret, Unreadable> {
+    pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
         let metadata = &value["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
         let mut secret = Secret {
@@ -56,9 +56,9 @@ impl Digester {
             resource_version: text("resourceVersion"),
             ..Secret::default()
         };
-        let unreadable = |message: String| Unreadable {
-            object: ObjectRef::from(&secret),
-            message,
+        let unreadable = |message: String| {
+            let object = ObjectRef::from(&secret);
+            Box::new(Unreadable { object, message })
         };
         if secret.name.is_empty() {
             return Err(unreadable("metadata.name is missing".to_owned()));
