@@ -54,6 +54,7 @@ impl Digester {
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
+            creation_timestamp: metadata["creationTimestamp"].as_str().map(str::to_owned),
             ..Secret::default()
         };
         let unreadable = |message: String| {

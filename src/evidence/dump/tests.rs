@@ -123,7 +123,8 @@ fn typed_lists_tell_the_kind_of_their_items() {
             "SecretList",
             "v1",
             json!([
-                {"metadata": {"name": "s", "namespace": "n", "labels": {"x-k8s.io/cluster-profile": "a"}},
+                {"metadata": {"name": "s", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z",
+                  "labels": {"x-k8s.io/cluster-profile": "a"}},
                  "stringData": {"Config": format!("users: [{{name: u, user: {{token: {token}}}}}]")}},
                 {"metadata": {"name": "t", "namespace": "n"}},
             ]),
@@ -150,6 +151,7 @@ fn typed_lists_tell_the_kind_of_their_items() {
         panic!("one labelled secret")
     };
     assert!(secret.kubeconfig.is_some(), "{secret:?}");
+    assert_eq!(secret.creation_timestamp.as_deref(), Some("2026-01-01T00:00:00Z"));
     assert!(!format!("{input:?}").contains(token));
     assert_eq!(
         input.notes,
