@@ -9,7 +9,10 @@ use super::{
 use crate::{
     api::{ClusterProfile, Edition, names},
     evidence::{Evidence, ObjectRef},
-    rules::{Finding, Findings, text::shown_or_absent},
+    rules::{
+        Finding, Findings,
+        text::{shown, shown_or_absent},
+    },
 };
 
 /// What two profiles have in common.
@@ -176,7 +179,7 @@ fn finding(kind: Trait, profile: &ClusterProfile, twin: &ClusterProfile) -> Find
                 .map(|provider| (&*provider.name, provider.cluster.server.as_deref()));
             let (name, server) = shared.unwrap_or_default();
             (
-                format!("status.accessProviders[{name}].cluster.server"),
+                format!("status.accessProviders[{}].cluster.server", shown(name)),
                 server,
                 "same server and CA",
             )
