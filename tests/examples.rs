@@ -7,69 +7,19 @@ use std::{
 
 use clusterprofile_conformance::{
     api::Edition,
-    evidence::{Asked, Evidence, Kind},
+    judge::{RuleVerdict, Selection, Verdict, judge},
     rules::{
-        self, Basis, Findings, Level, Rule,
+        self, Basis, Level, Rule,
         example::{Example, Expectation},
     },
 };
 use serde_json::json;
 
-/// What a rule says to an example's evidence, as a verdict would: here without a judge, so that rules are tried alone.
-#[derive(Debug)]
-#[allow(dead_code, reason = "the reasons are read in the output of a test that fails")]
-enum Outcome {
-    /// The edition does not have the rule, its feature is not claimed, or evidence that it needs was not asked for.
-    Skipped(String),
-    Fails(Findings),
-    Inconclusive(String),
-    Inapplicable,
-    Passes,
-}
-
-fn outcome(rule: &Rule, evidence: &Evidence) -> Outcome {
-    let facts = &rule.facts;
-    let claim = &evidence.header.claim;
-    let Some(applies) = facts.in_edition(claim.edition) else {
-        return Outcome::Skipped(format!("edition {} does not have it", claim.edition));
-    };
-    if applies.only_if_claimed()
-        && !facts
-            .feature
-            .is_some_and(|feature| claim.features.contains(&feature))
-    {
-        return Outcome::Skipped("its feature is not claimed".to_owned());
-    }
-    let asked = |kind: &&Kind| matches!(evidence.asked(**kind), Asked::Yes);
-    if let Some(kind) = facts.needs.iter().find(|kind| !asked(kind)) {
-        return Outcome::Skipped(format!("there is no {kind}"));
-    }
-    if !facts.needs_one_of.is_empty() && !facts.needs_one_of.iter().any(|kind| asked(&kind)) {
-        return Outcome::Skipped("there is none of the evidence of which it needs one".to_owned());
-    }
-    let mut findings = Findings::default();
-    (rule.examine)(evidence, &mut findings);
-    let one_is_whole =
-        facts.needs_one_of.is_empty() || facts.needs_one_of.iter().any(|kind| evidence.is_whole(*kind));
-    let gap = facts
-        .needs
-        .iter()
-        .find(|kind| !evidence.is_whole(**kind))
-        .map(|kind| format!("there is a gap in the {kind}"))
-        .or((!one_is_whole).then(|| "all evidence that it could use has gaps".to_owned()));
-    if !findings.list.is_empty() {
-        Outcome::Fails(findings)
-    } else if let Some(reason) = findings.inconclusive.first() {
-        Outcome::Inconclusive(reason.clone())
-    } else if let Some(gap) = gap {
-        Outcome::Inconclusive(gap)
-    } else if findings.examined > 0 {
-        Outcome::Passes
-    } else if findings.not_applicable.is_some() {
-        Outcome::Inapplicable
-    } else {
-        Outcome::Inconclusive("nothing was examined".to_owned())
-    }
+/// The verdicts on an example's evidence, by rule.
+fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {
+    let judgement = judge(example.evidence(), &Selection::default());
+    let verdicts = judgement.verdicts.into_iter();
+    verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
 }
 
 fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
@@ -83,43 +33,39 @@ fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
         .collect()
 }
 
-/// What is wrong with how a rule takes one of its examples.
-fn disappointment(rule: &Rule, example: &Example) -> Option<String> {
-    let outcome = outcome(rule, example.evidence());
-    let (finding, count) = match (&example.expectation, &outcome) {
-        (Expectation::Passes, Outcome::Passes)
-        | (Expectation::Inconclusive, Outcome::Inconclusive(_))
-        | (Expectation::Inapplicable, Outcome::Inapplicable) => return None,
-        (Expectation::Fails { finding, count }, Outcome::Fails(_)) => (finding, count),
-        (expected, seen) => return Some(format!("expected {expected:?}, got {seen:#?}")),
+/// What is wrong with the verdict of an example's own rule.
+fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<String> {
+    let Some(verdict) = verdict else {
+        return Some(format!("edition {} does not have the rule", example.edition));
     };
-    let Outcome::Fails(findings) = &outcome else {
-        return None;
+    let (finding, count) = match (&example.expectation, verdict.verdict) {
+        (Expectation::Passes, Verdict::Pass)
+        | (Expectation::Inconclusive, Verdict::Inconclusive)
+        | (Expectation::Inapplicable, Verdict::NotApplicable) => return None,
+        (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
+        (expected, _) => return Some(format!("expected {expected:?}, got {verdict:#?}")),
     };
+    let findings = &verdict.findings;
     if let Some(expected) = finding
-        && !findings.list.iter().any(|finding| expected.describes(finding))
+        && !findings.iter().any(|finding| expected.describes(finding))
     {
-        return Some(format!("no finding is {expected:#?} among {:#?}", findings.list));
+        return Some(format!("no finding is {expected:#?} among {findings:#?}"));
     }
     match count {
-        Some(count) if *count != findings.list.len() => {
-            Some(format!("expected {count} findings, got {:#?}", findings.list))
+        Some(count) if *count != findings.len() => {
+            Some(format!("expected {count} findings, got {findings:#?}"))
         }
         _ => None,
     }
 }
 
 /// The MUST rules, other than the example's own, that an example breaks.
-fn collateral(own: &Rule, example: &Example) -> Vec<String> {
-    rules::all()
-        .iter()
-        .filter(|rule| rule.id != own.id && rule.facts.level == Level::Must)
-        .filter_map(|rule| match outcome(rule, example.evidence()) {
-            Outcome::Fails(findings) if findings.list.iter().any(|finding| !finding.advisory) => {
-                Some(format!("it also breaks {}: {:#?}", rule.id, findings.list))
-            }
-            _ => None,
-        })
+fn collateral(own: &Rule, verdicts: &BTreeMap<&str, RuleVerdict>) -> Vec<String> {
+    verdicts
+        .values()
+        .filter(|verdict| verdict.rule.id != own.id && verdict.rule.facts.level == Level::Must)
+        .filter(|verdict| verdict.verdict == Verdict::Fail)
+        .map(|verdict| format!("it also breaks {}: {:#?}", verdict.rule.id, verdict.findings))
         .collect()
 }
 
@@ -128,13 +74,16 @@ fn every_example_is_taken_as_it_says() {
     let mut complaints = Vec::new();
     for (rule, examples) in examples() {
         for example in examples {
-            let mut found: Vec<String> = disappointment(rule, &example).into_iter().collect();
+            let verdicts = verdicts(&example);
+            let mut found: Vec<String> = disappointment(&example, verdicts.get(rule.id))
+                .into_iter()
+                .collect();
             // Where its rule has nothing to judge, an example may lack what other rules ask for.
             if matches!(
                 example.expectation,
                 Expectation::Passes | Expectation::Fails { .. }
             ) {
-                found.extend(collateral(rule, &example));
+                found.extend(collateral(rule, &verdicts));
             }
             for complaint in found {
                 complaints.push(format!(
@@ -149,16 +98,27 @@ fn every_example_is_taken_as_it_says() {
 
 #[test]
 fn a_conforming_world_trips_no_rule() {
+    let conditions = |healthy: &str, since: &str| {
+        json!([
+            {"type": "Joined", "status": "True", "reason": "Joined", "lastTransitionTime": "${-1h}"},
+            {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
+        ])
+    };
     let busy = json!({
         "profiles": [{}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}}],
         "secrets": [
             {"namespace": "c1"},
+            {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "b"}},
+            {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "d"}},
             {"namespace": "c2", "labels": {"x-k8s.io/cluster-profile": "b"}},
         ],
+        "consumers": ["c1"],
         "steps": [
             {"at": "1m", "create": {"metadata": {"name": "d"}}},
             {"at": "2m", "change": {"status": {"version": {"kubernetes": "v1.34.2"}}}},
             {"at": "3m", "delete": "other/c"},
+            {"at": "5m", "change": {"status": {"conditions": conditions("False", "${5m}")}}},
+            {"at": "15m", "change": {"status": {"conditions": conditions("True", "${15m}")}}},
         ],
         "observe": "30m",
         "requests": [
@@ -172,18 +132,26 @@ fn a_conforming_world_trips_no_rule() {
         ],
         "claims": ["consumer-secrets"],
     });
+    let mut passed = BTreeSet::new();
     for (world, edition) in [json!([{}]), busy]
         .iter()
         .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
     {
         let example = json!({"name": "conforming", "passes": world});
         let example = Example::parse(&example, edition).expect("a world");
-        for rule in rules::all() {
-            if let Outcome::Fails(findings) = outcome(rule, example.evidence()) {
-                panic!("{} ({edition}) objects to {world}: {:#?}", rule.id, findings.list);
+        for (rule, verdict) in verdicts(&example) {
+            match verdict.verdict {
+                Verdict::Pass => _ = passed.insert(rule),
+                Verdict::NotApplicable | Verdict::Skipped => {}
+                _ => panic!("{rule} ({edition}) objects to {world}: {verdict:#?}"),
             }
         }
     }
+    let all: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
+    assert_eq!(
+        passed, all,
+        "a conforming world has something to show to every rule"
+    );
 }
 
 #[test]
@@ -284,11 +252,9 @@ fn findings_keep_the_convention() {
     let mut seen = BTreeMap::new();
     for (_, examples) in examples() {
         for example in &examples {
-            for rule in rules::all() {
-                if let Outcome::Fails(findings) = outcome(rule, example.evidence()) {
-                    for finding in findings.list {
-                        seen.insert(finding.message.clone(), (rule.id, finding));
-                    }
+            for (rule, verdict) in verdicts(example) {
+                for finding in verdict.findings {
+                    seen.insert(finding.message.clone(), (rule, finding));
                 }
             }
         }

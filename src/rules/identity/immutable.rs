@@ -46,10 +46,10 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
             "the schema of {} allows a change of spec.clusterManager, and no dry run told whether a webhook refuses it",
             version.name
         )),
-        (None, true) => findings.note(
+        (None, true) if evidence.is_whole(Kind::Timeline) => findings.note(
             "neither a dry run nor the CRD told whether the hub refuses a change: judged by the window alone",
         ),
-        (None, false) => {
+        (None, _) => {
             findings.cannot_tell("no dry run told whether the hub refuses a change, and the CRD was not read");
         }
     }

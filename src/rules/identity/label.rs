@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::owners::{created_name, is_creation};
 use crate::{
-    api::names,
+    api::{ClusterProfile, names},
     evidence::{Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests},
     rules::{
         Finding, Findings,
@@ -112,7 +113,7 @@ fn judge_creations(
 ) {
     let mut later_writes = HashMap::new();
     for event in requests.events.iter().filter(|event| event.is_write()) {
-        if event.subresource.is_empty() && !super::owners::is_creation(event) {
+        if event.subresource.is_empty() && !is_creation(event) {
             later_writes.insert((&*event.namespace, &*event.name), event.at);
         }
     }
@@ -120,48 +121,64 @@ fn judge_creations(
         .everyone()
         .map(|profile| ((&*profile.metadata.namespace, &*profile.metadata.name), profile))
         .collect();
-    let mut bodiless = 0;
-    for event in requests
-        .events
-        .iter()
-        .filter(|event| super::owners::is_creation(event))
-    {
-        let name = super::owners::created_name(event);
+    let mut untold = 0;
+    for event in requests.events.iter().filter(|event| is_creation(event)) {
+        let name = created_name(event);
         let key = (&*event.namespace, name);
         if seen.contains(&key) {
             continue;
         }
-        let Some(body) = &event.body else {
-            bodiless += 1;
-            continue;
-        };
-        if !in_scope(evidence, event, body) {
+        // A profile to which nobody wrote since is as its creation left it, but for its status.
+        let untouched = later_writes.get(&key).is_none_or(|at| *at < event.at);
+        let left = stored.get(&key).copied().filter(|_| untouched);
+        if !in_scope(evidence, event, left) {
             continue;
         }
+        let Some(labelled) = labelled_at_creation(event.body.as_ref(), left) else {
+            untold += 1;
+            continue;
+        };
         findings.examine();
-        let added_on_the_way = stored
-            .get(&key)
-            .is_some_and(|profile| profile.label(names::LABEL_MANAGER).is_some())
-            && later_writes.get(&key).is_none_or(|at| *at < event.at);
-        if body.manager_label.is_none() && !added_on_the_way {
+        if !labelled {
+            let manager = event.body.as_ref().and_then(|body| body.manager.as_deref());
             let object = ObjectRef {
                 kind: names::KIND.to_owned(),
                 namespace: event.namespace.to_string(),
                 name: name.to_owned(),
                 ..ObjectRef::default()
             };
-            findings.report(unlabelled(object, body.manager.as_deref().unwrap_or_default()));
+            findings.report(unlabelled(object, manager.unwrap_or_default()));
         }
     }
-    match (bodiless, findings.examined) {
+    match (untold, findings.examined) {
         (0, _) => {}
         (_, 0) => {
-            findings.cannot_tell("the audit log tells of creations, but not what was sent (level Request)")
+            findings.cannot_tell("the audit log tells of creations, but not what was sent (level Request)");
         }
         (_, _) => findings.note(format!(
-            "{bodiless} creations in the audit log could not be judged: it does not tell what was sent"
+            "{untold} creations are not judged: the audit log does not tell what was sent"
         )),
     }
+}
+
+/// Whether a profile had the label when it was created, as far as the request's body or the profile that it `left`
+/// tells.
+fn labelled_at_creation(body: Option<&RequestBody>, left: Option<&ClusterProfile>) -> Option<bool> {
+    let label = left.and_then(|profile| profile.label(names::LABEL_MANAGER));
+    match body {
+        Some(body) => Some(body.manager_label.is_some() || label.is_some()),
+        None => (label.is_some() && left.is_some_and(label_is_as_old)).then_some(true),
+    }
+}
+
+/// Whether the entry of `managedFields` that owns the label is as old as the profile.
+fn label_is_as_old(profile: &ClusterProfile) -> bool {
+    let created = profile.metadata.creation_timestamp.as_deref();
+    let mut writers = profile.metadata.writers.iter().flat_map(|writers| writers.iter());
+    created.is_some()
+        && writers.any(|writer| {
+            writer.time.as_deref() == created && writer.owns.iter().any(|part| &**part == LABEL_PATH)
+        })
 }
 
 fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {
@@ -171,13 +188,20 @@ fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {
         .observed(ABSENT)
 }
 
-fn in_scope(evidence: &Evidence, event: &Request, body: &RequestBody) -> bool {
+/// Whether the profile that a request created is judged, as far as the body or the profile that it `left` tells.
+fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>) -> bool {
     let scope = &evidence.header.scope;
     let namespace = scope.namespaces.is_empty() || scope.namespaces.iter().any(|n| **n == *event.namespace);
-    namespace
-        && scope.cluster_manager.as_deref().is_none_or(|manager| {
-            body.manager.as_deref() == Some(manager) || body.manager_label.as_deref() == Some(manager)
+    let of_body = |judged: &str| {
+        event.body.as_ref().is_some_and(|body| {
+            body.manager.as_deref() == Some(judged) || body.manager_label.as_deref() == Some(judged)
         })
+    };
+    namespace
+        && scope
+            .cluster_manager
+            .as_deref()
+            .is_none_or(|judged| of_body(judged) || left.is_some_and(|profile| scope.holds(profile)))
 }
 
 fn expected_value(manager: &str) -> String {

@@ -51,7 +51,11 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
         }
         for entry in endpoints.entries() {
             if let Some(fault) = fault(entry) {
-                report(fault, entry);
+                // What stands before an `@` is a credential, with or without a scheme before it.
+                match entry.rsplit_once('@') {
+                    Some((_, host)) => report(fault, &format!("…@{host}")),
+                    None => report(fault, entry),
+                }
             }
         }
     }
