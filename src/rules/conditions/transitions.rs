@@ -5,6 +5,7 @@ use crate::{
     evidence::{Evidence, parse_time},
     rules::{
         Finding, Findings,
+        bucket::whole_seconds,
         moment::{Micros, Moment, SECOND, missed_since, on_our_clock, status_writes},
         text::shown,
     },
@@ -139,7 +140,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
                 .windows(MOST_CHANGES + 1)
                 .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
             let Some(run) = flaps else { continue };
-            let seconds = (run[MOST_CHANGES].latest - run[0].earliest + SECOND - 1) / SECOND;
+            let seconds = whole_seconds(run[MOST_CHANGES].told - run[0].told);
             findings.report(
                 Finding::on(history.last(), "a condition changes its status again and again")
                     .at(format!("status.conditions[{}].status", shown(kind)))
