@@ -7,7 +7,7 @@
 //! hub ──collect──▶ Evidence ──judge──▶ Verdicts ──report──▶ terminal, JUnit, JSON, …
 //! ```
 //!
-//! * [`collect`](self) is all that is slow, async or fallible. What it could not get is written into the evidence as
+//! * [`collect`] is all that is slow, async or fallible. What it could not get is written into the evidence as
 //!   a gap, with its reason.
 //! * [`evidence`] is plain data. It can be written to a file, and judged again by somebody else, later.
 //! * [`rules`] are pure functions of the evidence, each beside a file of facts and examples under `suites/`.
@@ -15,8 +15,10 @@
 
 pub mod api;
 pub mod clock;
+pub mod collect;
 pub mod evidence;
 pub mod hub;
 pub mod judge;
 pub mod lab;
+pub mod report;
 pub mod rules;

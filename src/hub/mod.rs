@@ -2,6 +2,15 @@
 //!
 //! Each file answers with a way to reach one kind of hub; what is then read from it is the same for all.
 
+mod cause;
 mod envtest;
+mod error;
+mod handle;
+mod install;
+mod kubeconfig;
 
+pub use cause::{cause, is_tls};
 pub use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
+pub use error::HubError;
+pub use handle::{Hub, USER_AGENT};
+pub use kubeconfig::KubeconfigOptions;

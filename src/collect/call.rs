@@ -1,0 +1,300 @@
+//! Requests to the hub, and why one had no good answer.
+
+use std::{fmt::Write as _, future::Future, time::Duration};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use kube::client::{Body, Client};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use crate::hub;
+
+/// How long a small request may take in all, and a large one may be silent.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest wait before a request is sent again.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// How often a request is sent until a hub that is busy or ailing counts as not answering.
+pub(super) const ATTEMPTS: u32 = 5;
+
+/// Why a request had no good answer.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// The hub answered that it does not do that.
+    Status(Box<Refusal>),
+    /// There was no answer, or it broke off.
+    NoAnswer {
+        /// What happened, in words that hold no secret.
+        cause: String,
+        /// In which way.
+        how: How,
+    },
+}
+
+/// The ways of not answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// There is no connection, it broke off, or what came makes no sense.
+    Broken,
+    /// No secure connection could be made.
+    Insecure,
+    /// Nothing came for too long.
+    Silent,
+}
+
+/// An answer other than success.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusal {
+    /// HTTP status code.
+    pub code: u16,
+    /// What the hub says of it.
+    pub status: Status,
+    /// How long the hub wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// The part of `metav1.Status` that tells why.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    pub code: u16,
+    pub reason: String,
+    pub message: String,
+    pub details: Option<Details>,
+}
+
+/// Details of a [`Status`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Details {
+    pub causes: Vec<Cause>,
+    pub retry_after_seconds: Option<u64>,
+}
+
+/// One of the causes of a [`Status`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Cause {
+    pub field: String,
+    pub message: String,
+}
+
+impl Failure {
+    /// There was no answer that makes sense.
+    pub fn broken(cause: impl Into<String>) -> Self {
+        Failure::NoAnswer {
+            cause: cause.into(),
+            how: How::Broken,
+        }
+    }
+
+    /// Nothing came for that long; `what` begins the sentence.
+    pub fn silent(what: &str, patience: Duration) -> Self {
+        Failure::NoAnswer {
+            cause: format!("{what} for {} s", patience.as_secs()),
+            how: How::Silent,
+        }
+    }
+
+    /// Whether nothing came for too long.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Failure::NoAnswer { how: How::Silent, .. })
+    }
+
+    /// HTTP status code; 0 where there was no answer.
+    pub fn code(&self) -> u16 {
+        match self {
+            Failure::Status(refusal) => refusal.code,
+            Failure::NoAnswer { .. } => 0,
+        }
+    }
+
+    /// Whether the same request may succeed a moment later.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.code(), 0 | 429 | 500..)
+    }
+
+    /// Whether the hub is there, but busy or ailing.
+    pub fn is_ailing(&self) -> bool {
+        self.code() != 0 && self.may_pass()
+    }
+
+    /// How long to wait before the next attempt, after `failures` of them in a row.
+    pub fn wait(&self, failures: u32) -> Duration {
+        let asked = match self {
+            Failure::Status(refusal) => refusal.retry_after,
+            Failure::NoAnswer { .. } => None,
+        };
+        let growing = Duration::from_millis(500) * 2_u32.saturating_pow(failures.saturating_sub(1).min(8));
+        asked
+            .unwrap_or(growing)
+            .clamp(Duration::from_millis(100), LONGEST_WAIT)
+    }
+
+    /// In one line, for a person.
+    pub fn told(&self) -> String {
+        match self {
+            Failure::NoAnswer { cause, .. } => cause.clone(),
+            Failure::Status(refusal) if refusal.status.message.is_empty() => {
+                format!("the hub answered {}", name(refusal.code))
+            }
+            Failure::Status(refusal) => {
+                format!(
+                    "the hub answered {}: {}",
+                    name(refusal.code),
+                    refusal.status.message
+                )
+            }
+        }
+    }
+}
+
+impl From<kube::Error> for Failure {
+    fn from(error: kube::Error) -> Self {
+        let insecure = hub::is_tls(&error);
+        Failure::NoAnswer {
+            cause: hub::cause(&error),
+            how: if insecure { How::Insecure } else { How::Broken },
+        }
+    }
+}
+
+fn name(code: u16) -> String {
+    match StatusCode::from_u16(code) {
+        Ok(status) => status.to_string(),
+        Err(_) => code.to_string(),
+    }
+}
+
+/// Sends a request and waits for the head of the answer.
+///
+/// # Errors
+/// Anything but success, the body then read as a `metav1.Status` where it is one.
+pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Response<Body>, Failure> {
+    let late = || Failure::silent("no answer came", PATIENCE);
+    let response = timeout(PATIENCE, client.send(request))
+        .await
+        .map_err(|_| late())??;
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let code = response.status().as_u16();
+    let after = response.headers().get(header::RETRY_AFTER);
+    let after = after
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.trim().parse().ok());
+    // Without its body a refusal is a refusal still.
+    let body = timeout(PATIENCE, body(response))
+        .await
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_default();
+    let status: Status = serde_json::from_slice(&body).unwrap_or_default();
+    let after = after.or_else(|| {
+        status
+            .details
+            .as_ref()
+            .and_then(|details| details.retry_after_seconds)
+    });
+    Err(Failure::Status(Box::new(Refusal {
+        code,
+        status,
+        retry_after: after.map(Duration::from_secs),
+    })))
+}
+
+/// The whole body of an answer that is known to be small.
+async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
+    let body = response.into_body().collect().await.map_err(Failure::from)?;
+    Ok(body.to_bytes())
+}
+
+/// Does `work` again, up to so many times in all, while its failures are such that `may_pass` says so.
+pub(super) async fn again<T, F: Future<Output = Result<T, Failure>>>(
+    attempts: u32,
+    may_pass: impl Fn(&Failure) -> bool,
+    mut work: impl FnMut() -> F,
+) -> Result<T, Failure> {
+    let mut failures = 0;
+    loop {
+        match work().await {
+            Err(failure) if may_pass(&failure) && failures + 1 < attempts => {
+                failures += 1;
+                sleep(failure.wait(failures)).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
+pub(super) async fn call<T: DeserializeOwned>(
+    client: &Client,
+    method: Method,
+    path: &str,
+    sent: Option<&Value>,
+) -> Result<T, Failure> {
+    again(ATTEMPTS, Failure::is_ailing, || {
+        once(client, method.clone(), path, "application/json", sent)
+    })
+    .await
+}
+
+/// Sends a request with a small answer, once.
+pub(super) async fn once<T: DeserializeOwned>(
+    client: &Client,
+    method: Method,
+    path: &str,
+    content_type: &'static str,
+    sent: Option<&Value>,
+) -> Result<T, Failure> {
+    let body_sent = sent
+        .map(|value| value.to_string().into_bytes())
+        .unwrap_or_default();
+    let mut request = request(method, path);
+    if sent.is_some() {
+        let content_type = header::HeaderValue::from_static(content_type);
+        request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    *request.body_mut() = Body::from(body_sent);
+    read(send(client, request).await?, path).await
+}
+
+/// Reads what `path` was answered with, which is known to be small.
+pub(super) async fn read<T: DeserializeOwned>(response: Response<Body>, path: &str) -> Result<T, Failure> {
+    let late = || Failure::silent("no whole answer came", PATIENCE);
+    let answer = timeout(PATIENCE, body(response)).await.map_err(|_| late())??;
+    // Its own message may quote what it could not read.
+    serde_json::from_slice(&answer)
+        .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
+}
+
+/// Reads an object.
+pub(super) async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Result<T, Failure> {
+    call(client, Method::GET, path, None).await
+}
+
+/// A request without a body.
+pub(super) fn request(method: Method, path: &str) -> Request<Body> {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method;
+    // Every part of a path is a constant or went through `segment`.
+    *request.uri_mut() = path.parse().expect("a path of known parts");
+    let json = header::HeaderValue::from_static("application/json");
+    request.headers_mut().insert(header::ACCEPT, json);
+    request
+}
+
+/// A name as a part of a path or query.
+pub(super) fn segment(name: &str) -> String {
+    let mut segment = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => segment.push(byte.into()),
+            _ => write!(segment, "%{byte:02X}").expect("a string takes all that is written"),
+        }
+    }
+    segment
+}

@@ -1,0 +1,100 @@
+//! Why nothing could be collected, and what to do about it.
+
+use super::call::{Failure, How};
+use crate::api::names;
+
+/// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// Nobody answers.
+    #[error(
+        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address, or choose another with --context"
+    )]
+    Unreachable {
+        /// The hub.
+        hub: String,
+        /// What happened.
+        cause: String,
+    },
+
+    /// No secure connection.
+    #[error(
+        "failed to connect to the hub ({hub}) securely: {cause}; check the kubeconfig's server, certificate-authority-data and tls-server-name"
+    )]
+    Insecure {
+        /// The hub.
+        hub: String,
+        /// What happened.
+        cause: String,
+    },
+
+    /// The hub does not know who asks.
+    #[error(
+        "the hub ({hub}) does not accept the credentials (401 Unauthorized); renew them, then check with `kubectl auth whoami`"
+    )]
+    Unauthorized {
+        /// The hub.
+        hub: String,
+    },
+
+    /// The hub does not serve ClusterProfiles.
+    #[error(
+        "the hub ({hub}) serves no {plural}.{group}; where none is to be expected yet, install the CRD: \
+         `clusterprofile-conformance crd | kubectl apply -f -`", plural = names::PLURAL, group = names::GROUP
+    )]
+    CrdMissing {
+        /// The hub.
+        hub: String,
+    },
+
+    /// The hub serves ClusterProfiles, but not in a version that would do.
+    #[error(
+        "the hub serves {plural}.{group} not in {wanted} but in {}; {advice}", served.join(", "),
+        plural = names::PLURAL, group = names::GROUP
+    )]
+    VersionNotServed {
+        /// The version that was asked for, or those that the suite can read.
+        wanted: String,
+        /// The versions that are served.
+        served: Vec<String>,
+        /// What to do.
+        advice: String,
+    },
+
+    /// The runner may not list or watch profiles.
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe smallest rights that do:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
+    Forbidden {
+        /// What the hub said.
+        message: String,
+        /// Roles in YAML, to be applied by somebody who may.
+        manifest: String,
+    },
+
+    /// Another failure.
+    #[error("failed to {action}: {cause}")]
+    Failed {
+        /// What was tried.
+        action: &'static str,
+        /// What happened.
+        cause: String,
+    },
+
+    /// The caller ended the run before anything was seen.
+    #[error("stopped before anything was seen of the hub")]
+    Stopped,
+}
+
+impl CollectError {
+    /// Tells of a failure by what it means for the whole run.
+    pub(super) fn of(failure: &Failure, hub: &str, action: &'static str) -> Self {
+        let (hub, cause) = (hub.to_owned(), failure.told());
+        match failure {
+            Failure::NoAnswer {
+                how: How::Insecure, ..
+            } => CollectError::Insecure { hub, cause },
+            Failure::NoAnswer { .. } => CollectError::Unreachable { hub, cause },
+            Failure::Status(refusal) if refusal.code == 401 => CollectError::Unauthorized { hub },
+            Failure::Status(_) => CollectError::Failed { action, cause },
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The events of a watch, line by line.
+
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+
+use bytes::{Buf as _, BytesMut};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::call::{Failure, Refusal, Status};
+
+/// The longest line: etcd holds no object of more than a few megabytes.
+const LONGEST: usize = 64 << 20;
+/// Marks the bookmark that ends the initial events of a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// The body of a watch.
+pub(super) struct Lines {
+    body: Body,
+    buffer: BytesMut,
+    /// How much of the buffer is known to have no line end.
+    searched: usize,
+}
+
+/// One event of a watch.
+#[derive(Debug)]
+pub(super) enum Event<'a> {
+    /// An object is new; its JSON.
+    Added(&'a [u8]),
+    /// An object has changed; its JSON.
+    Modified(&'a [u8]),
+    /// An object is gone; the JSON of its last state.
+    Deleted(&'a [u8]),
+    /// All up to this resourceVersion was told.
+    Bookmark {
+        /// From here a watch may go on.
+        resource_version: String,
+        /// Whether it ends the initial events.
+        initial_events_end: bool,
+    },
+}
+
+impl Lines {
+    /// Reads the events of that body.
+    pub fn new(body: Body) -> Self {
+        Self {
+            body,
+            buffer: BytesMut::new(),
+            searched: 0,
+        }
+    }
+
+    /// The next line, without its end; none where the hub has ended the watch. May be cancelled and called again.
+    ///
+    /// # Errors
+    /// When the connection breaks, or is silent for longer than `patience`.
+    pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
+        loop {
+            if let Some(end) = self.buffer[self.searched..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
+                let line = self.buffer.split_to(self.searched + end);
+                self.buffer.advance(1);
+                self.searched = 0;
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                return Ok(Some(line));
+            }
+            self.searched = self.buffer.len();
+            if self.searched > LONGEST {
+                return Err(Failure::broken("an event of the watch is too large to be one"));
+            }
+            let silent = || Failure::silent("nothing came from the watch", patience);
+            match timeout(patience, self.body.frame()).await.map_err(|_| silent())? {
+                Some(frame) => {
+                    if let Ok(piece) = frame?.into_data() {
+                        self.buffer.extend_from_slice(&piece);
+                    }
+                }
+                // What is left without a line end is half an event: a resumed watch brings it whole.
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+impl<'a> Event<'a> {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the hub tells of an error in the event's place, or the line is no event.
+    pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Cow<'a, str>,
+            #[serde(borrow)]
+            object: &'a RawValue,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Object {
+            metadata: Metadata,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Metadata {
+            resource_version: String,
+            annotations: Option<BTreeMap<String, String>>,
+        }
+        let broken = || Failure::broken("an event of the watch cannot be read");
+        let raw: Raw = serde_json::from_slice(line).map_err(|_| broken())?;
+        if raw.kind == "ERROR" {
+            let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
+            return Err(Failure::Status(Box::new(Refusal {
+                code: status.code,
+                status,
+                retry_after: None,
+            })));
+        }
+        let object = raw.object.get().as_bytes();
+        match &*raw.kind {
+            "ADDED" => Ok(Event::Added(object)),
+            "MODIFIED" => Ok(Event::Modified(object)),
+            "DELETED" => Ok(Event::Deleted(object)),
+            "BOOKMARK" => {
+                let Object { metadata } = serde_json::from_slice(object).map_err(|_| broken())?;
+                let annotations = metadata.annotations.unwrap_or_default();
+                let end = annotations
+                    .get(INITIAL_EVENTS_END)
+                    .is_some_and(|value| value == "true");
+                Ok(Event::Bookmark {
+                    resource_version: metadata.resource_version,
+                    initial_events_end: end,
+                })
+            }
+            _ => Err(broken()),
+        }
+    }
+}

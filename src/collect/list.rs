@@ -1,0 +1,82 @@
+//! One list, read while it streams.
+
+use bytes::Bytes;
+use http::Method;
+use http_body_util::BodyExt as _;
+use kube::client::Client;
+use tokio::{
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+
+use super::{
+    call::{Failure, PATIENCE, request, send},
+    splitter::Splitter,
+};
+
+/// From this size on, a batch is read beside the network rather than in turns with it.
+const WORTH_A_THREAD: usize = 256 * 1024;
+
+/// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Gives the list's
+/// resourceVersion, from which a watch goes on.
+///
+/// # Errors
+/// When there is no whole list. Items may have been handed on by then.
+pub(super) async fn list<F>(client: &Client, path: &str, each: F) -> Result<String, Failure>
+where
+    F: FnMut(&[u8]) + Send + 'static,
+{
+    let mut body = send(client, request(Method::GET, path)).await?.into_body();
+    let splitter = Splitter::default();
+    let mut reader = Turn::Mine(Reader { splitter, each });
+    let (mut batch, mut size) = (Vec::<Bytes>::new(), 0);
+    let late = || Failure::silent("nothing more of the list came", PATIENCE);
+    while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| late())? {
+        let Ok(piece) = frame?.into_data() else { continue };
+        size += piece.len();
+        batch.push(piece);
+        if size >= WORTH_A_THREAD {
+            let mine = reader.back().await?;
+            let full = std::mem::take(&mut batch);
+            size = 0;
+            // The thread never waits for the network, so that a paused clock cannot come to a stop.
+            reader = Turn::Threads(spawn_blocking(move || mine.read(&full)));
+        }
+    }
+    let reader = reader.back().await?.read(&batch)?;
+    let frame = reader.splitter.finish().map_err(Failure::broken)?;
+    Ok(frame.metadata.resource_version)
+}
+
+/// Who has the reader.
+enum Turn<F> {
+    Mine(Reader<F>),
+    Threads(JoinHandle<Result<Reader<F>, Failure>>),
+}
+
+impl<F> Turn<F> {
+    async fn back(self) -> Result<Reader<F>, Failure> {
+        match self {
+            Turn::Mine(reader) => Ok(reader),
+            Turn::Threads(handle) => handle
+                .await
+                .map_err(|_| Failure::broken("the reader of the list failed"))?,
+        }
+    }
+}
+
+struct Reader<F> {
+    splitter: Splitter,
+    each: F,
+}
+
+impl<F: FnMut(&[u8])> Reader<F> {
+    fn read(mut self, batch: &[Bytes]) -> Result<Self, Failure> {
+        for piece in batch {
+            self.splitter
+                .feed(piece, &mut self.each)
+                .map_err(Failure::broken)?;
+        }
+        Ok(self)
+    }
+}

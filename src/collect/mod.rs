@@ -1,0 +1,29 @@
+//! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
+//!
+//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored.
+
+mod call;
+mod error;
+mod lines;
+mod list;
+mod namespaces;
+mod permissions;
+mod plan;
+mod probe;
+mod rbac;
+mod record;
+pub mod requests;
+mod run;
+mod secrets;
+mod skew;
+mod splitter;
+mod target;
+mod timeline;
+
+pub use error::CollectError;
+pub use plan::{Plan, Progress, Quiet, Wish};
+pub use rbac::Grants;
+pub use run::collect;
+
+#[cfg(test)]
+mod tests;

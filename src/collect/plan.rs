@@ -1,0 +1,55 @@
+//! What to collect, and how to tell of it meanwhile.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::evidence::{Claim, Scope};
+
+/// What to collect.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// By which documents to judge; goes into the evidence as it is.
+    pub claim: Claim,
+    /// Which profiles to look at.
+    pub scope: Scope,
+    /// The API version to read; none: the newest that the hub serves and the suite knows.
+    pub api_version: Option<String>,
+    /// How long to watch; zero: one look.
+    pub observe: Duration,
+    /// Whether to read the labelled Secrets.
+    pub secrets: Wish,
+    /// Whether to try dry-run changes of a profile's manager.
+    pub probe: Wish,
+    /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
+    pub audit_logs: Vec<PathBuf>,
+}
+
+/// How much a kind of evidence is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// It was asked for: what cannot be had is a gap.
+    Asked,
+    /// By default: what the runner may not have counts as not asked for.
+    IfAllowed,
+    /// It is not wanted, and why.
+    No(String),
+}
+
+/// Is told how the collecting goes on.
+pub trait Progress: Send + Sync {
+    /// Something new begins, such as `listing profiles`.
+    fn phase(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// Once a second while the hub is watched: how long it was and is to be, how many profiles there are, how many
+    /// changes were seen.
+    fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
+        let _ = (elapsed, observe, profiles, writes);
+    }
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {}

@@ -1,0 +1,128 @@
+//! The smallest rights that a run needs, as manifests to apply.
+
+use std::fmt::Write as _;
+
+use crate::api::names;
+
+/// What the rights are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// The namespaces to look at; empty: all of them.
+    pub namespaces: Vec<String>,
+    /// Whether labelled Secrets are to be read. RBAC knows no labels: this opens all Secrets.
+    pub secrets: bool,
+    /// Whether dry-run changes are to be tried. RBAC cannot tell them from real ones.
+    pub probe: bool,
+}
+
+/// What all roles are called.
+const NAME: &str = "clusterprofile-conformance";
+
+impl Grants {
+    /// Roles in YAML, with a comment that says how to bind them.
+    pub fn manifest(&self) -> String {
+        let mut yaml = String::new();
+        if self.namespaces.is_empty() {
+            self.role(&mut yaml, None);
+        }
+        for namespace in &self.namespaces {
+            self.role(&mut yaml, Some(namespace));
+        }
+        yaml
+    }
+
+    fn role(&self, yaml: &mut String, namespace: Option<&str>) {
+        let kind = if namespace.is_some() {
+            "Role"
+        } else {
+            "ClusterRole"
+        };
+        let scope = namespace
+            .map(|name| format!(" --namespace {name}"))
+            .unwrap_or_default();
+        let binding = format!(
+            "{}binding {NAME} --{}={NAME}",
+            kind.to_lowercase(),
+            kind.to_lowercase()
+        );
+        let mut line = |text: &str| writeln!(yaml, "{text}").expect("a string takes all that is written");
+        line("---");
+        line("# Bind it to who runs the suite, such as:");
+        line(&format!("#   kubectl create {binding}{scope} --user=NAME"));
+        line("apiVersion: rbac.authorization.k8s.io/v1");
+        line(&format!("kind: {kind}"));
+        line("metadata:");
+        line(&format!("  name: {NAME}"));
+        if let Some(namespace) = namespace {
+            line(&format!("  namespace: {namespace:?}"));
+        }
+        line("rules:");
+        let mut rule =
+            |comment: Option<&str>, group: &str, resource: &str, name: Option<&str>, verbs: &str| {
+                if let Some(comment) = comment {
+                    line(&format!("# {comment}"));
+                }
+                line(&format!("- apiGroups: [{group:?}]"));
+                line(&format!("  resources: [{resource}]"));
+                if let Some(name) = name {
+                    line(&format!("  resourceNames: [{name}]"));
+                }
+                line(&format!("  verbs: [{verbs}]"));
+            };
+        rule(None, names::GROUP, names::PLURAL, None, "get, list, watch");
+        match namespace {
+            Some(_) => rule(None, "", "namespaces", None, "get"),
+            None => {
+                rule(None, "", "namespaces", None, "list, watch");
+                let crd = format!("{}.{}", names::PLURAL, names::GROUP);
+                let resource = "customresourcedefinitions";
+                rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
+            }
+        }
+        if self.secrets {
+            let comment = format!(
+                "For the consumers' Secrets (label {}): RBAC knows no labels.",
+                names::LABEL_SECRET_PROFILE
+            );
+            rule(Some(&comment), "", "secrets", None, "list");
+        }
+        if self.probe {
+            let comment = "For dry runs, which change nothing: RBAC cannot tell them from real writes.";
+            rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn rules(grants: &Grants) -> Vec<Value> {
+        serde_saphyr::from_multiple(&grants.manifest()).expect("YAML")
+    }
+
+    #[test]
+    fn asks_for_no_more_than_is_used() {
+        let roles = rules(&Grants::default());
+        assert_eq!(roles.len(), 1);
+        assert_eq!(roles[0]["kind"], "ClusterRole");
+        let text = roles[0].to_string();
+        for verb in ["create", "update", "patch", "delete", "secrets", "*"] {
+            assert!(!text.contains(&format!("\"{verb}\"")), "{text}");
+        }
+        let all = rules(&Grants {
+            namespaces: vec!["a".to_owned(), "true".to_owned()],
+            secrets: true,
+            probe: true,
+        });
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[1]["metadata"]["namespace"], "true");
+        assert!(all.iter().all(|role| role["kind"] == "Role"));
+        assert!(
+            all[0]
+                .to_string()
+                .contains(r#"{"apiGroups":[""],"resources":["secrets"],"verbs":["list"]}"#)
+        );
+    }
+}

@@ -1,0 +1,376 @@
+//! The order of things: what the hub is, what we may, the profiles, and then the rest.
+
+use std::{collections::BTreeMap, future::Future, time::Duration};
+
+use futures::{
+    FutureExt as _,
+    future::{Shared, join_all, try_join_all},
+};
+use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    select,
+    time::{Instant, sleep},
+};
+
+use super::{
+    CollectError, Grants, Plan, Progress, Wish,
+    call::{Failure, again},
+    namespaces,
+    permissions::Permissions,
+    probe, secrets,
+    target::{Target, target},
+    timeline::{self, Watch, lock},
+};
+use crate::{
+    clock::Clock,
+    evidence::{self, Asked, Evidence, FORMAT, Gap, Header, Kind, Window},
+    hub::Hub,
+};
+
+/// How often those are told who wait.
+const TICK: Duration = Duration::from_secs(1);
+/// How often a list beside the profiles is tried.
+const ATTEMPTS: u32 = 3;
+/// Why evidence that comes last is missing from a run that was ended early.
+const STOPPED: &str = "the run was stopped before it was read";
+
+/// Collects what the plan asks for. When `stop` is done, the run ends early with what it has seen so far.
+///
+/// # Errors
+/// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
+pub async fn collect(
+    hub: &Hub,
+    plan: &Plan,
+    clock: Clock,
+    progress: &dyn Progress,
+    stop: impl Future<Output = ()>,
+) -> Result<Evidence, CollectError> {
+    let stop = stop.shared();
+    progress.phase("asking the hub what it serves and allows");
+    let prepared = async {
+        let target = target(&hub.client, clock, &hub.source, plan).await?;
+        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces).await;
+        Ok((target, permissions))
+    };
+    let (target, permissions) = select! {
+        biased;
+        () = stop.clone() => return Err(CollectError::Stopped),
+        prepared = prepared => prepared?,
+    };
+    let evidence = Evidence {
+        header: header(hub, plan, &target),
+        ..Evidence::default()
+    };
+    let mut run = Run {
+        hub,
+        plan,
+        clock,
+        progress,
+        stop,
+        target,
+        permissions,
+        evidence,
+    };
+    run.profiles_and_namespaces().await?;
+    run.secrets().await;
+    run.probe().await;
+    run.evidence.header.permissions = run.permissions.into_inner();
+    Ok(run.evidence)
+}
+
+/// One run of one plan.
+struct Run<'a, S: Future<Output = ()>> {
+    hub: &'a Hub,
+    plan: &'a Plan,
+    clock: Clock,
+    progress: &'a dyn Progress,
+    stop: Shared<S>,
+    target: Target,
+    permissions: Permissions,
+    evidence: Evidence,
+}
+
+impl<S: Future<Output = ()>> Run<'_, S> {
+    async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
+        if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
+            let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
+            self.asked(Kind::Namespaces, Asked::No(reason.to_owned()));
+            return self.profiles().await;
+        }
+        self.asked(Kind::Namespaces, Asked::Yes);
+        // Twice, as a hub that goes away meanwhile shows no more at the end.
+        if !self.plan.observe.is_zero() {
+            let _ = self.namespaces().await;
+        }
+        self.profiles().await?;
+        if let Err(reason) = self.namespaces().await {
+            self.gap(Kind::Namespaces, reason);
+        }
+        Ok(())
+    }
+
+    /// Lists the namespaces; says why where that fails.
+    async fn namespaces(&mut self) -> Result<(), String> {
+        let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
+        let listing = again(ATTEMPTS, Failure::may_pass, || {
+            namespaces::namespaces(client, &self.permissions, scope)
+        });
+        match self.unless_stopped(listing).await {
+            Some(Ok(found)) => {
+                self.evidence.namespaces = found;
+                Ok(())
+            }
+            Some(Err(failure)) => Err(failure.told()),
+            None => Err(STOPPED.to_owned()),
+        }
+    }
+
+    /// Lists the profiles and, where the plan says so, watches them.
+    async fn profiles(&mut self) -> Result<(), CollectError> {
+        let observe = self.plan.observe;
+        let record = timeline::Shared::default();
+        let mut watches = self.watches(&record);
+        self.progress.phase("listing profiles");
+        let from = self.clock.now();
+        let start = try_join_all(watches.iter_mut().map(Watch::start));
+        let listed = match self.unless_stopped(start).await {
+            Some(outcome) => outcome.map(|_| true).map_err(|failure| self.refused(&failure))?,
+            None => false,
+        };
+        if listed && !observe.is_zero() {
+            self.progress.phase("watching profiles");
+            select! {
+                biased;
+                () = self.stop.clone() => {}
+                () = sleep(observe) => {}
+                _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
+                () = self.ticks(&record) => {}
+            }
+            for watch in watches {
+                watch.finish().await;
+            }
+        }
+        let until = self.clock.now();
+        let recorded = lock(&record).take();
+        self.evidence.header.window = Some(Window { from, until });
+        self.evidence.profiles = recorded.profiles;
+        self.evidence.unreadable = recorded.unreadable;
+        self.evidence.gaps.extend(recorded.gaps);
+        if self.stopped() {
+            self.cut_short(from, until, listed);
+        }
+        self.writers();
+        Ok(())
+    }
+
+    fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
+        let streams = !self.plan.observe.is_zero();
+        let watch = |namespace: Option<&String>| {
+            Watch::new(
+                self.hub.client.clone(),
+                self.clock,
+                record.clone(),
+                self.target.profiles(namespace.map(String::as_str)),
+                namespace.cloned(),
+                streams,
+            )
+        };
+        match self.plan.scope.namespaces.as_slice() {
+            [] => vec![watch(None)],
+            namespaces => namespaces
+                .iter()
+                .map(|namespace| watch(Some(namespace)))
+                .collect(),
+        }
+    }
+
+    async fn ticks(&self, record: &timeline::Shared) {
+        let started = Instant::now();
+        loop {
+            sleep(TICK).await;
+            let (profiles, writes) = {
+                let record = lock(record);
+                (record.alive(), record.writes)
+            };
+            self.progress
+                .tick(started.elapsed(), self.plan.observe, profiles, writes);
+        }
+    }
+
+    /// Why the profiles cannot be listed, and what to do about it.
+    fn refused(&self, failure: &Failure) -> CollectError {
+        let message = failure.told();
+        if failure.code() != 403 {
+            return CollectError::of(failure, &self.hub.source, "list ClusterProfiles");
+        }
+        let grants = Grants {
+            namespaces: self.plan.scope.namespaces.clone(),
+            ..Grants::default()
+        };
+        CollectError::Forbidden {
+            message,
+            manifest: grants.manifest(),
+        }
+    }
+
+    /// The caller has ended the run early.
+    fn cut_short(&mut self, from: Timestamp, until: Timestamp, listed: bool) {
+        if !listed {
+            self.gap(
+                Kind::Inventory,
+                "the run was stopped before all profiles were listed".to_owned(),
+            );
+        }
+        if self.plan.observe.is_zero() {
+            return;
+        }
+        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
+        let seen = until.duration_since(from).as_secs();
+        self.evidence.gaps.push(Gap {
+            kind: Kind::Timeline,
+            from: Some(until),
+            until: Some(from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until)),
+            object: None,
+            reason: format!(
+                "the run was cut short: it was stopped after {seen} s of {} s",
+                observe.as_secs()
+            ),
+        });
+    }
+
+    /// Whether anything tells who owns which fields. Where there are no profiles, nothing speaks against it.
+    fn writers(&mut self) {
+        let mut histories = self.evidence.profiles.iter().peekable();
+        let seen =
+            histories.peek().is_none() || histories.any(|history| history.last().metadata.writers.is_some());
+        let none = || Asked::No("the hub showed no managedFields".to_owned());
+        self.asked(Kind::Writers, if seen { Asked::Yes } else { none() });
+    }
+
+    async fn secrets(&mut self) {
+        let (asked, places, gap) =
+            secrets::asked(&self.plan.secrets, &self.permissions, &self.plan.scope.namespaces);
+        self.asked(Kind::Secrets, asked);
+        self.evidence.gaps.extend(gap);
+        if places.is_empty() {
+            return;
+        }
+        self.progress.phase("reading consumers' Secrets");
+        let client = &self.hub.client;
+        match self
+            .unless_stopped(again(ATTEMPTS, Failure::may_pass, || {
+                secrets::secrets(client, &places)
+            }))
+            .await
+        {
+            Some(Ok(found)) => {
+                self.evidence.secrets = found.secrets;
+                self.evidence.unreadable.extend(found.unreadable);
+            }
+            Some(Err(failure)) => self.gap(Kind::Secrets, failure.told()),
+            None => self.skipped(Kind::Secrets, &self.plan.secrets),
+        }
+    }
+
+    async fn probe(&mut self) {
+        let (asked, gap) = probe::asked(&self.plan.probe, &self.permissions, &self.plan.scope.namespaces);
+        let wanted = asked == Asked::Yes && gap.is_none();
+        self.asked(Kind::Probe, asked);
+        self.evidence.gaps.extend(gap);
+        if !wanted {
+            return;
+        }
+        self.progress
+            .phase("trying dry-run changes of a profile's manager");
+        let profiles = self.evidence.inventory();
+        let probing = probe::probe(
+            &self.hub.client,
+            self.clock,
+            &self.target,
+            &self.permissions,
+            profiles,
+        );
+        match self.unless_stopped(probing).await {
+            Some(probes) => self.evidence.probes = probes,
+            None => self.skipped(Kind::Probe, &self.plan.probe),
+        }
+    }
+
+    /// Evidence that was not read because the caller has ended the run.
+    fn skipped(&mut self, kind: Kind, wish: &Wish) {
+        if *wish == Wish::Asked {
+            self.gap(kind, STOPPED.to_owned());
+        } else {
+            self.asked(kind, Asked::No(STOPPED.to_owned()));
+        }
+    }
+
+    fn asked(&mut self, kind: Kind, asked: Asked) {
+        self.evidence.header.asked.insert(kind, asked);
+    }
+
+    fn gap(&mut self, kind: Kind, reason: String) {
+        self.evidence.gaps.push(Gap {
+            kind,
+            from: None,
+            until: None,
+            object: None,
+            reason,
+        });
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.peek().is_some()
+    }
+
+    /// What comes of `work`; none where the caller ends the run before.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        select! {
+            biased;
+            () = self.stop.clone() => None,
+            outcome = work => Some(outcome),
+        }
+    }
+}
+
+fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
+    let no = |reason: &str| Asked::No(reason.to_owned());
+    let timeline = if plan.observe.is_zero() {
+        no("`--observe 0s` looks once")
+    } else {
+        Asked::Yes
+    };
+    let requests = if plan.audit_logs.is_empty() {
+        no("no audit log was given (`--audit-log FILE`)")
+    } else {
+        Asked::Yes
+    };
+    Header {
+        format: FORMAT.to_owned(),
+        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        claim: plan.claim.clone(),
+        hub: evidence::Hub {
+            source: hub.source.clone(),
+            server_version: target.server_version.clone(),
+            api_version: Some(target.version.clone()),
+            served: target.served.clone(),
+        },
+        scope: plan.scope.clone(),
+        window: None,
+        clock_skew_ms: target.skew.millis(),
+        permissions: Vec::new(),
+        asked: BTreeMap::from([
+            (Kind::Inventory, Asked::Yes),
+            (Kind::Timeline, timeline),
+            (Kind::Requests, requests),
+            (
+                Kind::Members,
+                no("this version of the suite does not ask the members"),
+            ),
+            (
+                Kind::Driver,
+                no("this version of the suite does not drive the implementation"),
+            ),
+        ]),
+    }
+}

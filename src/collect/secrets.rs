@@ -1,0 +1,107 @@
+//! Consumers' Secrets, listed at the end and digested at once: no value is kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::client::Client;
+use serde_json::Value;
+
+use super::{
+    Wish,
+    call::{Failure, segment},
+    list::list,
+    permissions::Permissions,
+};
+use crate::{
+    api::names,
+    evidence::{Asked, Digester, Gap, Kind, ObjectRef, Secret, Unreadable},
+};
+
+/// What could be had of the Secrets.
+#[derive(Debug, Default)]
+pub(super) struct Secrets {
+    pub secrets: Vec<Secret>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// What the missing right is called.
+const GRANT: &str =
+    "the runner may not list Secrets: grant list on secrets (`clusterprofile-conformance rbac`)";
+
+/// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'
+/// namespaces are seldom those of the profiles, so everywhere is better.
+fn places(permissions: &Permissions, scope: &[String]) -> Vec<String> {
+    if permissions.allows("list", "", "secrets", "") != Some(false) {
+        return vec![String::new()];
+    }
+    let allowed = |name: &&String| permissions.allows("list", "", "secrets", name) == Some(true);
+    scope.iter().filter(allowed).cloned().collect()
+}
+
+/// Whether Secrets are to be asked for, and where.
+pub(super) fn asked(
+    wish: &Wish,
+    permissions: &Permissions,
+    scope: &[String],
+) -> (Asked, Vec<String>, Option<Gap>) {
+    let places = places(permissions, scope);
+    match wish {
+        Wish::No(reason) => (Asked::No(reason.clone()), Vec::new(), None),
+        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(gap(GRANT))),
+        Wish::IfAllowed if places.is_empty() => (Asked::No(GRANT.to_owned()), places, None),
+        Wish::Asked | Wish::IfAllowed => (Asked::Yes, places, None),
+    }
+}
+
+/// Something of the Secrets that could not be had.
+pub(super) fn gap(reason: impl Into<String>) -> Gap {
+    Gap {
+        kind: Kind::Secrets,
+        from: None,
+        until: None,
+        object: None,
+        reason: reason.into(),
+    }
+}
+
+/// Lists and digests the labelled Secrets, sorted by namespace and name.
+///
+/// # Errors
+/// When the hub refuses or does not answer. No message holds anything of a Secret.
+pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secrets, Failure> {
+    let digester = Arc::new(Digester::new());
+    let found = Arc::new(Mutex::new(Secrets::default()));
+    for namespace in places {
+        let namespace = match namespace.as_str() {
+            "" => String::new(),
+            name => format!("namespaces/{}/", segment(name)),
+        };
+        let path = format!(
+            "/api/v1/{namespace}secrets?labelSelector={}",
+            segment(names::LABEL_SECRET_PROFILE)
+        );
+        let (digester, into) = (Arc::clone(&digester), Arc::clone(&found));
+        let each = move |json: &[u8]| {
+            let digested = match serde_json::from_slice::<Value>(json) {
+                Ok(value) => digester.secret(&value),
+                Err(_) => Err(Box::new(Unreadable {
+                    object: ObjectRef {
+                        kind: "Secret".to_owned(),
+                        ..ObjectRef::default()
+                    },
+                    message: "it cannot be read".to_owned(),
+                })),
+            };
+            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            match digested {
+                Ok(secret) => found.secrets.push(secret),
+                Err(unreadable) => found.unreadable.push(*unreadable),
+            }
+        };
+        list(client, &path, each).await?;
+    }
+    let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    found
+        .secrets
+        .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
+    Ok(found)
+}

@@ -1,0 +1,141 @@
+//! What happens between the hub and us: answers that break off, dawdle or fall silent.
+
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use http::Response;
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use kube::client::Body;
+
+use super::*;
+
+type Pieces = std::pin::Pin<Box<dyn futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send>>;
+
+impl World {
+    /// The same hub, with `tamper` between it and us: it is told the request's path and query, and gets the pieces of
+    /// the answer.
+    fn tampered(mut self, tamper: impl Fn(&str, Pieces) -> Pieces + Send + Sync + 'static) -> Self {
+        let (direct, tamper) = (self.hub.client.clone(), Arc::new(tamper));
+        let between = tower::service_fn(move |request: Request<Body>| {
+            let (direct, tamper) = (direct.clone(), Arc::clone(&tamper));
+            async move {
+                let uri = request.uri().to_string();
+                let (head, body) = direct.send(request).await?.into_parts();
+                let pieces = body
+                    .into_data_stream()
+                    .map(|piece| Ok(Frame::data(piece.expect("a piece"))));
+                let body = StreamBody::new(tamper(&uri, Box::pin(pieces)));
+                Ok::<_, kube::Error>(Response::from_parts(head, body))
+            }
+        });
+        self.hub.client = Client::new(between, "default");
+        self
+    }
+}
+
+fn is_list(uri: &str) -> bool {
+    uri.ends_with("/clusterprofiles")
+}
+
+fn is_watch(uri: &str) -> bool {
+    uri.contains("/clusterprofiles?watch=true")
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_a_list_again_that_broke_off() {
+    let broken = AtomicUsize::new(0);
+    let world = World::new().await.tampered(move |uri, pieces| {
+        if is_list(uri) && broken.fetch_add(1, Ordering::Relaxed) == 0 {
+            // The first answer ends in the middle of it.
+            return Box::pin(pieces.map(|piece| {
+                let data = piece.expect("a piece").into_data().expect("data");
+                Ok(Frame::data(data.slice(..data.len() / 2)))
+            }));
+        }
+        pieces
+    });
+    for name in ["a", "b", "c"] {
+        world.profile(name).await;
+    }
+    let evidence = world.watch(0, async {}).await;
+    assert_eq!(evidence.inventory().count(), 3);
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_a_large_list_from_a_slow_hub() {
+    let items: Vec<Value> = (0..5000).map(|index| profile(&format!("p{index}"))).collect();
+    let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
+    assert!(list.len() > 1_000_000);
+    let world = World::new().await.tampered(move |uri, pieces| {
+        if !is_list(uri) {
+            return pieces;
+        }
+        let pieces: Vec<Bytes> = list
+            .as_bytes()
+            .chunks(100_000)
+            .map(Bytes::copy_from_slice)
+            .collect();
+        Box::pin(stream::iter(pieces).then(|piece| async {
+            after(20).await;
+            Ok(Frame::data(piece))
+        }))
+    });
+    let evidence = world.watch(0, async {}).await;
+    assert_eq!(evidence.inventory().count(), 5000);
+    let window = evidence.header.window.expect("a window");
+    assert!(window.seconds() >= 200, "{window:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_dead_is_found_out_in_the_end() {
+    let world = World::new().await.tampered(|uri, pieces| {
+        if uri.contains("sendInitialEvents=true") {
+            // Somewhere on the way, everything is lost from the 30th second on; nobody is told.
+            let lost = Box::pin(sleep(Duration::from_secs(30)));
+            return Box::pin(pieces.take_until(lost).chain(stream::pending()));
+        }
+        pieces
+    });
+    world.profile("a").await;
+    let events = async {
+        after(60).await;
+        world.report("a", "v1").await;
+    };
+    let evidence = world.watch(200, events).await;
+    assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@200"]);
+    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert_eq!(span(gap), (0, 200));
+    assert!(gap.reason.contains("seen late"), "{gap:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nonsense_in_a_watch_is_a_gap() {
+    let world = World::new().await.tampered(|uri, pieces| {
+        if is_watch(uri) && !uri.contains("sendInitialEvents") {
+            return Box::pin(stream::iter([Ok(Frame::data(Bytes::from_static(b"<html>\n")))]));
+        }
+        pieces
+    });
+    world.profile("a").await;
+    let events = async {
+        after(30).await;
+        world.server.misbehave(Misbehaviour::DropWatches);
+    };
+    let evidence = world.watch(120, events).await;
+    assert_eq!(evidence.inventory().count(), 1);
+    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert_eq!(span(gap), (30, 120));
+}

@@ -1,0 +1,366 @@
+//! The watch: one list that goes on as a stream of changes, through whatever the hub does to it.
+//!
+//! The loop is our own, as a client library's retries hide what rules must know: what was missed, and when.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::BytesMut;
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use kube::client::Client;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    call::{ATTEMPTS, Failure, PATIENCE, request, segment, send},
+    lines::{Event, Lines},
+    list::list,
+    record::Record,
+};
+use crate::{
+    clock::Clock,
+    evidence::{Gap, Kind, Origin},
+};
+
+/// After how long the hub is to end a watch, so that dead connections are found out, in seconds.
+const LIFETIME: u64 = 240;
+/// How long a watch may be silent: longer than its life.
+const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
+/// An interruption up to here delays changes by less than any rule would notice.
+const BRIEF: SignedDuration = SignedDuration::from_secs(10);
+/// After how long a silence the connection is in doubt: bookmarks come every minute.
+const QUIET: SignedDuration = SignedDuration::from_secs(75);
+/// How long a hub that may be gone is waited for in the end.
+const LAST_WORD: Duration = Duration::from_secs(2);
+/// What comes within this after an interruption may have happened during it.
+const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
+
+/// The record, shared by the watches of several namespaces and by threads that read lists.
+pub(super) type Shared = Arc<Mutex<Record>>;
+
+/// What a thread that failed has left of the record is as good as before.
+pub(super) fn lock(record: &Shared) -> MutexGuard<'_, Record> {
+    record.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The watch over the profiles of the hub, or of one namespace.
+pub(super) struct Watch {
+    client: Client,
+    clock: Clock,
+    record: Shared,
+    /// Of the collection.
+    path: String,
+    namespace: Option<String>,
+    /// Whether the hub may have streaming lists.
+    streams: bool,
+    resource_version: String,
+    lines: Option<Lines>,
+    /// Until when everything is known.
+    heard: Timestamp,
+    /// Why nothing is heard now.
+    outage: Option<String>,
+    /// When an interruption ended that was not brief, and what it was, until the hub has caught up.
+    resumed: Option<(Timestamp, Gap)>,
+    failures: u32,
+}
+
+impl Watch {
+    /// A watch over the collection at `path`, which belongs to `namespace` or to all. Without `streams` it begins
+    /// with a plain list.
+    pub fn new(
+        client: Client,
+        clock: Clock,
+        record: Shared,
+        path: String,
+        namespace: Option<String>,
+        streams: bool,
+    ) -> Self {
+        Self {
+            client,
+            record,
+            path,
+            namespace,
+            streams,
+            resource_version: String::new(),
+            lines: None,
+            heard: clock.now(),
+            outage: None,
+            resumed: None,
+            failures: 0,
+            clock,
+        }
+    }
+
+    /// The first look at everything.
+    ///
+    /// # Errors
+    /// When the hub refuses it, or fails again and again.
+    pub async fn start(&mut self) -> Result<(), Failure> {
+        while let Err(failure) = self.look(Origin::Listed).await {
+            self.failures += 1;
+            if !failure.may_pass() || self.failures == ATTEMPTS {
+                return Err(failure);
+            }
+            sleep(failure.wait(self.failures)).await;
+        }
+        self.failures = 0;
+        Ok(())
+    }
+
+    /// Records all that happens, for as long as it is polled.
+    pub async fn follow(&mut self) -> Infallible {
+        loop {
+            let Err(failure) = self.listen().await else {
+                continue;
+            };
+            self.lines = None;
+            self.resumed = None;
+            if failure.code() == 410 {
+                self.look_again(&failure).await;
+                continue;
+            }
+            self.failures += 1;
+            self.outage = Some(failure.told());
+            sleep(failure.wait(self.failures)).await;
+        }
+    }
+
+    /// Ends the watch. A hub that is not heard now leaves a gap.
+    pub async fn finish(mut self) {
+        let quiet = self.clock.now().duration_since(self.heard);
+        if self.outage.is_none() && quiet > QUIET {
+            // Nobody may be at the other end any more: what was missed then comes to a new watch at once.
+            self.lines = None;
+            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
+            let last = async {
+                self.resume().await?;
+                self.listen().await
+            };
+            if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
+                self.outage = Some(failure.told());
+            }
+        }
+        let until = self.clock.now();
+        if let Some(cause) = &self.outage
+            && until.duration_since(self.heard) > BRIEF
+        {
+            let reason = format!(
+                "the watch{} was lost and did not come back: {cause}",
+                self.place()
+            );
+            lock(&self.record).gaps.push(gap(self.heard, until, reason));
+        }
+    }
+
+    /// Listens until the hub ends the watch, as it does every few minutes.
+    async fn listen(&mut self) -> Result<(), Failure> {
+        let fresh = self.lines.is_none();
+        if fresh {
+            self.resume().await?;
+        }
+        let since = self.clock.now();
+        let mut heard = !fresh;
+        loop {
+            let lines = self.lines.as_mut().expect("was just opened");
+            let line = match lines.next(SILENCE).await {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(failure) => {
+                    // A connection that breaks has brought everything until then; one that is only silent may not.
+                    if !failure.is_silence() {
+                        self.broke_off();
+                    }
+                    return Err(failure);
+                }
+            };
+            self.take(&line)?;
+            self.failures = 0;
+            heard = true;
+        }
+        self.broke_off();
+        if !heard && self.clock.now().duration_since(since) < SignedDuration::from_secs(1) {
+            return Err(Failure::broken("the hub ended the watch as soon as it began"));
+        }
+        Ok(())
+    }
+
+    /// The hub has ended the watch: until now everything is known, unless it was still to catch up.
+    fn broke_off(&mut self) {
+        self.lines = None;
+        let now = self.clock.now();
+        let catching_up = |(resumed, _): (Timestamp, Gap)| now.duration_since(resumed) < CATCHING_UP;
+        if !self.resumed.take().is_some_and(catching_up) {
+            self.heard = now;
+        }
+    }
+
+    /// Goes on from the last known revision.
+    async fn resume(&mut self) -> Result<(), Failure> {
+        let path = format!(
+            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={LIFETIME}",
+            self.path,
+            segment(&self.resource_version)
+        );
+        let response = send(&self.client, request(Method::GET, &path)).await?;
+        self.lines = Some(Lines::new(response.into_body()));
+        let now = self.clock.now();
+        if let Some(cause) = self.outage.take()
+            && now.duration_since(self.heard) > BRIEF
+        {
+            let reason = format!(
+                "the watch{} was interrupted: what changed meanwhile was seen late ({cause})",
+                self.place()
+            );
+            self.resumed = Some((now, gap(self.heard, now, reason)));
+        }
+        Ok(())
+    }
+
+    /// Records one event.
+    fn take(&mut self, line: &BytesMut) -> Result<(), Failure> {
+        let event = Event::read(line)?;
+        let now = self.clock.now();
+        let mut record = lock(&self.record);
+        let resource_version = match event {
+            Event::Added(json) => record.changed(json, Origin::Created, now),
+            // Of a profile that was never told of, something was missed.
+            Event::Modified(json) => record.changed(json, Origin::Relisted, now),
+            Event::Deleted(json) => record.deleted(json, now),
+            Event::Bookmark { resource_version, .. } => {
+                self.resumed = None;
+                resource_version
+            }
+        };
+        if let Some((resumed, gap)) = self.resumed.take()
+            && now.duration_since(resumed) < CATCHING_UP
+        {
+            record.gaps.push(gap);
+        }
+        drop(record);
+        if !resource_version.is_empty() {
+            self.resource_version = resource_version;
+        }
+        self.heard = now;
+        Ok(())
+    }
+
+    /// The hub has forgotten what came after the last known revision: only the outcome can still be had.
+    async fn look_again(&mut self, gone: &Failure) {
+        self.outage = Some(gone.told());
+        while let Err(failure) = self.look(Origin::Relisted).await {
+            self.lines = None;
+            self.failures += 1;
+            self.outage = Some(failure.told());
+            sleep(failure.wait(self.failures)).await;
+        }
+        self.failures = 0;
+        self.outage = None;
+        let now = self.clock.now();
+        let reason = format!(
+            "the hub no longer had all changes{}, so what happened in between was missed ({})",
+            self.place(),
+            gone.told()
+        );
+        lock(&self.record).gaps.push(gap(self.heard, now, reason));
+        self.heard = now;
+    }
+
+    /// One look at everything, after which the watch can go on.
+    async fn look(&mut self, origin: Origin) -> Result<(), Failure> {
+        if self.streams {
+            match self.stream(origin).await {
+                // Older hubs do not know the options, and say so; some promise a stream that never ends its list.
+                Err(failure) if matches!(failure.code(), 400 | 422) || failure.is_silence() => {
+                    self.streams = false;
+                }
+                outcome => return outcome,
+            }
+        }
+        self.list(origin).await
+    }
+
+    /// A streaming list, which goes on as the watch.
+    async fn stream(&mut self, origin: Origin) -> Result<(), Failure> {
+        let path = format!(
+            "{}?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan\
+             &timeoutSeconds={LIFETIME}",
+            self.path
+        );
+        let response = send(&self.client, request(Method::GET, &path)).await?;
+        let mut lines = Lines::new(response.into_body());
+        let pass = lock(&self.record).begin(origin);
+        let early = || Failure::broken("the hub ended the watch before it had told of everything");
+        loop {
+            let line = lines.next(PATIENCE).await?.ok_or_else(early)?;
+            let event = Event::read(&line)?;
+            let now = self.clock.now();
+            let mut record = lock(&self.record);
+            match event {
+                Event::Added(json) | Event::Modified(json) => {
+                    record.met(json, pass, now);
+                }
+                Event::Deleted(json) => {
+                    record.deleted(json, now);
+                }
+                Event::Bookmark {
+                    resource_version,
+                    initial_events_end: true,
+                } => {
+                    if resource_version.is_empty() {
+                        return Err(Failure::broken("the hub's list has no resourceVersion"));
+                    }
+                    record.end(pass, self.namespace.as_deref(), now);
+                    drop(record);
+                    self.resource_version = resource_version;
+                    self.lines = Some(lines);
+                    if origin == Origin::Listed {
+                        self.heard = now;
+                    }
+                    return Ok(());
+                }
+                Event::Bookmark { .. } => {}
+            }
+        }
+    }
+
+    /// A plain list, from whose revision a watch can begin.
+    async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
+        let (record, clock) = (Arc::clone(&self.record), self.clock);
+        let pass = lock(&record).begin(origin);
+        let each = move |json: &[u8]| {
+            lock(&record).met(json, pass, clock.now());
+        };
+        let resource_version = list(&self.client, &self.path, each).await?;
+        if resource_version.is_empty() {
+            return Err(Failure::broken("the hub's list has no resourceVersion"));
+        }
+        let now = self.clock.now();
+        lock(&self.record).end(pass, self.namespace.as_deref(), now);
+        self.resource_version = resource_version;
+        self.lines = None;
+        if origin == Origin::Listed {
+            self.heard = now;
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> String {
+        let namespace = self.namespace.as_deref();
+        namespace
+            .map(|name| format!(" of namespace {name}"))
+            .unwrap_or_default()
+    }
+}
+
+fn gap(from: Timestamp, until: Timestamp, reason: String) -> Gap {
+    Gap {
+        kind: Kind::Timeline,
+        from: Some(from),
+        until: Some(until),
+        object: None,
+        reason,
+    }
+}

@@ -1,0 +1,489 @@
+//! Reads consumers' Secrets and keeps no secret: credentials become keyed digests.
+//!
+//! The key is drawn anew for each run and is never written anywhere, so a digest tells that two credentials are
+//! equal within one run, and nothing else. What a Secret holds may be hostile: its size, depth and aliases are
+//! bounded, and no message quotes any of it.
+
+use std::{collections::BTreeMap, fmt};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use ring::{hmac, rand::SystemRandom};
+use serde_json::{Map, Value};
+
+use super::{
+    Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
+    Secret, Unreadable,
+};
+use crate::api::{Labels, names};
+
+/// The largest kubeconfig that is read: a Secret cannot hold more than 1 MiB in all.
+const LARGEST: usize = 1 << 20;
+
+/// Turns Secrets into evidence that holds no secret.
+pub struct Digester {
+    key: hmac::Key,
+}
+
+/// Why something is no kubeconfig. Holds nothing of what was read.
+type Flaw = String;
+
+type Object = Map<String, Value>;
+
+impl Digester {
+    /// Draws a new key.
+    ///
+    /// # Panics
+    /// When the system has no randomness to give, without which there is no TLS either.
+    pub fn new() -> Self {
+        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+        Self {
+            key: key.expect("the system gives random bytes"),
+        }
+    }
+
+    /// Reads a Secret object as the hub or a dump has it (`data` in base64, or `stringData`).
+    ///
+    /// # Errors
+    /// When it does not have the shape of a Secret. What its `Config` holds is no cause of an error:
+    /// [`Secret::kubeconfig_error`] tells of that.
+    pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
+        let metadata = &value["metadata"];
+        let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
+        let mut secret = Secret {
+            namespace: text("namespace"),
+            name: text("name"),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            ..Secret::default()
+        };
+        let unreadable = |message: String| {
+            let object = ObjectRef::from(&secret);
+            Box::new(Unreadable { object, message })
+        };
+        if secret.name.is_empty() {
+            return Err(unreadable("metadata.name is missing".to_owned()));
+        }
+        let labels = labels(&metadata["labels"]).map_err(unreadable)?;
+        let data = entries(&value["data"], "data").map_err(unreadable)?;
+        let string_data = entries(&value["stringData"], "stringData").map_err(unreadable)?;
+
+        secret.labels = labels;
+        secret.keys = data
+            .keys()
+            .chain(string_data.keys())
+            .map(|&key| key.to_owned())
+            .collect();
+        secret.keys.sort_unstable();
+        secret.keys.dedup();
+        let key = names::SECRET_CONFIG_KEY;
+        // As on the API server, `stringData` wins.
+        let config = match (string_data.get(key), data.get(key)) {
+            (Some(text), _) => Some(Ok((*text).to_owned())),
+            (None, Some(encoded)) => Some(decode(encoded)),
+            (None, None) => None,
+        };
+        match config.map(|text| self.kubeconfig(&text?)) {
+            Some(Ok(kubeconfig)) => secret.kubeconfig = Some(kubeconfig),
+            Some(Err(flaw)) => secret.kubeconfig_error = Some(flaw),
+            None => {}
+        }
+        Ok(secret)
+    }
+
+    fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, Flaw> {
+        let Value::Object(root) = parse(text)? else {
+            return Err("it is not a mapping".to_owned());
+        };
+        let named = |list: &str, item: &str| named(&root, list, item);
+        let mut kubeconfig = Kubeconfig {
+            current_context: string(&root, "current-context", "")?.to_owned(),
+            ..Kubeconfig::default()
+        };
+        for (name, at, context) in named("contexts", "context")? {
+            kubeconfig.contexts.push(KubeconfigContext {
+                name,
+                cluster: string(context, "cluster", &at)?.to_owned(),
+                user: string(context, "user", &at)?.to_owned(),
+            });
+        }
+        for (name, at, cluster) in named("clusters", "cluster")? {
+            kubeconfig.clusters.push(KubeconfigCluster {
+                name,
+                server: without_userinfo(string(cluster, "server", &at)?),
+                files: filled(cluster, &at, &["certificate-authority"])?,
+            });
+        }
+        for (name, at, user) in named("users", "user")? {
+            kubeconfig.users.push(KubeconfigUser {
+                name,
+                credentials: self.credentials(user, &at)?,
+                files: filled(user, &at, &["client-certificate", "client-key", "tokenFile"])?,
+            });
+        }
+        Ok(kubeconfig)
+    }
+
+    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, Flaw> {
+        let mut credentials = Vec::new();
+        let mut add = |kind, digest| credentials.push(Credential { kind, digest });
+        let token = string(user, "token", at)?.trim();
+        if !token.is_empty() {
+            add(CredentialKind::Token, self.digest(&[token.as_bytes()]));
+        }
+        let key = string(user, "client-key-data", at)?.trim();
+        if !key.is_empty() {
+            // One key may be wrapped in two ways; what does not decode is digested as it is.
+            let bytes = BASE64
+                .decode(unwrapped(key))
+                .unwrap_or_else(|_| key.as_bytes().to_vec());
+            add(CredentialKind::ClientKey, self.digest(&[&bytes]));
+        }
+        let (name, password) = (string(user, "username", at)?, string(user, "password", at)?);
+        if !password.is_empty() {
+            let digest = self.digest(&[name.as_bytes(), password.as_bytes()]);
+            add(CredentialKind::Password, digest);
+        }
+        if object(user, "exec", at)?.is_some() {
+            add(CredentialKind::Exec, String::new());
+        }
+        if let Some(provider) = object(user, "auth-provider", at)? {
+            let config = provider.get("config").filter(|config| !config.is_null());
+            let digest = config.map(|config| self.digest(&[config.to_string().as_bytes()]));
+            add(CredentialKind::AuthProvider, digest.unwrap_or_default());
+        }
+        Ok(credentials)
+    }
+
+    /// The first 128 bits of the keyed digest, in hexadecimal: enough to tell any two credentials apart.
+    fn digest(&self, parts: &[&[u8]]) -> String {
+        let mut context = hmac::Context::with_key(&self.key);
+        for part in parts {
+            // With its length, so that no part can pass for the end of the one before.
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
+        context.sign().as_ref()[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+impl Default for Digester {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Digester {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Digester").finish_non_exhaustive()
+    }
+}
+
+fn labels(value: &Value) -> Result<Labels, Flaw> {
+    let labels = entries(value, "metadata.labels")?;
+    Ok(labels
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect())
+}
+
+/// A map of strings; absent and `null` are empty, a `null` value is an empty string.
+fn entries<'a>(value: &'a Value, at: &str) -> Result<BTreeMap<&'a str, &'a str>, Flaw> {
+    let entry = |(key, value): (&'a String, &'a Value)| match value {
+        Value::String(text) => Ok((key.as_str(), text.as_str())),
+        Value::Null => Ok((key.as_str(), "")),
+        _ => Err(format!("{at} has a value that is not a string")),
+    };
+    match value {
+        Value::Null => Ok(BTreeMap::new()),
+        Value::Object(map) => map.iter().map(entry).collect(),
+        _ => Err(format!("{at} is not a mapping")),
+    }
+}
+
+fn decode(encoded: &str) -> Result<String, Flaw> {
+    // Four characters of base64 carry three bytes.
+    if encoded.len() / 4 > LARGEST / 3 {
+        return Err(too_large());
+    }
+    let bytes = BASE64
+        .decode(unwrapped(encoded))
+        .map_err(|_| "it is not valid base64".to_owned())?;
+    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+}
+
+fn unwrapped(base64: &str) -> String {
+    base64.split_ascii_whitespace().collect()
+}
+
+fn too_large() -> Flaw {
+    "it is larger than 1 MiB".to_owned()
+}
+
+fn parse(text: &str) -> Result<Value, Flaw> {
+    if text.len() > LARGEST {
+        return Err(too_large());
+    }
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if text.trim_start().starts_with('{')
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(value);
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 32,
+            max_nodes: 20_000,
+            max_events: 60_000,
+            max_aliases: 100,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 20_000,
+        },
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    // The parser's own message may quote the input, so only the place is told.
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| match error.location() {
+        Some(place) if place.line() > 0 => {
+            format!("it is not YAML that can be read (line {})", place.line())
+        }
+        _ => "it is not YAML that can be read".to_owned(),
+    })
+}
+
+/// The entries of a kubeconfig's list: name, where it stands, and the part of that name's kind.
+fn named<'a>(root: &'a Object, list: &str, item: &str) -> Result<Vec<(String, String, &'a Object)>, Flaw> {
+    let entries = match root.get(list) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(entries)) => entries,
+        Some(_) => return Err(format!("{list} is not a list")),
+    };
+    let read = |(index, entry): (usize, &'a Value)| {
+        let at = format!("{list}[{index}]");
+        let entry = entry
+            .as_object()
+            .ok_or_else(|| format!("{at} is not a mapping"))?;
+        let name = string(entry, "name", &at)?.to_owned();
+        let part = object(entry, item, &at)?.ok_or_else(|| format!("{at}.{item} is missing"))?;
+        Ok((name, format!("{at}.{item}"), part))
+    };
+    entries.iter().enumerate().map(read).collect()
+}
+
+/// A string; absent and `null` are empty.
+fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, Flaw> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("{} is not a string", join(at, key))),
+    }
+}
+
+fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, Flaw> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(part)) => Ok(Some(part)),
+        Some(_) => Err(format!("{} is not a mapping", join(at, key))),
+    }
+}
+
+fn join(at: &str, key: &str) -> String {
+    if at.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{at}.{key}")
+    }
+}
+
+/// Those of the fields that have a value.
+fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Flaw> {
+    let mut filled = Vec::new();
+    for field in fields {
+        if !string(map, field, at)?.is_empty() {
+            filled.push((*field).to_owned());
+        }
+    }
+    Ok(filled)
+}
+
+/// The URL without what may be secret in it: userinfo, query and fragment.
+fn without_userinfo(url: &str) -> String {
+    let (scheme, rest) = match url.find("://") {
+        Some(end) => url.split_at(end + 3),
+        None => ("", url),
+    };
+    // The last `@`, wherever it is: an unescaped password may hold every other character.
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    format!("{scheme}{}", &rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn config(text: &str) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {
+                "name": "s", "namespace": "c", "uid": "u", "resourceVersion": "7",
+                "labels": {"x-k8s.io/cluster-profile": "a"},
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "CANARY-annotation"},
+            },
+            "data": {"Config": BASE64.encode(text), "other": "Q0FOQVJZ"},
+        })
+    }
+
+    const WHOLE: &str = r"
+apiVersion: v1
+kind: Config
+current-context: one
+contexts:
+- {name: one, context: {cluster: c, user: u, namespace: n}}
+clusters:
+- name: c
+  cluster:
+    server: https://CANARY-user:CANARY@pass/word@api.example:6443/k8s?token=CANARY#CANARY
+    certificate-authority: /CANARY/ca.crt
+users:
+- name: u
+  user:
+    token: CANARY-token
+    client-key-data: Q0FOQVJZLWtleQ==
+    username: CANARY-name
+    password: CANARY-password
+    tokenFile: /CANARY/token
+    exec: {command: plugin, env: [{name: SECRET, value: CANARY-env}]}
+    auth-provider: {name: oidc, config: {id-token: CANARY-id}}
+";
+
+    #[test]
+    fn keeps_the_shape_and_no_secret() {
+        let digester = Digester::new();
+        let secret = digester.secret(&config(WHOLE)).expect("a secret");
+        let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
+        assert_eq!(secret.keys, ["Config", "other"]);
+        assert_eq!(kubeconfig.current_context, "one");
+        assert_eq!(
+            (
+                kubeconfig.contexts[0].cluster.as_str(),
+                kubeconfig.contexts[0].user.as_str()
+            ),
+            ("c", "u")
+        );
+        assert_eq!(kubeconfig.clusters[0].server, "https://api.example:6443/k8s");
+        assert_eq!(kubeconfig.clusters[0].files, ["certificate-authority"]);
+        assert_eq!(kubeconfig.users[0].files, ["tokenFile"]);
+        let kinds: Vec<_> = kubeconfig.users[0]
+            .credentials
+            .iter()
+            .map(|one| one.kind)
+            .collect();
+        use CredentialKind::*;
+        assert_eq!(kinds, [Token, ClientKey, Password, Exec, AuthProvider]);
+
+        let told = format!(
+            "{} {secret:?} {digester:?}",
+            serde_json::to_string(&secret).expect("writes")
+        );
+        for canary in ["CANARY", "Q0FOQVJZ", &BASE64.encode(WHOLE)[..40]] {
+            assert!(!told.contains(canary), "{told}");
+        }
+    }
+
+    fn credential(digester: &Digester, text: &str) -> Credential {
+        let secret = digester.secret(&config(text)).expect("a secret");
+        let kubeconfig = secret
+            .kubeconfig
+            .unwrap_or_else(|| panic!("{:?}", secret.kubeconfig_error));
+        kubeconfig.users[0].credentials[0].clone()
+    }
+
+    #[test]
+    fn equal_credentials_are_equal_within_one_run_only() {
+        let yaml = "users: [{name: a, user: {token: t}}]";
+        let as_json = r#"{"users": [{"name": "b", "user": {"token": "t"}}]}"#;
+        let other = "users: [{name: a, user: {token: u}}]";
+        let run = Digester::new();
+        assert_eq!(credential(&run, yaml), credential(&run, as_json));
+        assert_ne!(credential(&run, yaml), credential(&run, other));
+        assert_ne!(credential(&run, yaml), credential(&Digester::new(), yaml));
+        let wrapped = "users: [{name: a, user: {client-key-data: \"QUFB\\nQUFB\"}}]";
+        let plain = "users: [{name: a, user: {client-key-data: QUFBQUFB}}]";
+        assert_eq!(credential(&run, wrapped), credential(&run, plain));
+        let one = "users: [{name: a, user: {username: ab, password: c}}]";
+        let two = "users: [{name: a, user: {username: a, password: bc}}]";
+        assert_ne!(credential(&run, one), credential(&run, two));
+    }
+
+    #[test]
+    fn says_what_is_no_kubeconfig_and_quotes_nothing() {
+        let bomb = {
+            let mut text = "a0: &a0 [CANARY, CANARY, CANARY, CANARY, CANARY, CANARY]\n".to_owned();
+            for level in 1..12 {
+                let before = format!("*a{}", level - 1);
+                let list = [before.as_str(); 8].join(", ");
+                text += &format!("a{level}: &a{level} [{list}]\n");
+            }
+            text
+        };
+        let deep = "[".repeat(100_000);
+        let long = format!("users: {}", "CANARY ".repeat(200_000));
+        let cases = [
+            ("", "it is empty"),
+            ("CANARY", "it is not a mapping"),
+            ("users:\n- CANARY: \"CANARY", "it is not YAML that can be read"),
+            ("{\"users\": CANARY", "it is not YAML that can be read"),
+            ("users: CANARY", "users is not a list"),
+            ("users: [CANARY]", "users[0] is not a mapping"),
+            ("users: [{name: CANARY}]", "users[0].user is missing"),
+            (
+                "users: [{name: u, user: {token: {CANARY: 1}}}]",
+                "users[0].user.token is not a string",
+            ),
+            (
+                "contexts: [{name: u, context: {cluster: [CANARY]}}]",
+                "contexts[0].context.cluster is not a string",
+            ),
+            ("users: &CANARY\n- *CANARY", "it is not YAML that can be read"),
+            (
+                "current-context: CANARY\ncurrent-context: CANARY",
+                "it is not YAML that can be read",
+            ),
+            (bomb.as_str(), "it is not YAML that can be read"),
+            (deep.as_str(), "it is not YAML that can be read"),
+            (long.as_str(), "it is larger than 1 MiB"),
+        ];
+        for (text, expected) in cases {
+            let secret = Digester::new().secret(&config(text)).expect("a secret");
+            assert_eq!(secret.kubeconfig, None, "{expected}");
+            let flaw = secret.kubeconfig_error.expect("an error");
+            assert!(flaw.starts_with(expected), "{flaw} instead of {expected}");
+            assert!(!flaw.contains("CANARY"), "{flaw}");
+        }
+    }
+
+    #[test]
+    fn tells_of_what_is_no_secret() {
+        let digester = Digester::new();
+        let mut value = config("{}");
+        value["data"]["Config"] = json!("CANARY!");
+        let secret = digester.secret(&value).expect("a secret");
+        assert_eq!(secret.kubeconfig_error.as_deref(), Some("it is not valid base64"));
+        value["data"] = json!("CANARY");
+        let unreadable = digester.secret(&value).expect_err("no secret");
+        assert_eq!(unreadable.object.path(), "c/s");
+        assert_eq!(unreadable.message, "data is not a mapping");
+        value["data"] = Value::Null;
+        value["stringData"] = json!({"Config": "users: []"});
+        let secret = digester.secret(&value).expect("a secret");
+        assert_eq!(secret.kubeconfig, Some(Kubeconfig::default()));
+    }
+}

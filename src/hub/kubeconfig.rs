@@ -1,0 +1,339 @@
+//! A hub by kubeconfig, by the usual loading rules, or by the service account of the pod that this runs in.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use http::{HeaderValue, header};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
+};
+
+use super::{HubError, USER_AGENT, cause};
+use crate::api::UnknownName;
+
+/// Which kubeconfig, and which of its contexts.
+#[derive(Clone, Debug, Default)]
+pub struct KubeconfigOptions {
+    /// The file (`--kubeconfig`); none: `$KUBECONFIG`, else `~/.kube/config`, else the pod's service account.
+    pub path: Option<PathBuf>,
+    /// The context (`--context`); none: the current one.
+    pub context: Option<String>,
+}
+
+/// What of the environment decides where a kubeconfig is.
+struct Environment {
+    kubeconfig: Option<OsString>,
+    home: Option<PathBuf>,
+    in_pod: bool,
+}
+
+/// The kubeconfig that was found, and where.
+struct Found {
+    kubeconfig: Kubeconfig,
+    place: String,
+}
+
+/// A client for the hub that the options and the environment lead to, and its name for people.
+///
+/// # Errors
+/// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
+pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String), HubError> {
+    let environment = Environment {
+        kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
+        home: env::home_dir(),
+        in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+    };
+    let Some(found) = find(options, &environment)? else {
+        let config = Config::incluster().map_err(|error| HubError::InCluster {
+            reason: error.to_string(),
+        })?;
+        let client = client(config).map_err(|reason| HubError::InCluster { reason })?;
+        return Ok((client, "in-cluster".to_owned()));
+    };
+    let context = context(&found, options.context.as_deref())?;
+    let unusable = |reason| HubError::Unusable {
+        context: context.clone(),
+        place: found.place.clone(),
+        reason,
+    };
+    let wanted = KubeConfigOptions {
+        context: Some(context.clone()),
+        ..KubeConfigOptions::default()
+    };
+    let config = Config::from_custom_kubeconfig(found.kubeconfig.clone(), &wanted)
+        .await
+        .map_err(|error| unusable(flaw(&error)))?;
+    let client = client(config).map_err(unusable)?;
+    Ok((client, format!("context {context}")))
+}
+
+/// A client that names itself, and that shows the hub's faults rather than to retry by itself.
+fn client(mut config: Config) -> Result<Client, String> {
+    config.default_retry = false;
+    let agent = HeaderValue::from_static(USER_AGENT);
+    config.headers.push((header::USER_AGENT, agent));
+    Client::try_from(config).map_err(|error| cause(&error))
+}
+
+/// Reads the kubeconfig; none where there is none but a pod's service account is.
+fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option<Found>, HubError> {
+    if let Some(path) = &options.path {
+        return read(path).map(|kubeconfig| Some(found(kubeconfig, &[path])));
+    }
+    let (paths, from): (Vec<PathBuf>, _) = match (&environment.kubeconfig, &environment.home) {
+        (Some(list), _) => (
+            env::split_paths(list)
+                .filter(|p| !p.as_os_str().is_empty())
+                .collect(),
+            "$KUBECONFIG",
+        ),
+        (None, Some(home)) => (vec![home.join(".kube").join("config")], "the default"),
+        (None, None) => (Vec::new(), "the default"),
+    };
+    let (mut merged, mut used, mut looked) = (Kubeconfig::default(), Vec::new(), Vec::new());
+    for path in &paths {
+        match read(path) {
+            Ok(next) => {
+                merged = merged
+                    .merge(next)
+                    .map_err(|_| HubError::Unmergeable { path: path.clone() })?;
+                used.push(path);
+            }
+            // As kubectl does: of several files, some may be missing.
+            Err(HubError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                looked.push(format!("{} ({from}) does not exist", path.display()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let empty = merged.contexts.is_empty() && merged.current_context.is_none();
+    match (empty, environment.in_pod) {
+        (false, _) => Ok(Some(found(merged, &used))),
+        // Asked for by name, a context must come from a kubeconfig.
+        (true, true) if options.context.is_none() => Ok(None),
+        (true, _) => {
+            looked.extend(
+                used.iter()
+                    .map(|path| format!("{} ({from}) has no contexts", path.display())),
+            );
+            if looked.is_empty() {
+                looked.push("$KUBECONFIG is not set and there is no home directory".to_owned());
+            }
+            Err(HubError::Nowhere { looked })
+        }
+    }
+}
+
+fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.as_ref().display().to_string())
+        .collect();
+    Found {
+        kubeconfig,
+        place: paths.join(", "),
+    }
+}
+
+fn read(path: &Path) -> Result<Kubeconfig, HubError> {
+    Kubeconfig::read_from(path).map_err(|error| match error {
+        KubeconfigError::ReadConfig(source, path) => HubError::Unreadable { path, source },
+        KubeconfigError::Parse(error) => HubError::Unparsable {
+            path: path.to_owned(),
+            line: error
+                .location()
+                .map(|place| place.line())
+                .filter(|line| *line > 0),
+        },
+        _ => HubError::Unmergeable {
+            path: path.to_owned(),
+        },
+    })
+}
+
+fn context(found: &Found, asked: Option<&str>) -> Result<String, HubError> {
+    let known: Vec<String> = found
+        .kubeconfig
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    let current = found
+        .kubeconfig
+        .current_context
+        .as_deref()
+        .filter(|name| !name.is_empty());
+    let place = found.place.clone();
+    let Some(context) = asked.or(current) else {
+        return Err(HubError::NoContext { place, known });
+    };
+    if known.iter().any(|name| name == context) {
+        return Ok(context.to_owned());
+    }
+    let nearest = UnknownName::among("context", context, known.iter().map(String::as_str)).nearest;
+    Err(HubError::UnknownContext {
+        context: context.to_owned(),
+        place,
+        nearest,
+        known,
+    })
+}
+
+/// What is wrong with a context, without a byte of its credentials.
+fn flaw(error: &KubeconfigError) -> String {
+    let file = |error: &LoadDataError| match error {
+        LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),
+        LoadDataError::DecodeBase64(_) => "it is not valid base64".to_owned(),
+        LoadDataError::NoBase64DataOrFile => "there is none".to_owned(),
+    };
+    match error {
+        KubeconfigError::LoadClusterOfContext(name) => {
+            format!("there is no cluster `{name}`, which it names")
+        }
+        KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
+        KubeconfigError::ParseClusterUrl(error) => format!("its cluster's server is no URL ({error})"),
+        KubeconfigError::ParseProxyUrl(error) => format!("its proxy-url is no URL ({error})"),
+        KubeconfigError::LoadCertificateAuthority(error) => {
+            format!("its certificate authority: {}", file(error))
+        }
+        KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
+        KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
+        KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
+        KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
+        _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = r"
+apiVersion: v1
+kind: Config
+current-context: first
+contexts:
+- {name: first, context: {cluster: c, user: u}}
+- {name: second, context: {cluster: gone, user: u}}
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: u, user: {token: CANARY}}]
+";
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a folder"))
+        }
+
+        fn file(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            std::fs::write(&path, text).expect("a file");
+            path
+        }
+
+        fn environment(&self, kubeconfig: &[PathBuf], in_pod: bool) -> Environment {
+            Environment {
+                kubeconfig: (!kubeconfig.is_empty()).then(|| env::join_paths(kubeconfig).expect("paths")),
+                home: Some(self.0.path().to_owned()),
+                in_pod,
+            }
+        }
+    }
+
+    fn options(path: &Path, context: Option<&str>) -> KubeconfigOptions {
+        KubeconfigOptions {
+            path: Some(path.to_owned()),
+            context: context.map(str::to_owned),
+        }
+    }
+
+    async fn refusal(path: &Path, context: Option<&str>) -> String {
+        let error = connect(&options(path, context)).await.err().expect("an error");
+        let told = format!("{error} {error:?}");
+        assert!(!told.contains("CANARY"), "{told}");
+        error.to_string()
+    }
+
+    #[tokio::test]
+    async fn says_what_is_wrong_and_nothing_secret() {
+        let folder = Folder::new();
+        let path = folder.file("one", ONE);
+        let (_, source) = connect(&options(&path, None)).await.expect("a client");
+        assert_eq!(source, "context first");
+
+        let error = refusal(&path, Some("secund")).await;
+        assert!(error.contains("did you mean `second`?"), "{error}");
+        assert!(error.contains("`first`, `second`"), "{error}");
+        let error = refusal(&path, Some("second")).await;
+        assert!(error.contains("no cluster `gone`"), "{error}");
+        let error = refusal(&folder.0.path().join("none"), None).await;
+        assert!(
+            error.contains("none: ") && error.contains("--kubeconfig"),
+            "{error}"
+        );
+        let broken = folder.file("broken", "users:\n- {name: u, user: {token: \"CANARY}}\n");
+        let error = refusal(&broken, None).await;
+        assert!(error.starts_with("failed to parse the kubeconfig"), "{error}");
+        let shape = folder.file("shape", "users: CANARY\n");
+        let error = refusal(&shape, None).await;
+        assert!(error.contains("(line 1)"), "{error}");
+        let unset = folder.file("unset", &ONE.replace("current-context: first", ""));
+        let error = refusal(&unset, None).await;
+        assert!(error.contains("choose one with --context"), "{error}");
+        let key = folder.file(
+            "key",
+            &ONE.replace(
+                "token: CANARY",
+                "client-key-data: 'CANARY!', client-certificate-data: YQ==",
+            ),
+        );
+        let error = refusal(&key, None).await;
+        assert!(error.contains("context `first`"), "{error}");
+    }
+
+    #[test]
+    fn follows_the_usual_loading_rules() {
+        let folder = Folder::new();
+        let one = folder.file("one", ONE);
+        let two = folder.file("two", &ONE.replace("first", "third"));
+        let gone = folder.0.path().join("gone");
+        let none = KubeconfigOptions::default();
+        let names = |environment: &Environment, options: &KubeconfigOptions| {
+            let found = find(options, environment)
+                .expect("no error")
+                .expect("a kubeconfig");
+            let current = found.kubeconfig.current_context.clone();
+            let names: Vec<_> = found
+                .kubeconfig
+                .contexts
+                .into_iter()
+                .map(|context| context.name)
+                .collect();
+            (current.unwrap_or_default(), names)
+        };
+
+        let several = folder.environment(&[gone.clone(), two.clone(), one.clone()], false);
+        let (current, contexts) = names(&several, &none);
+        assert_eq!((current.as_str(), contexts.len()), ("third", 3));
+        let (current, contexts) = names(&several, &options(&one, None));
+        assert_eq!((current.as_str(), contexts.len()), ("first", 2));
+
+        let only_gone = folder.environment(std::slice::from_ref(&gone), false);
+        let error = find(&none, &only_gone).err().expect("nothing there").to_string();
+        assert!(error.contains("gone ($KUBECONFIG) does not exist"), "{error}");
+        assert!(error.contains("--hub lab"), "{error}");
+        let in_pod = folder.environment(&[gone], true);
+        assert!(find(&none, &in_pod).expect("no error").is_none());
+
+        folder.file(".kube/config", &ONE.replace("first", "home"));
+        let (current, _) = names(&folder.environment(&[], true), &none);
+        assert_eq!(current, "home");
+    }
+}
