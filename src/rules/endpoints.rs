@@ -1,8 +1,14 @@
 //! Endpoints of members' API servers: the property's value, the forms of one endpoint, and when two are the same.
 
-use std::{borrow::Cow, net::Ipv4Addr, net::Ipv6Addr};
+use std::{
+    borrow::Cow,
+    fmt,
+    hash::{Hash, Hasher},
+    net::{Ipv4Addr, Ipv6Addr},
+};
 
-use http::Uri;
+/// What is wrong with a host that stands alone. It names a member all the same.
+const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,68 +75,129 @@ pub(super) fn fault(endpoint: &str) -> Option<&'static str> {
         Some((host, port)) if is_host(host) && is_port(port) => None,
         Some((host, _)) if !is_host(host) => Some("endpoint has no valid host"),
         Some(_) => Some("endpoint has no valid port"),
-        None if is_host(endpoint) => Some("endpoint has a host, but neither a scheme nor a port"),
+        None if is_host(endpoint) => Some(NO_PORT),
         None => Some("endpoint is neither a URL, a host with a port, nor an IP address"),
     }
 }
 
 fn url_fault(url: &str) -> Option<&'static str> {
-    let Ok(uri) = url.parse::<Uri>() else {
+    let (scheme, place) = Place::split(url);
+    if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Some("endpoint is no valid URL");
+    }
+    if !matches!(scheme, Some("https" | "http")) {
+        return Some("endpoint is no http or https URL");
+    }
+    let is_valid = match url.contains('[') {
+        true => place.host.parse::<Ipv6Addr>().is_ok(),
+        false => is_host(place.host),
     };
-    let port = uri.authority().and_then(|authority| {
-        let after_host = authority.as_str().rsplit(['@', ']']).next().unwrap_or("");
-        after_host.rsplit_once(':').map(|(_, port)| port)
-    });
-    match (uri.scheme_str(), uri.host()) {
-        (Some("https" | "http"), Some(host)) if is_host(host) => match port {
-            Some(port) if !is_port(port) => Some("endpoint has no valid port"),
+    if !is_valid {
+        return Some("endpoint has no valid host");
+    }
+    match place.port {
+        Some(port) if !is_port(port) => Some("endpoint has no valid port"),
+        _ => None,
+    }
+}
+
+/// Where an endpoint leads, however it is written: two places are equal when they differ in the case of the host, in
+/// the scheme where it only tells the port, or in a slash at the end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    /// A name, or an address without brackets.
+    host: &'a str,
+    /// The port, where one is known.
+    port: Option<&'a str>,
+    /// With its slash at the beginning; empty for none.
+    path: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// Reads an endpoint. None where it names no member: it is malformed, or means the machine of whoever reads it.
+    pub(super) fn read(endpoint: &'a str) -> Option<Self> {
+        let endpoint = endpoint.trim();
+        if fault(endpoint).is_some_and(|fault| fault != NO_PORT) {
+            return None;
+        }
+        let (_, place) = Self::split(endpoint);
+        (!means_the_reader(place.host)).then_some(place)
+    }
+
+    /// Takes an endpoint apart, whether or not its parts are any good.
+    fn split(endpoint: &'a str) -> (Option<&'a str>, Self) {
+        let (scheme, rest) = match endpoint.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
+            None => (None, endpoint),
+        };
+        let (authority, path) = match rest.find(['/', '?', '#']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let authority = authority.rsplit('@').next().unwrap_or(authority);
+        let (host, port) = split_port(authority);
+        let default_port = match scheme {
+            Some("https") => Some("443"),
+            Some("http") => Some("80"),
             _ => None,
-        },
-        (Some("https" | "http"), _) => Some("endpoint has no valid host"),
-        _ => Some("endpoint is no http or https URL"),
+        };
+        let place = Self {
+            host: host.strip_suffix('.').unwrap_or(host),
+            port: port.or(default_port),
+            path: path.trim_end_matches('/'),
+        };
+        (scheme, place)
+    }
+}
+
+impl PartialEq for Place<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.host.eq_ignore_ascii_case(other.host) && self.port == other.port && self.path == other.path
+    }
+}
+
+impl Eq for Place<'_> {}
+
+impl Hash for Place<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // In pieces, so that no copy in lower case is needed.
+        let mut piece = [0; 32];
+        for part in self.host.as_bytes().chunks(piece.len()) {
+            let piece = &mut piece[..part.len()];
+            piece.copy_from_slice(part);
+            piece.make_ascii_lowercase();
+            state.write(piece);
+        }
+        self.port.hash(state);
+        self.path.hash(state);
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.host.to_ascii_lowercase())?;
+        if let Some(port) = self.port {
+            write!(f, ":{port}")?;
+        }
+        f.write_str(self.path)
     }
 }
 
 /// An endpoint in the form in which two ways to write it are equal: no scheme, the host in lower case, a port where
-/// one is known, no slash at the end. None where it names no member: it is malformed, or means the machine of
-/// whoever reads it.
+/// one is known, no slash at the end. None as for [`Place::read`].
 pub(super) fn normal(endpoint: &str) -> Option<String> {
-    let endpoint = endpoint.trim();
-    if fault(endpoint).is_some_and(|fault| !fault.ends_with("neither a scheme nor a port")) {
-        return None;
-    }
-    let (scheme, rest) = match endpoint.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme), rest),
-        None => (None, endpoint),
-    };
-    let (authority, path) = match rest.find(['/', '?', '#']) {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
-    let authority = authority.rsplit('@').next().unwrap_or(authority);
-    let (host, port) = split_port(authority);
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    if means_the_reader(&host) {
-        return None;
-    }
-    let port = port.or(match scheme {
-        Some("https") => Some("443"),
-        Some("http") => Some("80"),
-        _ => None,
-    });
-    let path = path.trim_end_matches('/');
-    Some(match port {
-        Some(port) => format!("{host}:{port}{path}"),
-        None => format!("{host}{path}"),
-    })
+    Place::read(endpoint).map(|place| place.to_string())
 }
 
 /// Host (an IPv6 address without its brackets) and port of an authority.
 fn split_port(authority: &str) -> (&str, Option<&str>) {
-    if let Some(rest) = authority.strip_prefix('[') {
-        let (host, after) = rest.split_once(']').unwrap_or((rest, ""));
-        return (host, after.strip_prefix(':'));
+    if let Some(rest) = authority.strip_prefix('[')
+        && let Some((host, after)) = rest.split_once(']')
+    {
+        return match after {
+            "" => (host, None),
+            after => (host, Some(after.strip_prefix(':').unwrap_or(after))),
+        };
     }
     match authority.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') => (host, Some(port)),
@@ -140,11 +207,15 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
 
 /// Whether a host is another one for each who reads it, so that it identifies no member.
 fn means_the_reader(host: &str) -> bool {
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host == "kubernetes"
-        || host == "kubernetes.default"
-        || host.starts_with("kubernetes.default.svc")
+    let in_any_cluster = ["kubernetes", "kubernetes.default"];
+    let is = |name: &str| host.eq_ignore_ascii_case(name);
+    let begins_with = |name: &str| {
+        host.get(..name.len())
+            .is_some_and(|h| h.eq_ignore_ascii_case(name))
+    };
+    is("localhost")
+        || in_any_cluster.into_iter().any(is)
+        || begins_with("kubernetes.default.svc")
         || host
             .parse::<Ipv4Addr>()
             .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
@@ -225,6 +296,11 @@ mod tests {
             "https://a.example:65536",
             "https://300.1.1.1",
             "tcp://a.example:6443",
+            "https://a b.example",
+            "https://[a.example]:443",
+            "https://2001:db8::1:443",
+            "https://a.example:",
+            "https://[2001:db8::1]x:1",
             "a.example:",
             "a.example:0",
             "a.example:+80",
@@ -277,12 +353,14 @@ mod tests {
         same("https://a.example.:6443/", "a.example:6443");
         same("[2001:DB8::1]:6443", "https://[2001:db8::1]:6443/");
         same("https://user:pass@a.example/x", "https://a.example/x/");
+        assert_eq!(normal("https://A.example/X/").as_deref(), Some("a.example:443/X"));
         assert_ne!(
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
         for nobody in [
             "https://localhost:6443",
+            "https://Kubernetes.Default.svc.cluster.local",
             "127.0.0.1:6443",
             "[::1]:6443",
             "https://kubernetes.default.svc",

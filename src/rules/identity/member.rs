@@ -1,19 +1,19 @@
 //! One member cluster, one profile.
 
-use std::{
-    collections::BTreeMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::collections::BTreeMap;
 
-use super::sameness::{ClusterSets, Relation, cluster_id, endpoint_set, server, share_access};
+use super::{
+    alike::{Marks, digest},
+    sameness::{ClusterSets, Relation, by_endpoints, cluster_id, each_place, server, share_access},
+};
 use crate::{
     api::{ClusterProfile, Edition, names},
     evidence::{Evidence, ObjectRef},
     rules::{Finding, Findings, text::shown_or_absent},
 };
 
-/// What two profiles have in common, the most telling first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What two profiles have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trait {
     /// The label `inventory-member-id`.
     MemberId,
@@ -25,18 +25,20 @@ enum Trait {
     Access,
 }
 
-/// That a profile has a trait with a certain value. The value is known by its digest, so that an inventory of
-/// 100,000 profiles can be sorted by what they have in common without copying it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Mark {
-    kind: Trait,
-    digest: u64,
-    /// The profile's place in the inventory.
-    index: usize,
+impl Trait {
+    /// All of them, the most telling first.
+    const ALL: [Trait; 6] = [
+        Trait::MemberId,
+        Trait::ClusterId(0),
+        Trait::ClusterId(1),
+        Trait::ClusterId(2),
+        Trait::Endpoints,
+        Trait::Access,
+    ];
 }
 
-/// With how many earlier profiles of the same mark a profile is compared: behind a gateway, thousands may share
-/// one server and still be different members.
+/// With how many earlier profiles that have a trait in common a profile is compared: behind a gateway, thousands may
+/// share one server and still be different members.
 const COMPARED: usize = 8;
 
 /// No two profiles describe the same member: on the hub, or, in editions that define an inventory as the profiles
@@ -49,73 +51,74 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Vec::with_capacity(members.len() * 4);
-    for (index, profile) in members.iter().enumerate() {
-        let before = marks.len();
-        mark(profile, index, by_namespace, &mut marks);
-        if marks.len() > before && scope.holds(profile) {
+    let mut marks = Trait::ALL.map(|_| Marks::default());
+    for (place, profile) in members.iter().enumerate() {
+        let inventory = by_namespace.then_some(&*profile.metadata.namespace);
+        let mut told = false;
+        for (kind, marks) in Trait::ALL.into_iter().zip(&mut marks) {
+            each_digest(kind, profile, |value| {
+                marks.add(digest((inventory, value)), place);
+                told = true;
+            });
+        }
+        if told && scope.holds(profile) {
             findings.examine();
         }
     }
     if findings.examined == 0 {
         findings.cannot_tell("no profile tells which cluster it describes");
     }
-    marks.sort_unstable();
 
     let sets = ClusterSets::of(evidence);
-    let mut told: BTreeMap<usize, Finding> = BTreeMap::new();
-    for alike in marks.chunk_by(|one, other| (one.kind, one.digest) == (other.kind, other.digest)) {
-        for (place, mark) in alike.iter().enumerate().skip(1) {
-            let profile = members[mark.index];
-            let twin = alike[..place.min(COMPARED)]
-                .iter()
-                // Two access providers of one profile may name one server.
-                .filter(|earlier| earlier.index != mark.index)
-                .map(|earlier| members[earlier.index])
-                .find(|earlier| one_cluster(mark.kind, &sets, earlier, profile));
-            let Some(twin) = twin else { continue };
-            let (object, twin) = match scope.holds(profile) {
-                true => (profile, twin),
-                false => (twin, profile),
-            };
-            if scope.holds(object) {
-                told.entry(mark.index)
-                    .or_insert_with(|| finding(mark.kind, object, twin));
+    let mut twins = BTreeMap::new();
+    for (kind, marks) in Trait::ALL.into_iter().zip(marks) {
+        for group in marks.groups() {
+            for (rank, place) in group.iter().enumerate().skip(1) {
+                let earlier = group[..rank.min(COMPARED)].iter().map(|place| members[*place]);
+                let mut same = earlier.filter(|earlier| one_cluster(kind, &sets, earlier, members[*place]));
+                if let Some(twin) = same.next() {
+                    twins.entry(*place).or_insert((kind, twin));
+                }
             }
         }
     }
-    told.into_values().for_each(|finding| findings.report(finding));
+    for (place, (kind, twin)) in twins {
+        let profile = members[place];
+        let (object, twin) = match scope.holds(profile) {
+            true => (profile, twin),
+            false => (twin, profile),
+        };
+        if scope.holds(object) {
+            findings.report(finding(kind, object, twin));
+        }
+    }
 }
 
-/// Notes what a profile tells of the cluster that it describes.
-fn mark(profile: &ClusterProfile, index: usize, by_namespace: bool, marks: &mut Vec<Mark>) {
-    let mut add = |kind: Trait, value: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        if by_namespace {
-            profile.metadata.namespace.hash(&mut hasher);
+/// Calls with the digest of each value that a profile has of a trait.
+fn each_digest(kind: Trait, profile: &ClusterProfile, mut take: impl FnMut(u64)) {
+    match kind {
+        Trait::MemberId => {
+            let id = profile.label(names::LABEL_MEMBER_ID);
+            id.filter(|id| !id.is_empty())
+                .map(digest)
+                .into_iter()
+                .for_each(take);
         }
-        value(&mut hasher);
-        marks.push(Mark {
-            kind,
-            digest: hasher.finish(),
-            index,
-        });
-    };
-    if let Some(id) = profile.label(names::LABEL_MEMBER_ID).filter(|id| !id.is_empty()) {
-        add(Trait::MemberId, &|hasher| id.hash(hasher));
-    }
-    for (which, name) in names::PROPERTIES_CLUSTER_ID.iter().enumerate() {
-        if let Some(id) = cluster_id(profile, name) {
-            add(Trait::ClusterId(which), &|hasher| id.hash(hasher));
+        Trait::ClusterId(which) => {
+            let id = cluster_id(profile, names::PROPERTIES_CLUSTER_ID[which]);
+            id.map(digest).into_iter().for_each(take);
         }
-    }
-    let endpoints = endpoint_set(profile);
-    if !endpoints.is_empty() {
-        add(Trait::Endpoints, &|hasher| endpoints.hash(hasher));
-    }
-    for provider in profile.access() {
-        if let Some(server) = server(&provider.cluster) {
-            add(Trait::Access, &|hasher| server.hash(hasher));
+        Trait::Endpoints => {
+            let mut places = Vec::new();
+            if each_place(profile, |place| places.push(digest(place))) && !places.is_empty() {
+                places.sort_unstable();
+                places.dedup();
+                take(digest(places));
+            }
+        }
+        Trait::Access => {
+            let servers = profile.access().filter_map(|provider| server(&provider.cluster));
+            servers.map(digest).for_each(take);
         }
     }
 }
@@ -129,11 +132,14 @@ fn one_cluster<'a>(
 ) -> bool {
     match kind {
         Trait::MemberId => {
-            one.metadata.namespace == other.metadata.namespace
-                || sets.by_all(one, other) != Relation::Different
+            let id = |profile: &'a ClusterProfile| profile.label(names::LABEL_MEMBER_ID);
+            let within = one.metadata.namespace == other.metadata.namespace;
+            id(one) == id(other) && (within || sets.by_all(one, other) != Relation::Different)
         }
         Trait::ClusterId(_) => sets.by_ids(one, other) == Relation::Same,
-        Trait::Endpoints => sets.by_ids(one, other) != Relation::Different,
+        Trait::Endpoints => {
+            sets.by_ids(one, other) != Relation::Different && by_endpoints(one, other) == Relation::Same
+        }
         Trait::Access => sets.by_all(one, other) != Relation::Different && share_access(one, other),
     }
 }

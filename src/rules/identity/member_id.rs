@@ -1,9 +1,10 @@
 //! The label `inventory-member-id`, which names a member within its inventory.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use super::alike::{Marks, digest};
 use crate::{
-    api::names,
+    api::{ClusterProfile, names},
     evidence::{Evidence, ObjectRef},
     rules::{
         Finding, Findings,
@@ -78,27 +79,37 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     let scope = &evidence.header.scope;
-    let mut known = HashMap::new();
-    for profile in evidence.everyone() {
-        let Some(id) = profile.label(names::LABEL_MEMBER_ID).filter(|id| !id.is_empty()) else {
-            continue;
-        };
-        if scope.holds(profile) {
-            findings.examine();
+    // While a profile is being deleted, the one that replaces it may be there already.
+    let profiles: Vec<&ClusterProfile> = evidence
+        .everyone()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+        .collect();
+    let mut marks = Marks::default();
+    for (place, profile) in profiles.iter().enumerate() {
+        if let Some((namespace, id)) = key(profile) {
+            marks.add(digest((namespace, id)), place);
+            if scope.holds(profile) {
+                findings.examine();
+            }
         }
-        // While a profile is being deleted, the one that replaces it may be there already.
-        if profile.metadata.deletion_timestamp.is_some() {
-            continue;
-        }
-        let first = *known.entry((&*profile.metadata.namespace, id)).or_insert(profile);
-        if std::ptr::eq(first, profile) {
-            continue;
-        }
+    }
+    let mut twins = BTreeMap::new();
+    for group in marks.groups() {
+        let first = profiles[group[0]];
+        let others = group.into_iter().skip(1);
+        twins.extend(
+            others
+                .filter(|place| key(profiles[*place]) == key(first))
+                .map(|place| (place, first)),
+        );
+    }
+    for (place, first) in twins {
+        let profile = profiles[place];
         let (object, rival) = match scope.holds(profile) {
             true => (profile, first),
             false => (first, profile),
         };
-        if scope.holds(object) {
+        if let Some((_, id)) = key(object).filter(|_| scope.holds(object)) {
             findings.report(
                 Finding::on(object, "two profiles of one namespace have the same member id")
                     .at(PATH)
@@ -107,4 +118,10 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
             );
         }
     }
+}
+
+/// The namespace and the member id, where there is one.
+fn key(profile: &ClusterProfile) -> Option<(&str, &str)> {
+    let id = profile.label(names::LABEL_MEMBER_ID)?;
+    (!id.is_empty()).then_some((&*profile.metadata.namespace, id))
 }

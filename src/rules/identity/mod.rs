@@ -1,5 +1,6 @@
 //! The suite `identity`: who manages what, and what a profile's name and labels say of it.
 
+mod alike;
 mod immutable;
 mod label;
 mod member;

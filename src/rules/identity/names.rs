@@ -1,8 +1,11 @@
 //! The names of profiles.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use super::sameness::{ClusterSets, Relation};
+use super::{
+    alike::{Marks, digest},
+    sameness::{ClusterSets, Relation},
+};
 use crate::{
     api::ClusterProfile,
     evidence::{Evidence, ObjectRef},
@@ -25,36 +28,48 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
             scope.namespaces.join(", ")
         ));
     }
-    let sets = ClusterSets::of(evidence);
-    let mut known: HashMap<&str, Vec<&ClusterProfile>> = HashMap::new();
     // A profile that is being deleted gives its name away.
-    for profile in evidence
+    let profiles: Vec<&ClusterProfile> = evidence
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
-    {
-        let others = known.entry(&*profile.metadata.name).or_default();
-        let clash = others
-            .iter()
-            .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
-        if let Some((other, reason)) = clash {
-            let (object, rival) = match scope.holds(profile) {
-                true => (profile, other),
-                false => (other, profile),
-            };
-            if scope.holds(object) {
-                findings.report(
-                    Finding::on(object, format!("two clusters share a name: {reason}"))
-                        .at("metadata.name")
-                        .expected("a name that no other cluster on the hub has")
-                        .observed(format!(
-                            "{}, as has {}",
-                            shown(&object.metadata.name),
-                            ObjectRef::from(rival)
-                        )),
-                );
+        .collect();
+    let mut marks = Marks::default();
+    for (place, profile) in profiles.iter().enumerate() {
+        marks.add(digest(&profile.metadata.name), place);
+    }
+    let sets = ClusterSets::of(evidence);
+    let mut clashes = BTreeMap::new();
+    for group in marks.groups() {
+        let mut known: Vec<&ClusterProfile> = Vec::new();
+        for place in group {
+            let profile = profiles[place];
+            let clash = known
+                .iter()
+                .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
+            if let Some(clash) = clash {
+                clashes.insert(place, clash);
+            } else if known.len() < COMPARED {
+                known.push(profile);
             }
-        } else if others.len() < COMPARED {
-            others.push(profile);
+        }
+    }
+    for (place, (other, reason)) in clashes {
+        let profile = profiles[place];
+        let (object, rival) = match scope.holds(profile) {
+            true => (profile, other),
+            false => (other, profile),
+        };
+        if scope.holds(object) {
+            findings.report(
+                Finding::on(object, format!("two clusters share a name: {reason}"))
+                    .at("metadata.name")
+                    .expected("a name that no other cluster on the hub has")
+                    .observed(format!(
+                        "{}, as has {}",
+                        shown(&object.metadata.name),
+                        ObjectRef::from(rival)
+                    )),
+            );
         }
     }
 }
@@ -65,6 +80,9 @@ fn reason<'a>(
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
 ) -> Option<&'static str> {
+    if one.metadata.name != other.metadata.name {
+        return None;
+    }
     let (ours, theirs) = (one.manager(), other.manager());
     if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
         return Some("their managers differ");

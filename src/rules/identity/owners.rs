@@ -179,14 +179,15 @@ fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {
 /// A field manager serves those cluster managers whose name it alone has set in some profile.
 pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &mut Findings) {
     let mut serves: HashMap<&str, BTreeSet<&str>> = HashMap::new();
-    for profile in evidence
-        .everyone()
-        .filter(|profile| !profile.manager().is_empty())
-    {
+    let mut last = ("", "");
+    for profile in evidence.everyone() {
         let mut owners = owners_of_manager(profile);
-        if let (Some(owner), None) = (owners.next(), owners.next())
-            && tells_who(owner)
-        {
+        let (Some(owner), None) = (owners.next(), owners.next()) else {
+            continue;
+        };
+        // Mostly, one profile after the other is of the same manager.
+        if last != (owner, profile.manager()) && tells_who(owner) && !profile.manager().is_empty() {
+            last = (owner, profile.manager());
             serves.entry(owner).or_default().insert(profile.manager());
         }
     }

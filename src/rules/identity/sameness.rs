@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::{
     api::{ClusterProfile, names},
     evidence::Evidence,
-    rules::endpoints::{self, Endpoints},
+    rules::endpoints::{Endpoints, Place, normal},
 };
 
 /// What one piece of evidence says of two profiles.
@@ -89,7 +89,7 @@ impl<'a> ClusterSets<'a> {
 }
 
 /// What the endpoints say: one set, two sets without a common member, or something between.
-fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
+pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
     let (one, other) = (endpoint_set(one), endpoint_set(other));
     if one.is_empty() || other.is_empty() {
         Relation::Unknown
@@ -109,19 +109,26 @@ pub(super) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Opt
     (!placeholder).then_some(value)
 }
 
-/// The endpoints in their normal form; empty when any of them cannot be read or identifies no member, as the rest
-/// would then be another set than the manager meant.
-pub(super) fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
+/// Calls with each place that the endpoints lead to, and tells whether all of them could be read: when one of them
+/// cannot be, or identifies no member, the rest would be another set than the manager meant.
+pub(super) fn each_place(profile: &ClusterProfile, mut take: impl FnMut(&Place<'_>)) -> bool {
+    let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
+        return false;
+    };
+    Endpoints::read(&property.value)
+        .entries()
+        .iter()
+        .all(|entry| Place::read(entry).inspect(&mut take).is_some())
+}
+
+/// The places that the endpoints lead to; empty when they cannot all be told.
+fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
     let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
         return BTreeSet::new();
     };
     let endpoints = Endpoints::read(&property.value);
-    let normal = endpoints
-        .entries()
-        .iter()
-        .map(|entry| endpoints::normal(entry))
-        .collect::<Option<_>>();
-    normal.unwrap_or_default()
+    let places = endpoints.entries().iter().map(|entry| normal(entry));
+    places.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Whether both have an access provider with the same server, CA and settings. The settings count, because a
@@ -140,7 +147,7 @@ pub(super) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool
     })
 }
 
-/// The server of an access provider in its normal form, where it identifies one.
-pub(super) fn server(cluster: &crate::api::Cluster) -> Option<String> {
-    endpoints::normal(cluster.server.as_deref()?)
+/// The place of an access provider's server, where it identifies one.
+pub(super) fn server(cluster: &crate::api::Cluster) -> Option<Place<'_>> {
+    Place::read(cluster.server.as_deref()?)
 }
