@@ -15,11 +15,11 @@ const REFILL: Micros = REFILL_SECONDS * SECOND;
 pub(super) struct Overdraw {
     /// How many writes.
     pub(super) writes: i64,
-    /// The earliest that the first of them can have been made.
+    /// When the first of them was made, as told.
     pub(super) from: Micros,
-    /// The latest that the last of them can have been made: the first one too many.
+    /// When the last of them was made, as told: the first one too many.
     pub(super) until: Micros,
-    /// How many the bucket had for that span.
+    /// How many the bucket had for that span, and for as much more as it may have been.
     pub(super) allowed: i64,
 }
 
@@ -52,12 +52,11 @@ pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> O
             .saturating_sub(moment.latest)
             .saturating_sub(start_balance(first));
         if balance > capacity * REFILL {
-            let (from, until) = (moments[first].earliest, moment.latest);
             return Some(Overdraw {
                 writes: i64::try_from(last - first + 1).unwrap_or(i64::MAX),
-                from,
-                until,
-                allowed: allowed(capacity, until - from),
+                from: moments[first].told,
+                until: moment.told,
+                allowed: allowed(capacity, moment.latest - moments[first].earliest),
             });
         }
     }
@@ -85,9 +84,9 @@ impl Overdraw {
     }
 }
 
-/// Rounded up: what is said of a span stays true of it.
-fn whole_seconds(span: Micros) -> i64 {
-    (span.max(0) + SECOND - 1) / SECOND
+/// Rounded up, and at least one: what is said of a span stays true of it.
+pub(super) fn whole_seconds(span: Micros) -> i64 {
+    (span.max(1) + SECOND - 1) / SECOND
 }
 
 #[cfg(test)]

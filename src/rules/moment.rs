@@ -25,6 +25,8 @@ pub(super) struct Moment {
     pub(super) earliest: Micros,
     /// Not after this.
     pub(super) latest: Micros,
+    /// The time that the evidence gives, for reports.
+    pub(super) told: Micros,
 }
 
 /// A step between two versions that changed the status.
@@ -45,6 +47,7 @@ impl Moment {
         Self {
             earliest: latest - SECOND,
             latest,
+            told: latest,
         }
     }
 }
@@ -121,6 +124,7 @@ pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory
                     Moment {
                         earliest: stamp,
                         latest: stamp.saturating_add(SECOND),
+                        told: stamp,
                     }
                 }
                 _ => Moment::seen(after.at),
@@ -129,6 +133,7 @@ pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory
             (None, Some(stamp)) => Moment {
                 earliest: stamp,
                 latest: arrival.max(stamp),
+                told: stamp,
             },
             (None, None) => Moment::seen(after.at),
         };

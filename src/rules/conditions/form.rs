@@ -6,7 +6,7 @@ use crate::{
     rules::{
         Finding, Findings,
         moment::{Micros, SECOND, end, skew, timestamp},
-        text::{ABSENT, shown_or_absent},
+        text::{self, ABSENT, shown_or_absent},
     },
 };
 
@@ -46,7 +46,10 @@ fn judge(
     let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
         findings.report(
             Finding::on(profile, message)
-                .at(format!("status.conditions[{}]{field}", condition.kind))
+                .at(format!(
+                    "status.conditions[{}]{field}",
+                    text::shown(&condition.kind)
+                ))
                 .expected(expected)
                 .observed(observed),
         );

@@ -5,7 +5,9 @@ use crate::{
     evidence::{Evidence, parse_time},
     rules::{
         Finding, Findings,
+        bucket::whole_seconds,
         moment::{Micros, Moment, SECOND, missed_since, on_our_clock, status_writes},
+        text::shown,
     },
 };
 
@@ -90,10 +92,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     findings.report(
                         Finding::on(
                             &write.after.profile,
-                            format!(
-                                "lastTransitionTime did not move when the status became {}",
-                                status(new)
-                            ),
+                            "lastTransitionTime did not move forward when the status changed",
                         )
                         .at(path(kind))
                         .expected(format!("after {was}"))
@@ -141,10 +140,10 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
                 .windows(MOST_CHANGES + 1)
                 .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
             let Some(run) = flaps else { continue };
-            let seconds = (run[MOST_CHANGES].latest - run[0].earliest + SECOND - 1) / SECOND;
+            let seconds = whole_seconds(run[MOST_CHANGES].told - run[0].told);
             findings.report(
-                Finding::on(history.last(), format!("condition {} flaps", shortened(kind)))
-                    .at(format!("status.conditions[{kind}].status"))
+                Finding::on(history.last(), "a condition changes its status again and again")
+                    .at(format!("status.conditions[{}].status", shown(kind)))
                     .expected("at most 6 changes in 5 min")
                     .observed(format!("{} changes in {seconds} s", run.len())),
             );
@@ -170,14 +169,5 @@ fn pairs<'a>(
 }
 
 fn path(kind: &str) -> String {
-    format!("status.conditions[{kind}].lastTransitionTime")
-}
-
-fn status(condition: &Condition) -> &str {
-    shortened(&condition.status)
-}
-
-/// Text from the hub in a message of one line.
-fn shortened(text: &str) -> &str {
-    text.get(..40).unwrap_or(text)
+    format!("status.conditions[{}].lastTransitionTime", shown(kind))
 }

@@ -35,6 +35,9 @@ fn label<'a>(secret: &'a Secret, key: &str) -> Option<&'a str> {
 
 /// The Secrets that are judged. Those of profiles outside the scope are not; nor are those that may be.
 pub(super) fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
+    if evidence.secrets.is_empty() {
+        return Vec::new();
+    }
     let mut by_name: HashMap<&str, Vec<&ProfileHistory>> = HashMap::new();
     for history in &evidence.profiles {
         by_name

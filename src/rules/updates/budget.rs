@@ -5,11 +5,11 @@ use crate::{
     rules::{
         Finding, Findings,
         bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
-        moment::{Micros, Moment, SECOND, end, status_writes},
+        moment::{Micros, Moment, SECOND, status_writes},
     },
 };
 
-use super::log::{Key, Log, Names};
+use super::log::{Key, Life, Log, Names};
 
 /// The time from which on a mean says something, in seconds (the ledger's 10 min).
 const LONG_ENOUGH: i64 = 600;
@@ -117,39 +117,32 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);
-    let log = Log::read(evidence, |_| true);
-    match &log {
-        Some(_) => findings.note("judged from the audit log, where all writes on a profile count"),
-        None => findings.note("judged from the watch, where the writes that change a profile count"),
-    }
-    let Some(log) = log else {
+    let Some(log) = Log::read(evidence, |_| true) else {
+        findings.note("judged from the watch, where the writes that change a profile count");
         if watched {
             for history in evidence.histories() {
-                judge_mean_of(evidence, history, findings);
+                let mean = Mean::watched(evidence, history);
+                judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
             }
         }
         return;
     };
+    findings.note("judged from the audit log, where all writes on a profile count");
     let names = Names::of(evidence);
     for key in names.judged(&log) {
-        let found = findings.list.len();
-        for life in log.lives(key) {
-            let mean = Mean {
-                writes: life.writes.len(),
-                span: life.until - life.from,
-            };
-            mean.judge(|| Finding::on(names.reference(key), ON_AVERAGE), findings);
+        let mut means: Vec<Mean> = log.lives(key).iter().map(Mean::logged).collect();
+        if means.is_empty() {
+            means.push(Mean {
+                writes: 0,
+                span: log.seconds.saturating_mul(SECOND),
+            });
         }
         let histories = names.histories(key);
         let seen = histories.iter().map(|history| count_of(history)).sum();
-        if log.lives(key).is_empty() && log.seconds >= LONG_ENOUGH {
-            findings.examine();
+        if watched && !is_told_by(&log, key, seen) {
+            means.extend(histories.iter().map(|history| Mean::watched(evidence, history)));
         }
-        if watched && found == findings.list.len() && !is_told_by(&log, key, seen) {
-            for history in histories {
-                judge_mean_of(evidence, history, findings);
-            }
-        }
+        judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
     }
 }
 
@@ -162,43 +155,62 @@ struct Mean {
 }
 
 impl Mean {
-    /// The burst is taken off; a second is granted, as ends of the span are not known better.
-    fn judge(&self, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
-        if self.span < LONG_ENOUGH * SECOND {
-            return;
+    /// Of one life in the log.
+    fn logged(life: &Life) -> Self {
+        Self {
+            writes: life.writes.len(),
+            span: life.until - life.from,
         }
-        findings.examine();
-        let allowed = allowed(BURST, self.span.saturating_add(SECOND));
-        if i64::try_from(self.writes).is_ok_and(|writes| writes <= allowed) {
-            return;
+    }
+
+    /// Of what the watch saw of a profile, over the part of the window in which it was there.
+    fn watched(evidence: &Evidence, history: &ProfileHistory) -> Self {
+        let first = history.versions[0].at;
+        let window = evidence.header.window;
+        let from = match history.origin {
+            Origin::Created | Origin::Relisted => first,
+            Origin::Listed => window.map_or(first, |window| window.from),
+        };
+        let until = history.deleted.or(window.map(|window| window.until));
+        Self {
+            writes: count_of(history),
+            span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
         }
-        let seconds = self.span / SECOND;
-        findings.report(
-            finding()
-                .at("metadata.resourceVersion")
-                .expected(format!(
-                    "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
-                ))
-                .observed(format!("{} writes in {seconds} s", self.writes)),
-        );
+    }
+
+    fn is_long_enough(&self) -> bool {
+        self.span >= LONG_ENOUGH * SECOND
+    }
+
+    /// The burst is taken off; a second is granted, as the ends of the span are not known better.
+    fn allowed(&self) -> i64 {
+        allowed(BURST, self.span.saturating_add(SECOND))
+    }
+
+    fn is_too_much(&self) -> bool {
+        i64::try_from(self.writes).is_ok_and(|writes| writes > self.allowed())
     }
 }
 
-/// Judges one profile from the watch, over the part of the window in which it was there.
-fn judge_mean_of(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) {
-    let (Some(window), Some(end)) = (evidence.header.window, end(evidence)) else {
+/// Judges what is known of one profile: the first mean that is too high is reported.
+fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+    let mut means = means.iter().filter(|mean| mean.is_long_enough()).peekable();
+    if means.peek().is_none() {
+        return;
+    }
+    findings.examine();
+    let Some(mean) = means.find(|mean| mean.is_too_much()) else {
         return;
     };
-    let from = match (history.origin, history.versions.first()) {
-        (Origin::Created | Origin::Relisted, Some(first)) => first.at.as_microsecond(),
-        _ => window.from.as_microsecond(),
-    };
-    let until = history.deleted.map_or(end, |deleted| deleted.as_microsecond());
-    let mean = Mean {
-        writes: count_of(history),
-        span: until - from,
-    };
-    mean.judge(|| Finding::on(history.last(), ON_AVERAGE), findings);
+    let (allowed, seconds) = (mean.allowed(), mean.span / SECOND);
+    findings.report(
+        finding()
+            .at("metadata.resourceVersion")
+            .expected(format!(
+                "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
+            ))
+            .observed(format!("{} writes in {seconds} s", mean.writes)),
+    );
 }
 
 /// How many writes the watch saw on a profile.

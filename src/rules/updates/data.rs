@@ -9,6 +9,7 @@ use crate::{
         Finding, Findings,
         bucket::{BURST, overdraw},
         moment::{Moment, SECOND, status_writes},
+        text::shown,
     },
 };
 
@@ -36,7 +37,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
                         history.last(),
                         "a property carries data that changes all the time",
                     )
-                    .at(format!("status.properties[{name}].value"))
+                    .at(format!("status.properties[{}].value", shown(name)))
                     .expected(found.expected())
                     .observed(found.observed("changes")),
                 );

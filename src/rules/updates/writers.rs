@@ -8,6 +8,7 @@ use crate::{
     rules::{
         Finding, Findings,
         moment::{is_status, owns_status, writes_status},
+        text::shown,
     },
 };
 
@@ -89,7 +90,11 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
             Finding::on(names.reference(key), message)
                 .at(part)
                 .expected(expected)
-                .observed(format!("{count} by {}, first at {}", request.user, request.at)),
+                .observed(format!(
+                    "{count} by {}, first at {}",
+                    shown(&request.user),
+                    request.at
+                )),
         );
     }
     if !bodies {
@@ -126,7 +131,7 @@ fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
             Finding::on(profile, message)
                 .at(&**part)
                 .expected(expected)
-                .observed(format!("owned by {} ({})", writer.manager, way(writer))),
+                .observed(format!("owned by {} ({})", shown(&writer.manager), way(writer))),
         );
     }
 }
@@ -153,35 +158,66 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
             continue;
         }
         findings.examine();
-        // Nearly always there is one: nothing to compare.
-        if owners.iter().all(|owner| owner.manager == owners[0].manager) {
-            continue;
+        let machines: Vec<&Writer> = owners
+            .iter()
+            .copied()
+            .filter(|owner| !is_by_hand(owner))
+            .collect();
+        for update in updaters(&machines) {
+            findings.report(not_applied(profile, &owners, update));
         }
-        let managers: BTreeSet<&str> = owners.iter().map(|owner| &*owner.manager).collect();
-        let others = managers.len() - 1;
-        for manager in managers {
-            let of = |operation: &str| {
-                owners
-                    .iter()
-                    .copied()
-                    .find(|owner| &*owner.manager == manager && &*owner.operation == operation)
-            };
-            let Some(update) = of("Update") else { continue };
-            if of("Apply").is_some_and(|apply| !is_newer(update, apply)) {
-                continue;
+        if updaters(&machines).is_empty() {
+            // Where a person has lent a hand, the manager is not to blame.
+            for update in updaters(&owners) {
+                findings.report(not_applied(profile, &owners, update).advisory());
             }
-            let part = update.owns.iter().find(|part| is_status(part));
-            findings.report(
-                Finding::on(
-                    profile,
-                    "several write the status, and not all by server-side apply",
-                )
-                .at(part.map_or("status", |part| part))
-                .expected("Apply")
-                .observed(format!("{} by {manager}, beside {others} other", way(update))),
-            );
         }
     }
+}
+
+/// Where several managers own parts, those of them that update rather than apply: one entry for each.
+fn updaters<'a>(owners: &[&'a Writer]) -> Vec<&'a Writer> {
+    // Nearly always there is one: nothing to compare.
+    if owners.iter().all(|owner| owner.manager == owners[0].manager) {
+        return Vec::new();
+    }
+    let of = |manager: &str, operation: &str| {
+        let mut owners = owners.iter().copied();
+        owners.find(|owner| &*owner.manager == manager && &*owner.operation == operation)
+    };
+    names_of(owners)
+        .into_iter()
+        .filter_map(|manager| {
+            let update = of(manager, "Update")?;
+            let applies_by_now = of(manager, "Apply").is_some_and(|apply| !is_newer(update, apply));
+            (!applies_by_now).then_some(update)
+        })
+        .collect()
+}
+
+fn names_of<'a>(owners: &[&'a Writer]) -> BTreeSet<&'a str> {
+    owners.iter().map(|owner| &*owner.manager).collect()
+}
+
+fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) -> Finding {
+    let part = update.owns.iter().find(|part| is_status(part));
+    let count = names_of(owners).len();
+    Finding::on(
+        profile,
+        "several write the status, and not all by server-side apply",
+    )
+    .at(part.map_or("status", |part| part))
+    .expected("Apply")
+    .observed(format!(
+        "{} by {}, one of {count} writers",
+        way(update),
+        shown(&update.manager)
+    ))
+}
+
+/// Whether it is a person's tool.
+fn is_by_hand(writer: &Writer) -> bool {
+    &*writer.manager == "kubectl" || writer.manager.starts_with("kubectl-")
 }
 
 /// Whether a manager has updated since it last applied: an older entry is what it left behind when it took to
