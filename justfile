@@ -16,7 +16,7 @@ quick:
 
 # Write the checked-in CRDs anew from src/api.
 crds:
-    UPDATE_FIXTURES=1 cargo test --lib api::crd
+    UPDATE=1 cargo test --lib api::crd
 
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:

@@ -20,4 +20,5 @@ pub mod evidence;
 pub mod hub;
 pub mod judge;
 pub mod lab;
+pub mod report;
 pub mod rules;

@@ -12,6 +12,7 @@ mod plan;
 mod probe;
 mod rbac;
 mod record;
+pub mod requests;
 mod run;
 mod secrets;
 mod skew;

@@ -3,20 +3,26 @@
 //! Collecting fills an [`Evidence`]; judging reads it. What could not be had stands in it as a [`Gap`] or as an
 //! [`Asked::No`] with its reason, so that a rule can tell "not broken" from "not seen".
 
+pub mod crd;
 mod digest;
+pub mod dump;
+pub mod file;
 mod header;
 mod history;
+mod input;
 mod kind;
 mod object;
 mod probe;
 mod request;
 mod secret;
+pub mod unfit;
 
 use serde::{Deserialize, Serialize};
 
 pub use digest::Digester;
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};
+pub use input::{Input, InputError, read_input};
 pub use kind::{Asked, Gap, Kind};
 pub use object::{Namespace, ObjectRef, Unreadable};
 pub use probe::{Probe, ProbeMethod, ProbeOutcome};

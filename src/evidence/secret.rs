@@ -17,6 +17,10 @@ pub struct Secret {
     pub uid: String,
     /// Version.
     pub resource_version: String,
+    /// When it was created, RFC 3339: secrets and profiles are listed one after the other, so that a Secret may be
+    /// younger than the list of profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creation_timestamp: Option<String>,
     /// Labels.
     pub labels: Labels,
     /// The keys of its data, sorted.

@@ -103,10 +103,13 @@ pub struct FactsError {
 impl Facts {
     /// Reads the text of a rule's file.
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
-        let facts: Facts = serde_saphyr::from_str(text).map_err(|error| FactsError {
-            rule,
-            message: error.to_string(),
-        })?;
+        // Without this a bare `n` or `y` in an example would be a boolean.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let facts: Facts =
+            serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError {
+                rule,
+                message: error.to_string(),
+            })?;
         match facts.basis {
             Basis::Derived if facts.reasoning.is_none() => Err(FactsError {
                 rule,

@@ -3,13 +3,18 @@
 //! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
+mod bucket;
 mod conditions;
 mod consumers;
+mod endpoints;
+pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod moment;
 mod properties;
 mod registry;
+mod text;
 mod updates;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};

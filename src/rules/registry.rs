@@ -23,7 +23,49 @@ macro_rules! rules {
 }
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let bindings: Vec<(&'static str, &'static str, Examine)> = rules! {}.into();
+    let bindings: Vec<(&'static str, &'static str, Examine)> = rules! {
+        "identity/manager-label-present" => identity::manager_label_present,
+        "identity/manager-label-matches" => identity::manager_label_matches,
+        "identity/manager-label-from-creation" => identity::manager_label_from_creation,
+        "identity/manager-name-usable" => identity::manager_name_usable,
+        "identity/manager-immutable" => identity::manager_immutable,
+        "identity/manager-unique" => identity::manager_unique,
+        "identity/one-manager-per-profile" => identity::one_manager_per_profile,
+        "identity/name-unique" => identity::name_unique,
+        "identity/one-profile-per-cluster" => identity::one_profile_per_cluster,
+        "identity/name-follows-guidance" => identity::name_follows_guidance,
+        "identity/member-id-non-empty" => identity::member_id_non_empty,
+        "identity/member-id-set" => identity::member_id_set,
+        "identity/member-id-stable" => identity::member_id_stable,
+        "identity/member-id-unique" => identity::member_id_unique,
+        "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
+        "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
+        "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
+        "properties/location-immutable" => properties::location_immutable,
+        "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
+        "conditions/joined-reported" => conditions::joined_reported,
+        "conditions/well-formed" => conditions::well_formed,
+        "conditions/transition-time-kept" => conditions::transition_time_kept,
+        "conditions/transition-time-moves" => conditions::transition_time_moves,
+        "conditions/observed-generation-not-ahead" => conditions::observed_generation_not_ahead,
+        "conditions/healthy-needs-joined" => conditions::healthy_needs_joined,
+        "conditions/status-follows-joined" => conditions::status_follows_joined,
+        "conditions/not-flapping" => conditions::not_flapping,
+        "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
+        "consumers/secret-names-profile" => consumers::secret_names_profile,
+        "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,
+        "consumers/secret-single-consumer" => consumers::secret_single_consumer,
+        "consumers/consumer-name-unique" => consumers::consumer_name_unique,
+        "consumers/kubeconfig-self-contained" => consumers::kubeconfig_self_contained,
+        "consumers/kubeconfig-points-at-member" => consumers::kubeconfig_points_at_member,
+        "consumers/declared-consumer-served" => consumers::declared_consumer_served,
+        "updates/status-writes-within-budget" => updates::status_writes_within_budget,
+        "updates/average-rate" => updates::average_rate,
+        "updates/status-by-subresource" => updates::status_by_subresource,
+        "updates/distinct-appliers" => updates::distinct_appliers,
+        "updates/no-dynamic-data" => updates::no_dynamic_data,
+    }
+    .into();
     bindings
         .into_iter()
         .map(|(id, text, examine)| {

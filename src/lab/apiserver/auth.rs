@@ -177,6 +177,6 @@ pub(super) fn review_self(user: &User, time: &str) -> Value {
         "kind": "SelfSubjectReview",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"creationTimestamp": time},
-        "status": {"userInfo": {"username": user.name, "groups": user.all_groups()}},
+        "status": {"userInfo": {"username": user.name, "uid": user.name, "groups": user.all_groups()}},
     })
 }

@@ -11,7 +11,7 @@ use super::audit::Entry;
 use super::auth::{self, User};
 use super::body::{Reply, ReplyBody};
 use super::request::{RequestInfo, Target};
-use super::resource::{Resource, Version};
+use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
@@ -45,13 +45,18 @@ impl Named {
 
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
+        // The server's own groups answer with a Status where others are not even routed.
+        let missing = || match (target.group.as_str(), target.version.as_str()) {
+            ("" | "apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
+            _ => Failure::no_such_path(),
+        };
         let table = storage
             .table(&target.group, &target.resource)
-            .ok_or_else(Failure::no_such_resource)?;
+            .ok_or_else(missing)?;
         let resource = table.resource.clone();
         let served = |version: &Version| version.served && version.name == target.version;
         let version = resource.versions.iter().position(served);
-        let version = version.ok_or_else(Failure::no_such_resource)?;
+        let version = version.ok_or_else(missing)?;
         let subresource = match target.subresource.as_str() {
             "" => true,
             "status" => resource.versions[version].status_subresource,
@@ -59,8 +64,14 @@ impl Named {
         };
         // Cluster-scoped resources are not found below a namespace.
         let scope = resource.namespaced || target.namespace.is_empty() || target.resource == "namespaces";
-        if !subresource || !scope {
-            return Err(Failure::no_such_resource());
+        if !scope {
+            return Err(missing());
+        }
+        if !subresource {
+            return Err(match resource.family {
+                Family::Custom => Failure::not_found(resource.qualified(), &target.name),
+                _ => missing(),
+            });
         }
         Ok(Self { resource, version })
     }
@@ -91,7 +102,7 @@ impl Context<'_> {
             "get" => self.get(&named, target),
             "list" => self.list(&named, target),
             "watch" => self.watch(&named, target),
-            "create" if target.name.is_empty() => {
+            "create" if target.subresource.is_empty() => {
                 let body = body.await?;
                 self.create(&named, target, &body)
             }
@@ -111,6 +122,8 @@ impl Context<'_> {
                 let body = body.await?;
                 self.delete_collection(&named, target, &body)
             }
+            _ if named.resource.family != Family::Custom => Err(Failure::method_not_routed()),
+            "update" | "patch" => Err(Failure::bad_request("name must be provided")),
             verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
         }
     }

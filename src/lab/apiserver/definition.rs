@@ -124,6 +124,11 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
     }
     let root = Path::ROOT.child("spec");
     let list_path = root.child("versions");
+    // A schema that all versions share is judged once, where it once stood for all of them.
+    let shared_path = root.child("validation");
+    let schema_of = |version: &Value| version["schema"]["openAPIV3Schema"].clone();
+    let first = schema_of(&listed[0]);
+    let shared = listed.iter().all(|version| schema_of(version) == first);
     let mut versions: Vec<Version> = Vec::new();
     for (i, version) in listed.iter().enumerate() {
         let path = list_path.index(i);
@@ -138,7 +143,9 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
             let why = "must contain unique version names";
             errors.push(FieldError::invalid_text(path.child("name"), name, why));
         }
-        let schema_path = path.child("schema");
+        let own_path = path.child("schema");
+        let schema_path = if shared { shared_path } else { own_path };
+        let judged_before = shared && i > 0;
         let schema = match &version["schema"]["openAPIV3Schema"] {
             Value::Null => {
                 errors.push(FieldError::required(
@@ -149,7 +156,7 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
             }
             schema => schema,
         };
-        if schema["type"] != "object" {
+        if schema["type"] != "object" && !judged_before {
             let why = "must be object at the root";
             let field = schema_path.child("openAPIV3Schema");
             errors.push(match schema["type"].as_str() {
@@ -158,7 +165,9 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
             });
         }
         let schema_path = schema_path.child("openAPIV3Schema");
-        check_structure(schema, &schema_path, errors);
+        if !judged_before {
+            check_structure(schema, &schema_path, errors);
+        }
         match Schema::compile(schema, &schema_path) {
             Ok(schema) => versions.push(Version {
                 name: name.to_owned(),
@@ -168,15 +177,35 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
                 schema,
                 selectable: selectable(&version["selectableFields"]),
             }),
-            Err(wrong) => errors.extend(wrong),
+            Err(wrong) if !judged_before => errors.extend(wrong),
+            Err(_) => {}
         }
     }
     let storing = listed
         .iter()
         .filter(|version| version["storage"] == Value::Bool(true));
-    if storing.count() != 1 {
+    let storing: Vec<&Value> = storing.map(|version| &version["name"]).collect();
+    if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";
         errors.push(FieldError::invalid("spec.versions", &spec["versions"], why));
+    }
+    match storing.as_slice() {
+        [] => {
+            let why = "must have at least one stored version";
+            errors.push(FieldError::invalid("status.storedVersions", &Value::Null, why));
+        }
+        [_] => {}
+        [first, .., last] => {
+            let why = format!(
+                "must have the storage version {}",
+                last.as_str().unwrap_or_default()
+            );
+            errors.push(FieldError::invalid(
+                "status.storedVersions",
+                &json!([first]),
+                &why,
+            ));
+        }
     }
     versions
 }
@@ -229,6 +258,28 @@ fn check_structure(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>
     }
     if schema["items"].is_object() {
         check_structure(&schema["items"], &path.child("items"), errors);
+    }
+}
+
+/// The status of a definition before anything was done about it.
+pub(super) fn new_status(object: &Value) -> Value {
+    let versions = object["spec"]["versions"].as_array().into_iter().flatten();
+    let stored: Vec<&Value> = versions
+        .filter(|version| version["storage"] == Value::Bool(true))
+        .map(|version| &version["name"])
+        .collect();
+    json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored})
+}
+
+/// Marks a definition whose objects are about to be deleted.
+pub(super) fn mark_terminating(object: &mut Value, time: &str) {
+    object["metadata"]["finalizers"] = json!(["customresourcecleanup.apiextensions.k8s.io"]);
+    if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
+        conditions.push(json!({
+            "type": "Terminating", "status": "True", "lastTransitionTime": time,
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }));
     }
 }
 

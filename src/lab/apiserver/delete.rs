@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::{Context, Named, read_json};
+use super::definition;
 use super::meta;
 use super::options::WriteOptions;
 use super::read::{check_list_options, in_version, namespace, object_key};
@@ -58,8 +59,7 @@ impl Context<'_> {
         let query = &self.info.query;
         check_list_options(query)?;
         if named.resource.family == Family::Namespace {
-            let subject = named.resource.qualified();
-            return Err(Failure::method_not_allowed(subject, "deletecollection"));
+            return Err(Failure::method_not_routed());
         }
         let selector = Selector::read(
             query.get("labelSelector"),
@@ -122,14 +122,12 @@ impl Context<'_> {
         dry_run: bool,
     ) -> Option<Arc<Stored>> {
         let is_namespace = named.resource.family == Family::Namespace;
-        let waits = is_namespace || !meta::finalizers(&found.object).is_empty();
-        if dry_run {
-            return waits.then(|| found.clone());
+        let is_definition = named.resource.family == Family::Definition;
+        let waits = is_namespace || is_definition || !meta::finalizers(&found.object).is_empty();
+        if !waits && dry_run {
+            return None;
         }
         if !waits {
-            if named.resource.family == Family::Definition {
-                remove_defined(storage, &found.object);
-            }
             storage.remove(id, key);
             finish_namespaces(storage);
             return None;
@@ -141,13 +139,22 @@ impl Context<'_> {
         object["metadata"]["deletionTimestamp"] = self.server.time().into();
         if is_namespace {
             object["status"]["phase"] = "Terminating".into();
+        } else if is_definition {
+            definition::mark_terminating(&mut object, &self.server.time());
         } else {
             object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
             if let Some(generation) = object["metadata"]["generation"].as_i64() {
                 object["metadata"]["generation"] = (generation + 1).into();
             }
         }
+        if dry_run {
+            return Some(Arc::new(Stored::new(object, found.revision)));
+        }
         let remaining = storage.put(id, key, object);
+        if is_definition {
+            remove_defined(storage, &found.object);
+            storage.remove(id, key);
+        }
         if is_namespace {
             for (id, key) in storage.contents(key) {
                 self.remove_content(storage, &id, &key);

@@ -6,17 +6,28 @@ use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::Context;
-use super::resource::{Resource, Version};
+use super::resource::{Family, Resource, Version};
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
 
-const VERBS: [&str; 8] = [
+const OWN_VERBS: [&str; 8] = [
     "create",
     "delete",
     "deletecollection",
     "get",
     "list",
     "patch",
+    "update",
+    "watch",
+];
+/// The order in which custom resources tell theirs.
+const CUSTOM_VERBS: [&str; 8] = [
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
     "update",
     "watch",
 ];
@@ -60,7 +71,7 @@ impl Context<'_> {
         };
         match found {
             Some(found) => Ok(Reply::value(200, &found)),
-            None => Err(Failure::no_such_resource()),
+            None => Err(Failure::no_such_path()),
         }
     }
 }
@@ -154,9 +165,14 @@ fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
 }
 
 fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
+    let mut verbs = match resource.family {
+        Family::Custom => CUSTOM_VERBS.to_vec(),
+        _ => OWN_VERBS.to_vec(),
+    };
+    verbs.retain(|verb| resource.family != Family::Namespace || *verb != "deletecollection");
     let mut main = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": VERBS,
+        "kind": resource.kind, "verbs": verbs,
     });
     if !resource.short_names.is_empty() {
         main["shortNames"] = resource.short_names.clone().into();

@@ -11,6 +11,7 @@ use super::meta;
 use super::names;
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
+use super::status::Qualified;
 
 /// Bytes of all values of a Secret or ConfigMap together.
 const MAX_DATA: usize = 1024 * 1024;
@@ -20,6 +21,15 @@ pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     match family {
         Family::Namespace => names::dns_label,
         _ => names::dns_subdomain,
+    }
+}
+
+/// An object of this family before it is created: typed objects have some parts from the start.
+pub(super) fn blank(family: Family) -> Value {
+    match family {
+        Family::Definition => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+        Family::Namespace => json!({"spec": {}, "status": {}}),
+        Family::Secret | Family::ConfigMap | Family::Custom => Value::Null,
     }
 }
 
@@ -43,10 +53,48 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
                 }
             }
             object.entry("type").or_insert_with(|| "Opaque".into());
+            drop_empty(object);
         }
         Family::Definition => definition::set_defaults(object),
-        Family::ConfigMap | Family::Custom => {}
+        Family::ConfigMap => drop_empty(object),
+        Family::Custom => {}
     }
+}
+
+/// Typed objects leave out maps without an entry.
+fn drop_empty(object: &mut Map<String, Value>) {
+    for field in ["data", "binaryData"] {
+        if object
+            .get(field)
+            .and_then(Value::as_object)
+            .is_some_and(Map::is_empty)
+        {
+            object.remove(field);
+        }
+    }
+}
+
+/// Texts of warnings about finalizers that `old` did not have and that might clash with those of others.
+pub(super) fn finalizer_warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
+    const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
+    let before = old.map(meta::finalizers).unwrap_or_default();
+    let mut added = meta::finalizers(new);
+    added.retain(|name| !before.contains(name) && !name.contains('/') && !STANDARD.contains(name));
+    if family != Family::Custom {
+        return Vec::new();
+    }
+    let warning = |name: &&str| {
+        let path = if name.contains('.') {
+            "including a path (/) "
+        } else {
+            ""
+        };
+        format!(
+            "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    };
+    added.iter().map(warning).collect()
 }
 
 /// The error of a decoder into a typed object, for the families that have types.
@@ -79,7 +127,7 @@ pub(super) fn decoding_error(resource: &Resource, version: &Version, object: &Va
 }
 
 /// What the server sets on a new object, whatever was sent.
-pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value, time: &str) {
+pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value) {
     match resource.family {
         Family::Namespace => {
             object["status"] = json!({"phase": "Active"});
@@ -91,7 +139,7 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             }
         }
         Family::Definition => {
-            object["status"] = definition::status(object, time);
+            object["status"] = definition::new_status(object);
             object["metadata"]["generation"] = 1.into();
         }
         Family::Custom => {
@@ -172,6 +220,14 @@ pub(super) fn check(
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition => errors.extend(definition::read(new).err().unwrap_or_default()),
         Family::Namespace => {}
+    }
+}
+
+/// How refusals name an object: by the kind that it says it is.
+pub(super) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualified<'a> {
+    Qualified {
+        group: &resource.group,
+        resource: object["kind"].as_str().unwrap_or(&resource.kind),
     }
 }
 

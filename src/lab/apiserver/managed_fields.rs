@@ -52,6 +52,8 @@ pub(super) struct Writer<'a> {
     pub(super) time: &'a str,
     /// Top-level fields that such a write cannot change.
     pub(super) ignored: &'a [&'a str],
+    /// What an object is before it is created.
+    pub(super) blank: &'a Value,
 }
 
 /// A set of fields: a tree whose edges are spelled as in FieldsV1 (`f:name`, `k:{"type":"Joined"}`, `v:1`).
@@ -148,6 +150,13 @@ impl Comparison {
             (Some(Value::Array(old)), Some(Value::Array(new))) => {
                 self.compare_lists(Some(old), Some(new), schema, path);
             }
+            // A null is an empty value of the other's kind.
+            (Some(Value::Null), Some(Value::Array(new))) => {
+                self.compare_lists(Some(&Vec::new()), Some(new), schema, path);
+            }
+            (Some(Value::Array(old)), Some(Value::Null)) => {
+                self.compare_lists(Some(old), Some(&Vec::new()), schema, path);
+            }
             (Some(Value::Array(old)), None) => self.compare_lists(Some(old), None, schema, path),
             (None, Some(Value::Array(new))) => self.compare_lists(None, Some(new), schema, path),
             (Some(old), Some(new))
@@ -242,15 +251,10 @@ fn sorted(map: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Compares whole objects, leaving out what nobody owns and what the write cannot change.
-fn compare_objects(
-    old: Option<&Value>,
-    new: &Map<String, Value>,
-    schema: &Schema,
-    ignored: &[&str],
-) -> Comparison {
+fn compare_objects(old: &Value, new: &Map<String, Value>, schema: &Schema, ignored: &[&str]) -> Comparison {
     let mut comparison = Comparison::default();
     let nothing = Map::new();
-    let old = old.and_then(Value::as_object).unwrap_or(&nothing);
+    let old = old.as_object().unwrap_or(&nothing);
     let only_new = new.keys().filter(|name| !old.contains_key(*name));
     for name in old.keys().chain(only_new) {
         if name == "apiVersion" || name == "kind" || ignored.contains(&name.as_str()) {
@@ -371,7 +375,7 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, schema: &Schema, writ
     if entries.is_empty() && live.is_some() {
         return;
     }
-    let mut comparison = compare_objects(live, object, schema, writer.ignored);
+    let mut comparison = compare_objects(live.unwrap_or(writer.blank), object, schema, writer.ignored);
     // A field whose value gave way to another kind of value is taken, not removed.
     let taken = comparison.taken.clone();
     comparison.removed.subtract(&taken);

@@ -26,7 +26,7 @@ fn expected(what: &str, pattern: &str, examples: &[&str]) -> String {
     let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!(
         "{what} (e.g. {}regex used for validation is '{pattern}')",
-        examples.join("or ")
+        examples.join(" or ")
     )
 }
 
@@ -34,9 +34,11 @@ fn expected(what: &str, pattern: &str, examples: &[&str]) -> String {
 pub(super) fn dns_label(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > 63 {
-        wrong.push("must be no more than 63 bytes".to_owned());
+        wrong.push("must be no more than 63 characters".to_owned());
     }
-    if !LABEL_PATTERN.is_match(name) {
+    if SUBDOMAIN_PATTERN.is_match(name) && name.contains('.') {
+        wrong.push("must not contain dots".to_owned());
+    } else if !LABEL_PATTERN.is_match(name) {
         wrong.push(expected(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
              start and end with an alphanumeric character",
@@ -51,7 +53,7 @@ pub(super) fn dns_label(name: &str) -> Vec<String> {
 pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > 253 {
-        wrong.push("must be no more than 253 bytes".to_owned());
+        wrong.push("must be no more than 253 characters".to_owned());
     }
     if !SUBDOMAIN_PATTERN.is_match(name) {
         wrong.push(expected(
@@ -68,7 +70,7 @@ pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
 pub(super) fn dns_1035_label(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > 63 {
-        wrong.push("must be no more than 63 bytes".to_owned());
+        wrong.push("must be no more than 63 characters".to_owned());
     }
     if !LABEL_1035_PATTERN.is_match(name) {
         wrong.push(expected(

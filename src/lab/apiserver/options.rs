@@ -25,11 +25,11 @@ impl WriteOptions {
     pub(super) fn read(query: &Query, kind: &str, agent: &str) -> Outcome<Self> {
         let mut errors = Vec::new();
         let dry_runs = query.all("dryRun");
-        for value in dry_runs.iter().filter(|value| *value != "All") {
+        if dry_runs.iter().any(|value| value != "All") {
             let supported = ["All".to_owned()];
             errors.push(FieldError::not_supported(
                 "dryRun",
-                &value.as_str().into(),
+                &dry_runs.to_vec().into(),
                 &supported,
             ));
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::body::Reply;
 use super::context::{Context, Named};
+use super::family::finalizer_warnings;
 use super::field::FieldError;
 use super::options::{FieldValidation, WriteOptions};
 use super::read::namespace;
@@ -61,10 +62,14 @@ impl Context<'_> {
         if options.field_validation == FieldValidation::Strict && !decoded.unknown.is_empty() {
             return Err(invalid(&decoded.strict_error()));
         }
-        let warnings = decoded.warnings(options.field_validation);
+        let mut warnings = decoded.warnings(options.field_validation);
         let mut object = decoded.object;
         check_name(&object, &target.name)?;
         ensure_namespace(&mut object, namespace(named, target))?;
+        if target.subresource.is_empty() {
+            let family = named.resource.family;
+            warnings.extend(finalizer_warnings(family, &object, Some(&current.object)));
+        }
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply {
             warnings,
@@ -80,9 +85,16 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}"
         )));
     }
-    let patch: json_patch::Patch = serde_json::from_value(patch.clone())
-        .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
-    json_patch::patch(object, &patch).map_err(|_| {
+    if !patch.is_array() {
+        let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
+                   []handlers.jsonPatchOp";
+        return Err(Failure::bad_request(why));
+    }
+    let applied = match serde_json::from_value::<json_patch::Patch>(patch.clone()) {
+        Ok(patch) => json_patch::patch(object, &patch).is_ok(),
+        Err(_) => false,
+    };
+    applied.then_some(()).ok_or_else(|| {
         let mut failure = Failure::new(
             422,
             "Invalid",

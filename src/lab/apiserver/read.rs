@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::request::{Query, Target};
+use super::resource::Family;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified};
@@ -160,10 +161,15 @@ pub(super) fn revision(query: &Query) -> Outcome<u64> {
     match query.get("resourceVersion") {
         "" => Ok(0),
         text => text.parse().map_err(|_| {
-            Failure::bad_request(format!(
-                "invalid resource version {}: strconv.ParseUint: parsing \"{text}\": invalid syntax",
+            let why = format!(
+                "resourceVersion: Invalid value: {}: strconv.ParseUint: parsing \"{text}\": invalid syntax",
                 super::field::quoted(text)
-            ))
+            );
+            // The real server blames itself when it is a watch.
+            match query.flag("watch") {
+                true => Failure::new(500, "", why),
+                false => Failure::bad_request(format!("invalid resource version: {why}")),
+            }
         }),
     }
 }
@@ -217,10 +223,6 @@ pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
         errors.push(FieldError::forbidden("resourceVersionMatch", why));
     }
-    if watching && streaming && !query.flag("allowWatchBookmarks") {
-        let why = "sendInitialEvents is forbidden unless allowWatchBookmarks is set to true";
-        errors.push(FieldError::forbidden("sendInitialEvents", why));
-    }
     if watching && !streaming && !matching.is_empty() {
         let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
         errors.push(FieldError::forbidden("resourceVersionMatch", why));
@@ -248,9 +250,11 @@ impl Page {
     fn to_json(&self, named: &Named) -> Bytes {
         let mut metadata = Map::new();
         metadata.insert("resourceVersion".into(), self.revision.to_string().into());
-        if let Some(next) = &self.next {
-            metadata.insert("continue".into(), next.clone().into());
-        }
+        match &self.next {
+            Some(next) => metadata.insert("continue".into(), next.clone().into()),
+            None if named.resource.family == Family::Custom => metadata.insert("continue".into(), "".into()),
+            None => None,
+        };
         if let Some(remaining) = self.remaining {
             metadata.insert("remainingItemCount".into(), remaining.into());
         }
@@ -260,7 +264,14 @@ impl Page {
             super::field::quoted(&named.api_version()),
             Value::Object(metadata),
         );
-        let items: Vec<Bytes> = self.items.iter().map(|item| item.bytes()).collect();
+        let items: Vec<Bytes> = self
+            .items
+            .iter()
+            .map(|item| match named.resource.family {
+                Family::Custom => item.bytes(),
+                _ => item.untyped_bytes(),
+            })
+            .collect();
         let size: usize = items.iter().map(|item| item.len() + 1).sum();
         let mut json = BytesMut::with_capacity(head.len() + size + 2);
         json.put_slice(head.as_bytes());
@@ -296,6 +307,6 @@ impl Token {
                 after: token["start"].as_str()?.to_owned(),
             })
         });
-        read.ok_or_else(|| Failure::bad_request("continue key is not valid"))
+        read.ok_or_else(|| Failure::bad_request("invalid continue token: continue key is not valid"))
     }
 }

@@ -48,20 +48,7 @@ impl Selector {
                 || version.selectable.contains(&term.path);
             if !known {
                 let path = &term.path;
-                return Err(Failure::bad_request(match resource.kind.as_str() {
-                    _ if resource.family == super::resource::Family::Custom => {
-                        format!("field label not supported: {path}")
-                    }
-                    "Namespace" => format!(
-                        "\"{path}\" is not a known field selector: only \"metadata.name\", \"status.phase\""
-                    ),
-                    "Secret" => format!(
-                        "\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\", \"type\""
-                    ),
-                    _ => format!(
-                        "\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-                    ),
-                }));
+                return Err(Failure::bad_request(format!("field label not supported: {path}")));
             }
         }
         Ok(Self { labels, fields })

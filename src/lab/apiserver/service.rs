@@ -98,7 +98,15 @@ impl ApiServer {
     fn refuse(&self, failure: &Failure, mut entry: Entry) -> Response<ResponseBody> {
         let status = failure.to_value();
         entry.complete(failure.code, Some(&status), self.audit_time());
-        let mut response = Reply::value(failure.code, &status).into_response();
+        let reply = match failure.plain {
+            Some(text) => Reply {
+                code: failure.code,
+                body: ReplyBody::Text(text),
+                warnings: Vec::new(),
+            },
+            None => Reply::value(failure.code, &status),
+        };
+        let mut response = reply.into_response();
         if let Some(seconds) = failure.retry_after {
             let headers = response.headers_mut();
             headers.insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));

@@ -29,6 +29,8 @@ pub(super) struct Failure {
     pub(super) details: Option<Value>,
     /// Seconds for the `Retry-After` header.
     pub(super) retry_after: Option<u32>,
+    /// Answered as this text instead of a Status.
+    pub(super) plain: Option<&'static str>,
 }
 
 /// What every handler returns.
@@ -42,6 +44,7 @@ impl Failure {
             message: message.into(),
             details: None,
             retry_after: None,
+            plain: None,
         })
     }
 
@@ -85,6 +88,24 @@ impl Failure {
             404,
             "NotFound",
             "the server could not find the requested resource",
+        );
+        failure.details = Some(json!({}));
+        failure
+    }
+
+    /// For paths that lead nowhere: the router answers, and knows no Status.
+    pub(super) fn no_such_path() -> Box<Self> {
+        let mut failure = Self::no_such_resource();
+        failure.plain = Some("404 page not found\n");
+        failure
+    }
+
+    /// For methods that the server's own resources do not have.
+    pub(super) fn method_not_routed() -> Box<Self> {
+        let mut failure = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
         );
         failure.details = Some(json!({}));
         failure

@@ -18,6 +18,7 @@ pub(super) struct Stored {
     pub(super) object: Value,
     pub(super) revision: u64,
     bytes: OnceLock<Bytes>,
+    untyped: OnceLock<Bytes>,
     /// The object in versions other than the stored one.
     versions: Mutex<Vec<(String, Arc<Stored>)>>,
 }
@@ -28,6 +29,7 @@ impl Stored {
             object,
             revision,
             bytes: OnceLock::new(),
+            untyped: OnceLock::new(),
             versions: Mutex::default(),
         }
     }
@@ -35,6 +37,19 @@ impl Stored {
     /// The object as JSON.
     pub(super) fn bytes(&self) -> Bytes {
         let bytes = self.bytes.get_or_init(|| self.object.to_string().into());
+        bytes.clone()
+    }
+
+    /// The object as JSON without its type, as the lists of the server's own resources have it.
+    pub(super) fn untyped_bytes(&self) -> Bytes {
+        let bytes = self.untyped.get_or_init(|| {
+            let mut object = self.object.clone();
+            if let Value::Object(fields) = &mut object {
+                fields.remove("apiVersion");
+                fields.remove("kind");
+            }
+            object.to_string().into()
+        });
         bytes.clone()
     }
 
@@ -73,8 +88,10 @@ pub(super) struct Table {
     history: VecDeque<Arc<Change>>,
     /// The number of changes that the history has dropped.
     dropped: u64,
-    /// The newest revision that the history no longer tells of.
+    /// The newest revision that the history no longer tells of: watches begin after it.
     compacted: u64,
+    /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
+    forgotten: u64,
     wake: watch::Sender<u64>,
 }
 
@@ -94,6 +111,7 @@ impl Table {
             history: VecDeque::new(),
             dropped: 0,
             compacted: revision,
+            forgotten: 0,
             wake: watch::Sender::new(0),
         }
     }
@@ -117,7 +135,7 @@ impl Table {
 
     /// All objects as they were at `revision`. `None` when that is no longer known.
     pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Stored>>> {
-        if revision < self.compacted {
+        if revision < self.forgotten {
             return None;
         }
         let mut objects = self.objects.clone();
@@ -163,6 +181,7 @@ impl Table {
         self.dropped += self.history.len() as u64;
         self.history.clear();
         self.compacted = revision;
+        self.forgotten = revision;
     }
 
     fn record(&mut self, change: Change) {
@@ -171,6 +190,7 @@ impl Table {
         {
             self.dropped += 1;
             self.compacted = oldest.revision;
+            self.forgotten = oldest.revision;
         }
         let revision = change.revision;
         self.history.push_back(Arc::new(change));

@@ -188,6 +188,7 @@ fn widget_definition() -> Value {
                 "type": "string", "maxLength": 5, "pattern": "^[^!]*$",
                 "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "the owner stays"}],
             },
+            "short": {"type": "string", "x-kubernetes-validations": [{"rule": "size(self) <= 3"}]},
             "mode": {"type": "string", "default": "slow", "enum": ["slow", "fast"]},
             "note": {"type": "string", "nullable": true},
             "port": {"x-kubernetes-int-or-string": true},

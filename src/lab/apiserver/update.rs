@@ -27,7 +27,7 @@ const MODIFIED: &str =
 impl Context<'_> {
     pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let options = WriteOptions::read(&self.info.query, "UpdateOptions", self.agent)?;
-        let (mut object, warnings) = self.decode(named, &options, body)?;
+        let (mut object, mut warnings) = self.decode(named, &options, body)?;
         self.entry.request(&object);
         ensure_namespace(&mut object, namespace(named, target))?;
         check_name(&object, &target.name)?;
@@ -37,12 +37,17 @@ impl Context<'_> {
         let known = meta::text(&current.object, "uid");
         if !sent.is_empty() && sent != known {
             let why = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: 0, \
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
-                named.resource.qualified(),
+                named.resource.group,
+                named.resource.plural,
                 object_key(named, target)
             );
             return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+        }
+        if target.subresource.is_empty() {
+            let family = named.resource.family;
+            warnings.extend(family::finalizer_warnings(family, &object, Some(&current.object)));
         }
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply {
@@ -69,6 +74,7 @@ impl Context<'_> {
             subresource: &target.subresource,
             time: &time,
             ignored: ignored_fields(named, &target.subresource),
+            blank: &Value::Null,
         };
         track(Some(old), &mut object, &named.version().schema, &writer);
         check_resource_version(named, target, &mut object, old)?;
@@ -140,10 +146,8 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
         }
         sent if sent != known => {
             if sent.parse::<u64>().is_err() {
-                return Err(Failure::bad_request(format!(
-                    "invalid resource version {}: strconv.ParseUint: parsing \"{sent}\": invalid syntax",
-                    super::field::quoted(sent)
-                )));
+                let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
+                return Err(Failure::new(500, "", why));
             }
             Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED))
         }
@@ -212,7 +216,7 @@ fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome
     match errors.as_slice() {
         [] => Ok(()),
         errors => Err(Failure::invalid(
-            resource.qualified_kind(),
+            family::kind_of(resource, object),
             meta::text(object, "name"),
             errors,
         )),

@@ -72,7 +72,7 @@ impl Context<'_> {
                     watcher.initial(object);
                 }
             }
-            if streaming {
+            if streaming && watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
         } else if asked != 0 {

@@ -48,10 +48,44 @@ impl Decoded {
     }
 }
 
+/// The beginning of a body, as refusals show it.
+fn summary(body: &[u8]) -> String {
+    let (start, more) = match body.get(..30) {
+        Some(start) if body.len() > 30 => (start, " ..."),
+        _ => (body, ""),
+    };
+    match start {
+        [] => "<empty>".to_owned(),
+        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(start)),
+        _ => {
+            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}
+
+/// Numbers without a fraction are integers, however they are written.
+fn make_integral(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15);
+            if let Some(float) = whole {
+                *value = (float as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_integral),
+        Value::Object(fields) => fields.values_mut().for_each(make_integral),
+        _ => {}
+    }
+}
+
 /// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
 /// The error says what a decoder would.
 pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
     let (resource, version) = (&named.resource, named.version());
+    object.values_mut().for_each(make_integral);
     let mut unknown = meta::coerce(&mut object)?;
     // The definition's schemas are data, in which nothing is unknown.
     unknown.extend(prune(&mut object, &version.schema));
@@ -82,7 +116,8 @@ impl Context<'_> {
         }
         let unrecognized = |why: &str| {
             Failure::bad_request(format!(
-                "the object provided is unrecognized (must be of type {kind}): {why}"
+                "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+                summary(body)
             ))
         };
         let sent: Value = serde_json::from_slice(body).map_err(|error| {
@@ -105,15 +140,9 @@ impl Context<'_> {
             value.unwrap_or_default().to_owned()
         };
         let (sent_kind, sent_version) = (text(&object, "kind"), text(&object, "apiVersion"));
-        for (field, name, value) in [
-            ("kind", "Kind", &sent_kind),
-            ("apiVersion", "apiVersion", &sent_version),
-        ] {
-            if value.is_empty() {
-                let _ = field;
-                let body = String::from_utf8_lossy(body);
-                return Err(unrecognized(&format!("Object '{name}' is missing in '{body}'")));
-            }
+        if sent_kind.is_empty() {
+            let body = String::from_utf8_lossy(body);
+            return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}'")));
         }
         if sent_version != api_version {
             return Err(Failure::bad_request(format!(
@@ -140,8 +169,9 @@ impl Context<'_> {
 
     pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let (mut object, warnings) = self.decode(named, &options, body)?;
+        let (mut object, mut warnings) = self.decode(named, &options, body)?;
         self.entry.request(&object);
+        warnings.extend(family::finalizer_warnings(named.resource.family, &object, None));
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
         let time = self.server.time();
@@ -151,6 +181,7 @@ impl Context<'_> {
             subresource: "",
             time: &time,
             ignored: ignored_fields(named, ""),
+            blank: &family::blank(named.resource.family),
         };
         track(None, &mut object, &named.version().schema, &writer);
         let mut storage = self.server.storage();
@@ -158,7 +189,7 @@ impl Context<'_> {
         self.name(&storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
-        family::prepare_create(&named.resource, named.version(), &mut object, &time);
+        family::prepare_create(&named.resource, named.version(), &mut object);
         check_new(named, &object)?;
         let name = meta::text(&object, "name").to_owned();
         let key = key(meta::text(&object, "namespace"), &name);
@@ -178,6 +209,9 @@ impl Context<'_> {
         }
         serve_definition(&mut storage, named, &object);
         let stored = store(&mut storage, named, &key, object);
+        if named.resource.family == Family::Definition {
+            establish(&mut storage, named, &key, &stored.object, &time);
+        }
         Ok(Reply {
             warnings,
             ..Reply::json(201, in_version(&stored, named).bytes())
@@ -235,6 +269,22 @@ pub(super) fn serve_definition(storage: &mut Storage, named: &Named, object: &Va
     {
         storage.serve(resource);
     }
+}
+
+/// Tells that a definition is served, as the real server's controllers do a moment later.
+fn establish(storage: &mut Storage, named: &Named, key: &str, definition: &Value, time: &str) {
+    let mut object = definition.clone();
+    object["status"] = definition::status(definition, time);
+    let writer = Writer {
+        manager: "kube-apiserver",
+        api_version: &named.api_version(),
+        subresource: "status",
+        time,
+        ignored: ignored_fields(named, "status"),
+        blank: &Value::Null,
+    };
+    track(Some(definition), &mut object, &named.version().schema, &writer);
+    storage.put(&named.resource.id(), key, object);
 }
 
 /// What is not the client's to say of a new object.
@@ -316,7 +366,7 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     match errors.as_slice() {
         [] => Ok(()),
         errors => Err(Failure::invalid(
-            resource.qualified_kind(),
+            family::kind_of(resource, object),
             meta::text(object, "name"),
             errors,
         )),

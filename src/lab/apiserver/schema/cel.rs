@@ -6,8 +6,9 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube_cel::KubeCelExt;
+use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{Context, Program, Value as Cel};
+use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use serde_json::{Map, Value};
 
 use super::formats::Format;
@@ -100,7 +101,19 @@ thread_local! {
 }
 
 fn functions() -> Context<'static> {
-    Context::default().with_all()
+    let mut context = Context::default().with_all();
+    // Kubernetes counts characters where the library counts bytes.
+    context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
+        let size = match &this {
+            Cel::String(text) => text.chars().count(),
+            Cel::Bytes(bytes) => bytes.len(),
+            Cel::List(items) => items.len(),
+            Cel::Map(map) => map.map.len(),
+            other => return Err(ExecutionError::unsupported_target_type(other.clone())),
+        };
+        Ok(i64::try_from(size).unwrap_or(i64::MAX))
+    });
+    context
 }
 
 /// The errors of the rules in `schema`. `old` is what `object` replaces.

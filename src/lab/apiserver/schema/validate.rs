@@ -123,15 +123,22 @@ impl Walk<'_> {
     fn check_number(&self, number: &Number, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         let value = Value::Number(number.clone());
         let as_float = number.as_f64().unwrap_or(f64::NAN);
+        // What does not fit the type is told of the whole object, as upstream.
+        let fits = match schema.format {
+            Some(Format::Int32) => number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            _ => is_integer(number),
+        };
+        if schema.types == [Type::Integer] && !fits {
+            let format = match schema.format {
+                Some(format) => format!("with format {}", format.name()),
+                None => "(default format)".to_owned(),
+            };
+            let detail = format!("Checked value must be of type integer {format} in {path}");
+            errors.push(FieldError::invalid_text(self.prefix, "", &detail));
+        }
         let mut wrong = |detail: String| {
             errors.push(FieldError::invalid(self.field(path), &value, &detail));
         };
-        if schema.format == Some(Format::Int32) && number.as_i64().is_some_and(|n| i32::try_from(n).is_err())
-        {
-            wrong(format!(
-                "Checked value must be of type integer with format int32 in {path}"
-            ));
-        }
         if let Some(factor) = schema.multiple_of.filter(|factor| as_float % factor != 0.0) {
             wrong(format!("{path} in body should be a multiple of {factor}"));
         }

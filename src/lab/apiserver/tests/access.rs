@@ -190,7 +190,7 @@ async fn tells_what_it_serves() {
     assert_eq!(names, ["widgets", "widgets/status"]);
     assert_eq!(hub.get("/apis/nothing.example.com/v1").await.code, 404);
     assert_eq!(hub.get("/api/v1/pods").await.code, 404);
-    let put = hub.call("PUT", WIDGETS, &widget("a")).await;
+    let put = hub.call("PUT", "/api/v1/namespaces", &json!({})).await;
     assert_eq!((put.code, &put.body["reason"]), (405, &json!("MethodNotAllowed")));
 }
 

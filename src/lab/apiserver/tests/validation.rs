@@ -16,6 +16,11 @@ use super::{Hub, WIDGETS, widget};
 #[case(json!({"spec": {"mode": "odd"}}), &[("spec.mode", "FieldValueNotSupported"), ("<nil>", "FieldValueInvalid")])]
 #[case(json!({"spec": {"mode": "fast", "size": 5}}), &[("spec", "FieldValueInvalid")])]
 #[case(json!({"spec": {"mode": "fast", "size": 4}}), &[])]
+#[case(json!({"spec": {"size": 2.5}}), &[("spec.size", "FieldValueTypeInvalid"), ("<nil>", "FieldValueInvalid"),
+    ("<nil>", "FieldValueInvalid")])]
+#[case(json!({"spec": {"size": 2.0}}), &[])]
+#[case(json!({"spec": {"short": "äöü"}}), &[])]
+#[case(json!({"spec": {"short": "äöüß"}}), &[("spec.short", "FieldValueInvalid")])]
 #[case(json!({"spec": {"port": 80}}), &[])]
 #[case(json!({"spec": {"port": "http"}}), &[])]
 #[case(json!({"spec": {"port": true}}), &[("spec.port", "FieldValueTypeInvalid"), ("<nil>", "FieldValueInvalid")])]
@@ -250,9 +255,10 @@ async fn of_definitions() {
         [
             "metadata.name",
             "spec.scope",
+            "spec.validation.openAPIV3Schema.properties[a].pattern",
+            "spec.validation.openAPIV3Schema.properties[b].type",
             "spec.versions",
-            "spec.versions[0].schema.openAPIV3Schema.properties[a].pattern",
-            "spec.versions[0].schema.openAPIV3Schema.properties[b].type",
+            "status.storedVersions",
         ]
     );
     bad["spec"] = good["spec"].clone();
@@ -264,5 +270,6 @@ async fn of_definitions() {
     )
     .await
     .expect(200);
-    assert_eq!(hub.get(WIDGETS).await.code, 404);
+    let gone = hub.get(WIDGETS).await;
+    assert_eq!((gone.code, &gone.body), (404, &json!("404 page not found\n")));
 }

@@ -1,0 +1,17 @@
+//! Reads the hub's audit log: who wrote what on profiles, and when.
+//!
+//! The log is that of kube-apiserver's log backend, JSON lines of `audit.k8s.io/v1` Events. Policy level `Metadata`
+//! for `clusterprofiles` is enough to count writes; `Request` tells what was sent, and `RequestResponse` whether it
+//! changed anything. Only events of stage `ResponseComplete` count, each request once.
+
+mod body;
+mod error;
+mod event;
+mod log;
+mod merge;
+#[cfg(test)]
+mod tests;
+
+pub use error::RequestsError;
+pub use log::{AuditLog, read_audit_log};
+pub use merge::merge_into;

@@ -1,0 +1,65 @@
+//! The flags that say by what to judge.
+
+use anyhow::anyhow;
+use clap::Args;
+use clusterprofile_conformance::{
+    api::{Edition, Feature},
+    evidence::Claim,
+};
+
+use super::Failure;
+
+/// By which documents to judge, and what the implementation claims.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct ClaimFlags {
+    /// The edition of the documents: standard, 2026-07 or 2026-09 [default: standard, or as recorded]
+    #[arg(long)]
+    pub edition: Option<Edition>,
+    /// A feature that the implementation claims, such as consumer-secrets
+    #[arg(long = "feature", value_name = "FEATURE")]
+    pub features: Vec<Feature>,
+    /// A feature that the implementation declares not to have
+    #[arg(long = "no-feature", value_name = "FEATURE")]
+    pub no_features: Vec<Feature>,
+    /// A consumer that needs credentials: every profile must have a Secret for it
+    #[arg(long = "consumer", value_name = "NAME")]
+    pub consumers: Vec<String>,
+    /// Let a broken SHOULD rule count as a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl ClaimFlags {
+    /// Puts what the flags say over what was claimed before: nothing, or what an evidence file has recorded.
+    ///
+    /// # Errors
+    /// When a feature is both claimed and declared absent on the command line.
+    pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
+        if let Some(both) = self
+            .features
+            .iter()
+            .find(|feature| self.no_features.contains(feature))
+        {
+            return Err(Failure::usage(anyhow!(
+                "--feature {both} contradicts --no-feature {both}: give one of them"
+            )));
+        }
+        if let Some(edition) = self.edition {
+            claim.edition = edition;
+        }
+        for feature in &self.features {
+            claim.no_features.remove(feature);
+            claim.features.insert(*feature);
+        }
+        for feature in &self.no_features {
+            claim.features.remove(feature);
+            claim.no_features.insert(*feature);
+        }
+        if !self.consumers.is_empty() {
+            claim.consumers.clone_from(&self.consumers);
+        }
+        claim.strict |= self.strict;
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! From evidence to reports: what `run` and `replay` end with.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clusterprofile_conformance::{
+    clock::Clock,
+    evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
+    judge::{Selection, judge},
+    report::{Output, Prepared, Report, json, junit, terminal, trials},
+};
+
+use super::{Exit, Failure, output::Format, print::print};
+
+/// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
+///
+/// # Errors
+/// When a file cannot be written after all; the verdicts are printed all the same.
+pub fn conclude(
+    evidence: &Evidence,
+    selection: &Selection,
+    outputs: Prepared,
+    read_from: Option<&Path>,
+    format: Format,
+) -> Result<Exit, Failure> {
+    let judgement = judge(evidence, selection);
+    let file = holder(&outputs, read_from);
+    let report = Report {
+        evidence,
+        judgement: &judgement,
+        selection,
+        judged_at: Clock::system().now(),
+        file: file.as_deref(),
+    };
+    let left = leave(&report, outputs);
+    if let Err(failure) = show(&report, format) {
+        failure.print();
+    }
+    left.map(|()| judgement.decision.into())
+}
+
+/// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
+/// rule is inconclusive, for the reason why it failed.
+pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
+    let kinds = [
+        Kind::Inventory,
+        Kind::Namespaces,
+        Kind::Timeline,
+        Kind::Secrets,
+        Kind::Requests,
+        Kind::Probe,
+    ];
+    let reason = failure.in_one_line();
+    let evidence = Evidence {
+        header: Header {
+            format: FORMAT.to_owned(),
+            suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+            claim,
+            hub: Hub {
+                source: source.to_owned(),
+                ..Hub::default()
+            },
+            asked: kinds.map(|kind| (kind, Asked::Yes)).into(),
+            ..Header::default()
+        },
+        gaps: kinds
+            .map(|kind| Gap {
+                kind,
+                from: None,
+                until: None,
+                object: None,
+                reason: reason.clone(),
+            })
+            .into(),
+        ..Evidence::default()
+    };
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judge(&evidence, &selection),
+        selection: &selection,
+        judged_at: Clock::system().now(),
+        file: None,
+    };
+    // There is no evidence worth recording.
+    let outputs = Prepared {
+        record: None,
+        ..outputs
+    };
+    if let Err(unwritten) = leave(&report, outputs) {
+        unwritten.print();
+    }
+    failure
+}
+
+/// The file that holds the evidence: the one that it is recorded to, else the one that it was read from.
+fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
+    let path = outputs.record.as_ref().map(Output::path).or(read_from)?;
+    Some(path.display().to_string())
+}
+
+/// Writes every file that it can, and gives back the first failure.
+fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
+    let recorded = outputs.record.map_or(Ok(()), |output| {
+        let path = output.release();
+        file::write(report.evidence, &path).with_context(|| format!("failed to record {}", path.display()))
+    });
+    let json = outputs
+        .json
+        .map_or(Ok(()), |output| output.write(|into| json::write(report, into)));
+    let junit = outputs
+        .junit
+        .map_or(Ok(()), |output| output.write(|into| junit::write(report, into)));
+    recorded
+        .and(json.map_err(Into::into))
+        .and(junit.map_err(Into::into))
+        .map_err(|error| Failure::could_not_run(error))
+}
+
+fn show(report: &Report, format: Format) -> Result<(), Failure> {
+    if trials::print(report, format.into()).is_err() {
+        return Ok(());
+    }
+    match format {
+        Format::Pretty | Format::Terse => print(&terminal::after_list(report)),
+        // Standard output is for a machine then.
+        Format::Json => {
+            anstream::eprint!("{}", terminal::decision(report));
+            Ok(())
+        }
+    }
+}

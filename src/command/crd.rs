@@ -1,0 +1,21 @@
+//! `crd`: the definitions of the kinds that the suite knows.
+
+use clap::Args;
+use clusterprofile_conformance::api::crd;
+
+use super::{Exit, Failure, print::print};
+
+/// Print the CustomResourceDefinitions, for `kubectl apply -f -`
+#[derive(Debug, Args)]
+pub struct Crd {}
+
+impl Crd {
+    /// Prints them as a stream of YAML documents.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let documents: Vec<String> = crd::all().iter().map(crd::to_yaml).collect();
+        print(&documents.join("---\n")).map(|()| Exit::Success)
+    }
+}

@@ -1,0 +1,76 @@
+//! The flags that say what to leave behind, and how to print.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use clusterprofile_conformance::report::{Outputs, Prepared, trials};
+
+use super::Failure;
+
+/// What to leave behind, and how to print.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    /// Write a JUnit report
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write a JSON report
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the evidence, to be judged again with `replay`; compressed where FILE ends in .zst
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// How to print the list of rules
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// How to print the list of rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One line per rule
+    #[default]
+    Pretty,
+    /// One character per rule
+    Terse,
+    /// One JSON object per rule, as libtest prints them
+    Json,
+}
+
+impl OutputFlags {
+    /// Makes sure that the files can be written, and that none of them is what is to be read.
+    ///
+    /// # Errors
+    /// When one cannot be.
+    pub fn prepare(&self, input: Option<&std::path::Path>) -> Result<Prepared, Failure> {
+        let written = [&self.junit, &self.json, &self.record];
+        if let Some(input) = input.and_then(|input| input.canonicalize().ok())
+            && let Some(path) = written
+                .into_iter()
+                .flatten()
+                .find(|p| p.canonicalize().is_ok_and(|p| p == input))
+        {
+            return Err(Failure::usage(anyhow!(
+                "{} is to be read and to be written: give the report a file of its own",
+                path.display()
+            )));
+        }
+        let outputs = Outputs {
+            junit: self.junit.clone(),
+            json: self.json.clone(),
+            record: self.record.clone(),
+        };
+        outputs.prepare().map_err(Failure::usage)
+    }
+}
+
+impl From<Format> for trials::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Pretty => trials::Format::Pretty,
+            Format::Terse => trials::Format::Terse,
+            Format::Json => trials::Format::Json,
+        }
+    }
+}

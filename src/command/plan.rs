@@ -1,0 +1,83 @@
+//! The flags that say which evidence to collect.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use clap::Args;
+use clusterprofile_conformance::{
+    api::Feature,
+    collect::{Plan, Wish},
+    evidence::{Claim, Scope},
+};
+use jiff::SignedDuration;
+
+/// Which evidence to collect.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Evidence")]
+pub struct PlanFlags {
+    /// Read the profiles in this API version [default: the newest that the hub serves and the suite knows]
+    #[arg(long, value_name = "VERSION")]
+    pub api_version: Option<String>,
+    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, and 30m in the lab]
+    #[arg(long, value_name = "DURATION", value_parser = observe)]
+    pub observe: Option<Duration>,
+    /// An audit log of the hub's API server (repeatable)
+    #[arg(long = "audit-log", value_name = "FILE")]
+    pub audit_logs: Vec<PathBuf>,
+    /// Insist on the dry-run probe: where it cannot be had, its rules are inconclusive
+    #[arg(long, conflicts_with = "no_probe")]
+    pub probe: bool,
+    /// Send no dry-run writes at all
+    #[arg(long)]
+    pub no_probe: bool,
+}
+
+impl PlanFlags {
+    /// What to collect. `observe` is for how long to watch where the user does not say.
+    pub fn plan(&self, claim: Claim, scope: Scope, observe: Duration) -> Plan {
+        let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
+            Wish::Asked
+        } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
+            Wish::No("left out with --no-feature consumer-secrets".to_owned())
+        } else {
+            Wish::IfAllowed
+        };
+        let probe = match (self.probe, self.no_probe) {
+            (true, _) => Wish::Asked,
+            (_, true) => Wish::No("left out with --no-probe".to_owned()),
+            _ => Wish::IfAllowed,
+        };
+        Plan {
+            claim,
+            scope,
+            api_version: self.api_version.clone(),
+            observe: self.observe.unwrap_or(observe),
+            secrets,
+            probe,
+            audit_logs: self.audit_logs.clone(),
+        }
+    }
+}
+
+/// Reads a duration as people write it.
+fn observe(given: &str) -> Result<Duration, String> {
+    let example = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s to look once";
+    let duration = SignedDuration::from_str(given).map_err(|_| example.to_owned())?;
+    Duration::try_from(duration).map_err(|_| format!("it is negative: {example}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        assert_eq!(observe("0s"), Ok(Duration::ZERO));
+        assert_eq!(observe("1h30m"), Ok(Duration::from_secs(5400)));
+        for refused in ["", "5", "-5m", "soon", "5 parsecs"] {
+            assert!(
+                observe(refused).is_err_and(|error| error.contains("1h30m")),
+                "{refused}"
+            );
+        }
+    }
+}

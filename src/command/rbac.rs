@@ -1,0 +1,35 @@
+//! `rbac`: what the runner has to be allowed to do.
+
+use clap::Args;
+use clusterprofile_conformance::collect::Grants;
+
+use super::{Exit, Failure, print::print};
+
+/// Print the smallest role that the runner needs, for `kubectl apply -f -`
+#[derive(Debug, Args)]
+pub struct Rbac {
+    /// Only in this namespace: a Role for each instead of a ClusterRole (repeatable)
+    #[arg(long = "namespace", value_name = "NS")]
+    namespaces: Vec<String>,
+    /// Without consumers' Secrets: the rules that need them are skipped
+    #[arg(long)]
+    no_secrets: bool,
+    /// Without dry-run writes, which RBAC cannot tell from real ones
+    #[arg(long)]
+    no_probe: bool,
+}
+
+impl Rbac {
+    /// Prints the roles as YAML.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let grants = Grants {
+            namespaces: self.namespaces,
+            secrets: !self.no_secrets,
+            probe: !self.no_probe,
+        };
+        print(&grants.manifest()).map(|()| Exit::Success)
+    }
+}

@@ -1,0 +1,118 @@
+//! `run`: judge a hub, or what is known of one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clusterprofile_conformance::{
+    evidence::{Claim, Scope, read_input},
+    report::inert,
+};
+
+use super::{
+    Exit, Failure,
+    claim::ClaimFlags,
+    conclude::{conclude, conclude_without_evidence},
+    observe,
+    output::OutputFlags,
+    plan::PlanFlags,
+    scope::ScopeFlags,
+    selection::SelectionFlags,
+    target::TargetFlags,
+};
+
+/// Judge a hub, or a file that tells of one
+#[derive(Debug, Args)]
+pub struct Run {
+    #[command(flatten)]
+    selection: SelectionFlags,
+    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file; no hub is asked
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Target",
+        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "probe", "no_probe"],
+    )]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetFlags,
+    #[command(flatten)]
+    scope: ScopeFlags,
+    #[command(flatten)]
+    plan: PlanFlags,
+    #[command(flatten)]
+    claim: ClaimFlags,
+    #[command(flatten)]
+    outputs: OutputFlags,
+}
+
+impl Run {
+    /// Collects, judges and reports.
+    ///
+    /// # Errors
+    /// When the flags cannot be, there is no hub to judge, or a report cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        match &self.from {
+            Some(path) => from_file(
+                path,
+                &self.plan.audit_logs,
+                self.selection,
+                &self.scope,
+                &self.claim,
+                &self.outputs,
+            ),
+            None => self.on_hub(),
+        }
+    }
+
+    fn on_hub(self) -> Result<Exit, Failure> {
+        let (mut claim, mut scope) = (Claim::default(), Scope::default());
+        self.claim.apply(&mut claim)?;
+        self.scope.apply(&mut scope);
+        let selection = self.selection.resolve(claim.edition)?;
+        let target = self.target.resolve(claim.edition)?;
+        let source = target.name();
+        let plan = self.plan.plan(claim, scope, target.default_observe());
+        let outputs = self.outputs.prepare(None)?;
+        match observe::observe(target, &plan) {
+            Ok(evidence) => conclude(&evidence, &selection, outputs, None, self.outputs.format),
+            Err(failure) => Err(conclude_without_evidence(failure, plan.claim, &source, outputs)),
+        }
+    }
+}
+
+/// Judges what a file tells.
+///
+/// # Errors
+/// When the flags cannot be, the file cannot be used, or a report cannot be written.
+pub fn from_file(
+    path: &Path,
+    audit_logs: &[PathBuf],
+    selection: SelectionFlags,
+    scope: &ScopeFlags,
+    claim: &ClaimFlags,
+    flags: &OutputFlags,
+) -> Result<Exit, Failure> {
+    let outputs = flags.prepare(Some(path))?;
+    let input = match read_input(path) {
+        Ok(input) => input,
+        Err(error) => {
+            let mut claimed = Claim::default();
+            claim.apply(&mut claimed)?;
+            let source = format!("file {}", path.display());
+            return Err(conclude_without_evidence(
+                Failure::usage(error),
+                claimed,
+                &source,
+                outputs,
+            ));
+        }
+    };
+    for note in &input.notes {
+        anstream::eprintln!("note: {}", inert::line(note));
+    }
+    let mut evidence = input.evidence;
+    claim.apply(&mut evidence.header.claim)?;
+    scope.apply(&mut evidence.header.scope);
+    let selection = selection.resolve(evidence.header.claim.edition)?;
+    conclude(&evidence, &selection, outputs, Some(path), flags.format)
+}

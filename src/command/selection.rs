@@ -1,0 +1,82 @@
+//! The flags that pick rules, as `cargo test` picks tests.
+
+use anyhow::anyhow;
+use clap::Args;
+use clusterprofile_conformance::{
+    api::Edition,
+    judge::Selection,
+    rules::{self, Rule},
+};
+
+use super::{Failure, rule};
+
+/// Which rules to judge.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Rules")]
+pub struct SelectionFlags {
+    /// Judge only rules whose id contains one of these, such as `identity/` or `label`
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Take FILTER and --skip for whole ids
+    #[arg(long)]
+    exact: bool,
+    /// Leave out rules whose id contains this
+    #[arg(long, value_name = "FILTER")]
+    skip: Vec<String>,
+}
+
+impl SelectionFlags {
+    /// The selection, once each of its names is known to mean something in that edition.
+    ///
+    /// # Errors
+    /// When a name matches no rule, or no rule is left.
+    pub fn resolve(self, edition: Edition) -> Result<Selection, Failure> {
+        for given in self.filters.iter().chain(&self.skip) {
+            self.check(given, edition)?;
+        }
+        let selection = Selection {
+            filters: self.filters,
+            skip: self.skip,
+            exact: self.exact,
+        };
+        let left = rules::all()
+            .iter()
+            .any(|rule| has(rule, edition) && selection.holds(rule.id));
+        if left || selection == Selection::default() {
+            return Ok(selection);
+        }
+        Err(Failure::usage(anyhow!(
+            "no rule is left: --skip takes away all that FILTER picks"
+        )))
+    }
+
+    fn check(&self, given: &str, edition: Edition) -> Result<(), Failure> {
+        let alone = Selection {
+            filters: vec![given.to_owned()],
+            exact: self.exact,
+            ..Selection::default()
+        };
+        let matching: Vec<&Rule> = rules::all().iter().filter(|rule| alone.holds(rule.id)).collect();
+        if matching.is_empty() {
+            return Err(Failure::usage(rule::unknown(given)));
+        }
+        if !matching.iter().any(|rule| has(rule, edition)) {
+            let editions: Vec<&str> = matching[0]
+                .facts
+                .editions
+                .iter()
+                .map(|applies| applies.edition().name())
+                .collect();
+            return Err(Failure::usage(anyhow!(
+                "edition {edition} has no rule like `{given}`: {} is one of {}; choose with --edition",
+                matching[0].id,
+                editions.join(", ")
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn has(rule: &Rule, edition: Edition) -> bool {
+    rule.facts.in_edition(edition).is_some()
+}

@@ -1,0 +1,182 @@
+//! The flags that say which hub to judge.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use clusterprofile_conformance::{
+    api::{Edition, UnknownName},
+    hub::KubeconfigOptions,
+    lab::manager::Fault,
+    rules,
+};
+
+use super::Failure;
+
+/// Which hub, and who plays the implementation on it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Target")]
+pub struct TargetFlags {
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, then the pod's service account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: the current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Which hub to judge on [default: kubeconfig]
+    #[arg(long, value_enum)]
+    hub: Option<HubKind>,
+    /// Let the reference manager play the implementation: reference, or reference=FAULT,… to break rules. A fault
+    /// has the id of the rule that it breaks
+    #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context"])]
+    manager: Option<Reference>,
+}
+
+/// Which hub to judge on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HubKind {
+    /// Somebody's hub, by kubeconfig or from within a pod
+    Kubeconfig,
+    /// A hub in this process, where half an hour passes in milliseconds
+    Lab,
+    /// A real kube-apiserver on this machine, from envtest binaries
+    Envtest,
+}
+
+/// The reference manager, with the faults that it is to have.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The faults; none: it conforms.
+    pub faults: Vec<Fault>,
+}
+
+/// A hub to judge, and who plays the implementation.
+#[derive(Debug)]
+pub enum Target {
+    /// Somebody's hub, with somebody's manager.
+    Kubeconfig(KubeconfigOptions),
+    /// The lab, with the reference manager.
+    Lab(Reference),
+    /// A real API server, with the reference manager.
+    Envtest(Reference),
+}
+
+impl TargetFlags {
+    /// What the flags mean together.
+    ///
+    /// # Errors
+    /// When they contradict each other, or a fault breaks a rule that the edition does not have.
+    pub fn resolve(self, edition: Edition) -> Result<Target, Failure> {
+        if let Some(reference) = &self.manager {
+            reference.check(edition)?;
+        }
+        let ours = |make: fn(Reference) -> Target, name: &str, flags: Self| {
+            if flags.kubeconfig.is_some() || flags.context.is_some() {
+                return Err(Failure::usage(anyhow!(
+                    "--hub {name} needs no kubeconfig: leave out --kubeconfig and --context"
+                )));
+            }
+            flags.manager.map(make).ok_or_else(|| {
+                Failure::usage(anyhow!(
+                    "--hub {name} has no manager on it: add --manager reference"
+                ))
+            })
+        };
+        match self.hub {
+            Some(HubKind::Lab) => ours(Target::Lab, "lab", self),
+            Some(HubKind::Envtest) => ours(Target::Envtest, "envtest", self),
+            Some(HubKind::Kubeconfig) | None if self.manager.is_some() => Err(Failure::usage(anyhow!(
+                "--manager needs a hub of the suite's own: add --hub lab or --hub envtest"
+            ))),
+            Some(HubKind::Kubeconfig) | None => Ok(Target::Kubeconfig(KubeconfigOptions {
+                path: self.kubeconfig,
+                context: self.context,
+            })),
+        }
+    }
+}
+
+impl Target {
+    /// The hub's name, for reports of a run that could not be.
+    pub fn name(&self) -> String {
+        match self {
+            Target::Kubeconfig(options) => match &options.context {
+                Some(context) => format!("context {context}"),
+                None => "kubeconfig".to_owned(),
+            },
+            Target::Lab(_) => "lab".to_owned(),
+            Target::Envtest(_) => "envtest".to_owned(),
+        }
+    }
+
+    /// For how long to watch where the user does not say: half an hour of the lab passes in no time.
+    pub fn default_observe(&self) -> Duration {
+        match self {
+            Target::Lab(_) => Duration::from_secs(30 * 60),
+            Target::Kubeconfig(_) | Target::Envtest(_) => Duration::from_secs(5 * 60),
+        }
+    }
+}
+
+impl Reference {
+    /// A fault that nobody would look for is a mistake.
+    fn check(&self, edition: Edition) -> Result<(), Failure> {
+        for fault in &self.faults {
+            let id = fault.info().id;
+            let rule = rules::find(id.split(':').next().unwrap_or(id));
+            if rule.is_some_and(|rule| rule.facts.in_edition(edition).is_none()) {
+                return Err(Failure::usage(anyhow!(
+                    "edition {edition} does not have the rule that the fault `{id}` breaks: add --edition {}",
+                    fault.info().edition
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Reference {
+    type Err = UnknownName;
+
+    fn from_str(given: &str) -> Result<Self, UnknownName> {
+        let (name, faults) = given.split_once('=').unwrap_or((given, ""));
+        if name != "reference" {
+            return Err(UnknownName::among("manager", name, ["reference"]));
+        }
+        let faults = faults
+            .split(',')
+            .filter(|fault| !fault.is_empty())
+            .map(Fault::parse)
+            .collect::<Result<_, _>>()?;
+        Ok(Self { faults })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_is_named_with_its_faults() {
+        assert!(
+            "reference"
+                .parse::<Reference>()
+                .is_ok_and(|reference| reference.faults.is_empty())
+        );
+        let two = "reference=identity/manager-label-present,identity/manager-label-matches";
+        assert!(
+            two.parse::<Reference>()
+                .is_ok_and(|reference| reference.faults.len() == 2)
+        );
+        let error = "reference=identity/manager-label-presnt"
+            .parse::<Reference>()
+            .expect_err("a slip")
+            .to_string();
+        assert!(
+            error.contains("did you mean `identity/manager-label-present`?"),
+            "{error}"
+        );
+        let error = "referense".parse::<Reference>().expect_err("a slip").to_string();
+        assert_eq!(error, "unknown manager `referense`: did you mean `reference`?");
+    }
+}

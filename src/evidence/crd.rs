@@ -1,0 +1,109 @@
+//! Reads the CRD of ClusterProfile: which versions it serves, and what it guards by itself.
+
+use serde_json::Value;
+
+use super::ServedVersion;
+use crate::api::names;
+
+/// The versions that a CustomResourceDefinition object serves, in its order; none when it is not that of
+/// ClusterProfile.
+pub fn served_versions(crd: &Value) -> Vec<ServedVersion> {
+    let spec = &crd["spec"];
+    if spec["group"] != names::GROUP || spec["names"]["plural"] != names::PLURAL {
+        return Vec::new();
+    }
+    let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    versions
+        .iter()
+        .filter(|version| version["served"] == true)
+        .map(|version| ServedVersion {
+            name: version["name"].as_str().unwrap_or_default().to_owned(),
+            immutable_manager: keeps_manager(&version["schema"]["openAPIV3Schema"]),
+            status_subresource: version["subresources"]["status"].is_object(),
+        })
+        .collect()
+}
+
+/// Whether a transition rule of the schema compares the manager with what it was: a rule on the manager or its name
+/// needs no more than `oldSelf` for that, one on the spec has to mention the manager or to keep the spec whole.
+fn keeps_manager(schema: &Value) -> bool {
+    let spec = &schema["properties"]["spec"];
+    let manager = &spec["properties"]["clusterManager"];
+    let name = &manager["properties"]["name"];
+    let of_manager = |rule: &str| {
+        let plain: String = rule.split_whitespace().collect();
+        rule.contains("clusterManager") || plain == "self==oldSelf" || plain == "oldSelf==self"
+    };
+    transition_rules(name)
+        .chain(transition_rules(manager))
+        .next()
+        .is_some()
+        || transition_rules(spec)
+            .chain(transition_rules(schema))
+            .any(of_manager)
+}
+
+/// The CEL rules of a schema that look at the object as it was before.
+fn transition_rules(schema: &Value) -> impl Iterator<Item = &str> {
+    let rules = schema["x-kubernetes-validations"].as_array();
+    rules
+        .into_iter()
+        .flatten()
+        .filter_map(|rule| rule["rule"].as_str())
+        .filter(|rule| rule.contains("oldSelf"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn crd(schema: Value) -> Value {
+        json!({"spec": {"group": "multicluster.x-k8s.io", "names": {"plural": "clusterprofiles"}, "versions": [
+            {"name": "v1alpha1", "served": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}},
+            {"name": "v1alpha0", "served": false},
+        ]}})
+    }
+
+    fn guarded(schema: Value) -> bool {
+        served_versions(&crd(schema))[0].immutable_manager
+    }
+
+    #[test]
+    fn tells_what_is_served_and_how() {
+        let served = served_versions(&crd(json!({})));
+        let expected = ServedVersion {
+            name: "v1alpha1".to_owned(),
+            immutable_manager: false,
+            status_subresource: true,
+        };
+        assert_eq!(served, [expected]);
+        let mut other = crd(json!({}));
+        other["spec"]["names"]["plural"] = json!("clusterproperties");
+        assert!(served_versions(&other).is_empty());
+    }
+
+    #[test]
+    fn finds_the_guard_where_it_may_stand() {
+        let rule = |text: &str| json!([{"rule": text}]);
+        let on_spec = |spec: Value| json!({"properties": {"spec": spec}});
+        let on_manager = |manager: Value| on_spec(json!({"properties": {"clusterManager": manager}}));
+        let key = "x-kubernetes-validations";
+        assert!(guarded(on_manager(json!({key: rule("self == oldSelf")}))));
+        assert!(guarded(on_manager(
+            json!({"properties": {"name": {key: rule("self == oldSelf")}}})
+        )));
+        assert!(guarded(on_spec(
+            json!({key: rule("self.clusterManager == oldSelf.clusterManager")})
+        )));
+        assert!(guarded(
+            json!({key: rule("self.spec.clusterManager == oldSelf.spec.clusterManager")})
+        ));
+        assert!(guarded(on_spec(json!({key: rule("self==oldSelf")}))));
+        // A rule on something else, or one that does not look back, guards nothing.
+        assert!(!guarded(on_spec(
+            json!({key: rule("self.displayName == oldSelf.displayName")})
+        )));
+        assert!(!guarded(on_manager(json!({key: rule("self.name != ''")}))));
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a dump could not be read.
+
+use std::io;
+
+/// Why a dump could not be read. Quotes nothing of its values: they may be secret.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The system refuses.
+    #[error("failed to read {file}: {cause}")]
+    Read {
+        /// The file.
+        file: String,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{file} is empty: did the kubectl command that wrote it fail?")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// There is no file of a dump in it.
+    #[error("{path} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)")]
+    EmptyDirectory {
+        /// The directory.
+        path: String,
+    },
+    /// It is no UTF-8 text.
+    #[error("{file}:{line} is no UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
+    Encoding {
+        /// The file.
+        file: String,
+        /// The first line that is none.
+        line: usize,
+        /// Whether it looks like UTF-16.
+        utf16: bool,
+    },
+    /// It cannot be parsed.
+    #[error("{file}:{line} is no valid {language}: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line.
+        line: usize,
+        /// `YAML` or `JSON`.
+        language: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// It holds something that is no object.
+    #[error("{file}:{line} is no Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
+    NoObject {
+        /// The file.
+        file: String,
+        /// The line.
+        line: usize,
+    },
+    /// It holds two versions of one object, and does not tell which is newer.
+    #[error("{object} is in the dump twice, in {first} and again at {second}: keep the newer one")]
+    Twice {
+        /// The object.
+        object: String,
+        /// The file where it stands first.
+        first: String,
+        /// The file and line where it stands again.
+        second: String,
+    },
+    /// It holds no ClusterProfile.
+    #[error("{name} holds no ClusterProfile{}: dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`", if found.is_empty() { String::new() } else { format!(" (but {found})") })]
+    NoProfile {
+        /// The file or directory.
+        name: String,
+        /// What it holds, counted.
+        found: String,
+    },
+}

@@ -1,0 +1,85 @@
+//! Reads a dump: a file, or the files of a directory.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{DumpError, gather::Gatherer, item::Item, json, text, yaml};
+use crate::evidence::{Input, input::open};
+
+/// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
+/// reader is.
+///
+/// # Errors
+/// When it cannot be read or parsed, or holds no ClusterProfile.
+pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpError> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
+        file: name.to_owned(),
+        cause,
+    })?;
+    let text = text::decode(bytes, name)?;
+    if text.trim_ascii().is_empty() {
+        return Err(DumpError::Empty {
+            file: name.to_owned(),
+        });
+    }
+    let mut gatherer = Gatherer::new();
+    each_item(&text, name, &mut gatherer)?;
+    gatherer.finish(name)
+}
+
+/// Reads the `*.yaml`, `*.yml` and `*.json` in a directory as one dump, by name; subdirectories are left alone, and
+/// so are empty files.
+///
+/// # Errors
+/// When one cannot be read or parsed, or none holds a ClusterProfile.
+pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
+    let shown = path.display().to_string();
+    let unread = |file: &Path, cause| DumpError::Read {
+        file: file.display().to_string(),
+        cause,
+    };
+    let files = files(path).map_err(|cause| unread(path, cause))?;
+    if files.is_empty() {
+        return Err(DumpError::EmptyDirectory { path: shown });
+    }
+    let mut gatherer = Gatherer::new();
+    for file in files {
+        let mut bytes = Vec::new();
+        open(&file)
+            .and_then(|mut reader| io::Read::read_to_end(&mut reader, &mut bytes))
+            .map_err(|cause| unread(&file, cause))?;
+        let name = file.display().to_string();
+        let text = text::decode(bytes, &name)?;
+        each_item(&text, &name, &mut gatherer)?;
+    }
+    gatherer.finish(&shown)
+}
+
+fn each_item(text: &str, file: &str, gatherer: &mut Gatherer) -> Result<(), DumpError> {
+    let documents = text::documents(text, file);
+    let others = documents.len() > 1;
+    for document in documents {
+        let mut sink = |item: Item<'_>| gatherer.take(item);
+        match document.document().trim_start().starts_with(['{', '[']) {
+            true => json::each_item(document, &mut sink)?,
+            false => yaml::each_item(document, others, &mut sink)?,
+        }
+    }
+    Ok(())
+}
+
+fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let fits = path.extension().and_then(|extension| extension.to_str());
+        if matches!(fits, Some("yaml" | "yml" | "json")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,378 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::evidence::{Asked, Input, Kind, Origin, read_input};
+
+fn read(text: &str) -> Result<Input, DumpError> {
+    read_from(text.as_bytes(), "dumps/hub.yaml")
+}
+
+fn names(input: &Input) -> Vec<&str> {
+    input
+        .evidence
+        .everyone()
+        .map(|profile| &*profile.metadata.name)
+        .collect()
+}
+
+fn refused(text: &str) -> String {
+    read(text).expect_err("no dump").to_string()
+}
+
+const PROFILE: &str = "\
+apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ClusterProfile
+metadata:
+  name: NAME
+  namespace: n
+  creationTimestamp: 2026-01-01T00:00:00Z
+  labels: {on: yes}
+status:
+  properties:
+  - {name: p, value: off}
+";
+
+fn profile(name: &str) -> String {
+    PROFILE.replace("NAME", name)
+}
+
+#[test]
+fn yaml_and_json_say_the_same() {
+    let list = json!({"apiVersion": "v1", "items": [
+        {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+         "metadata": {"name": "a", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {"on": "yes"}},
+         "status": {"properties": [{"name": "p", "value": "off"}]}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "labels": {"x": "y"}}},
+    ], "kind": "List"});
+    let from_json = read(&list.to_string()).expect("reads JSON");
+    let pretty = serde_json::to_string_pretty(&list).expect("writes");
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {x: y}}\n";
+    let from_yaml = read(&format!(
+        "%YAML 1.2\n---\n# of kubectl\n{}---\n---\r\n{namespace}...\n",
+        profile("a")
+    ));
+    assert_eq!(from_yaml.expect("reads YAML"), from_json);
+    assert_eq!(read(&pretty).expect("reads"), from_json);
+    assert_eq!(
+        read(&list["items"].to_string()).expect("reads an array"),
+        from_json
+    );
+    let several = format!("{}\n{}\n---\n{}", list["items"][0], "", list["items"][1]);
+    assert_eq!(read(&several).expect("reads several values"), from_json);
+
+    // YAML 1.1 would take `on`, `yes` and `off` for booleans, and the time for one.
+    let profile = &from_json.evidence.profiles[0];
+    assert_eq!(profile.origin, Origin::Listed);
+    assert_eq!(profile.last().label("on"), Some("yes"));
+    assert_eq!(
+        profile.last().metadata.creation_timestamp.as_deref(),
+        Some("2026-01-01T00:00:00Z")
+    );
+    assert_eq!(from_json.evidence.namespaces[0].labels["x"], "y");
+}
+
+#[test]
+fn says_what_a_dump_cannot_tell() {
+    let bare = read(&profile("a")).expect("reads").evidence;
+    assert_eq!(bare.header.hub.source, "dump hub.yaml");
+    assert_eq!(bare.header.hub.api_version.as_deref(), Some("v1alpha1"));
+    assert_eq!(bare.header.window, None);
+    assert_eq!(bare.asked(Kind::Inventory), &Asked::Yes);
+    for (kind, remedy) in [
+        (Kind::Namespaces, "kubectl get namespaces"),
+        (Kind::Secrets, "kubectl get secrets"),
+        (Kind::Writers, "--show-managed-fields"),
+        (Kind::Timeline, "observe a hub"),
+        (Kind::Requests, "--audit-log"),
+    ] {
+        let Asked::No(reason) = bare.asked(kind) else {
+            panic!("{kind} was asked for")
+        };
+        assert!(reason.contains(remedy), "{kind}: {reason}");
+    }
+
+    let owned = profile("a").replace(
+        "labels: {on: yes}",
+        "managedFields: [{manager: m, operation: Update}]",
+    );
+    let namespace = "---\nkind: Namespace\napiVersion: v1\nmetadata: {name: n}\n";
+    let secret = "---\nkind: Secret\napiVersion: v1\nmetadata: {name: s, namespace: n}\n";
+    let full = read(&format!("{owned}{namespace}{secret}"))
+        .expect("reads")
+        .evidence;
+    for kind in [Kind::Namespaces, Kind::Secrets, Kind::Writers] {
+        assert_eq!(full.asked(kind), &Asked::Yes, "{kind}");
+    }
+}
+
+#[test]
+fn typed_lists_tell_the_kind_of_their_items() {
+    let list = |kind: &str, api_version: &str, items: serde_json::Value| {
+        json!({"items": items, "kind": kind, "apiVersion": api_version}).to_string()
+    };
+    let token = "canary-Gq8Zt";
+    let text = [
+        list(
+            "ClusterProfileList",
+            "multicluster.x-k8s.io/v1alpha2",
+            json!([{"metadata": {"name": "a"}}]),
+        ),
+        list("NamespaceList", "v1", json!([{"metadata": {"name": "n"}}])),
+        list(
+            "SecretList",
+            "v1",
+            json!([
+                {"metadata": {"name": "s", "namespace": "n", "labels": {"x-k8s.io/cluster-profile": "a"}},
+                 "stringData": {"Config": format!("users: [{{name: u, user: {{token: {token}}}}}]")}},
+                {"metadata": {"name": "t", "namespace": "n"}},
+            ]),
+        ),
+        list(
+            "PodList",
+            "v1",
+            json!([{"metadata": {"name": "p"}}, {"metadata": {"name": "q"}}]),
+        ),
+        list(
+            "ClusterProfileList",
+            "example.com/v1",
+            json!([{"metadata": {"name": "b"}}]),
+        ),
+    ];
+    let input = read(&text.join("\n")).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    assert_eq!(
+        &*input.evidence.profiles[0].last().api_version,
+        "multicluster.x-k8s.io/v1alpha2"
+    );
+    assert_eq!(input.evidence.namespaces.len(), 1);
+    let [secret] = &input.evidence.secrets[..] else {
+        panic!("one labelled secret")
+    };
+    assert!(secret.kubeconfig.is_some(), "{secret:?}");
+    assert!(!format!("{input:?}").contains(token));
+    assert_eq!(
+        input.notes,
+        ["ignored in the dump: 1 × ClusterProfile.example.com, 2 × Pod, \
+          1 × Secret without the label x-k8s.io/cluster-profile"]
+    );
+}
+
+#[test]
+fn a_misfit_is_told_and_the_others_are_judged() {
+    for (what, part) in [
+        ("status.conditions", "status: {conditions: {Joined: canary}}"),
+        ("status.properties", "status: {properties: 7}"),
+        ("spec.clusterManager", "spec: {clusterManager: canary}"),
+        ("status", "status: canary"),
+        (
+            "metadata.labels",
+            "metadata: {name: odd, namespace: n, uid: u, labels: [canary]}",
+        ),
+    ] {
+        let odd = format!("apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\n{part}\n");
+        let odd = match part.starts_with("metadata") {
+            true => odd,
+            false => odd + "metadata: {name: odd, namespace: n, uid: u}\n",
+        };
+        let json = |yaml: &str| -> serde_json::Value {
+            let options = yaml::options(serde_saphyr::DuplicateKeyPolicy::Error);
+            serde_saphyr::from_str_with_options(yaml, options).expect("YAML")
+        };
+        let fine = profile("a");
+        for text in [
+            format!("{odd}---\n{fine}"),
+            format!("{}{}", json(&odd), json(&fine)),
+        ] {
+            let input = read(&text).expect("reads");
+            assert_eq!(names(&input), ["a"]);
+            let [unreadable] = &input.evidence.unreadable[..] else {
+                panic!("{what}: one misfit")
+            };
+            assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
+            assert_eq!(unreadable.object.uid, "u");
+            assert!(
+                unreadable.message.starts_with(&format!("{what}: ")),
+                "{}",
+                unreadable.message
+            );
+            assert!(!unreadable.message.contains("canary"), "{}", unreadable.message);
+        }
+    }
+    let nameless = format!("{}---\n{}", profile("a"), profile("").replace("namespace: n", ""));
+    let input = read(&nameless).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    let unreadable = &input.evidence.unreadable[0];
+    assert_eq!(unreadable.message, "metadata.name is missing (dumps/hub.yaml:12)");
+    let null = profile("a").replace(
+        "status:\n  properties:\n  - {name: p, value: off}",
+        "status: null\nspec:",
+    );
+    assert_eq!(names(&read(&null).expect("null is as good as absent")), ["a"]);
+}
+
+#[test]
+fn a_repeated_key_spoils_its_document_only() {
+    let odd = profile("odd") + "status: {}\n";
+    let input = read(&format!("{}---\n{odd}", profile("a"))).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    let unreadable = &input.evidence.unreadable[0];
+    assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
+    assert_eq!(
+        unreadable.message,
+        "dumps/hub.yaml:22: the key `status` is repeated"
+    );
+
+    assert_eq!(
+        refused(&odd),
+        "dumps/hub.yaml:11 is no valid YAML: the key `status` is repeated"
+    );
+    let json = r#"{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "spec": {},
+        "metadata": {"name": "odd"}, "spec": {}}"#;
+    let input = read(json).expect("reads");
+    assert_eq!(input.evidence.unreadable[0].message, "a key is repeated");
+    assert_eq!(input.evidence.unreadable[0].object.name, "odd");
+}
+
+#[test]
+fn what_is_no_dump_is_refused_with_place_and_remedy() {
+    assert_eq!(
+        refused("  \n"),
+        "dumps/hub.yaml is empty: did the kubectl command that wrote it fail?"
+    );
+    let none =
+        refused("kind: Pod\napiVersion: v1\n---\nkind: Namespace\napiVersion: v1\nmetadata: {name: n}\n");
+    assert!(
+        none.starts_with(
+            "dumps/hub.yaml holds no ClusterProfile (but 1 × Namespace, 1 × Pod): dump with `kubectl get"
+        ),
+        "{none}"
+    );
+    assert!(
+        refused("items: []\nkind: List\n").starts_with("dumps/hub.yaml holds no ClusterProfile: dump with")
+    );
+    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is no Kubernetes object"));
+    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is no Kubernetes object"));
+    assert_eq!(
+        refused("{\"kind\": \"List\",\n\"items\": [{}"),
+        "dumps/hub.yaml:2 is no valid JSON: it ends in the middle: was the dump cut short?"
+    );
+    let syntax = refused(&format!("{}---\nkind: Secret\ndata: *canary\n", profile("a")));
+    assert_eq!(
+        syntax,
+        "dumps/hub.yaml:13 is no valid YAML: alias references unknown anchor"
+    );
+
+    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x")
+        .expect_err("no UTF-8")
+        .to_string();
+    assert_eq!(latin, "x:2 is no UTF-8 text: is this a dump of kubectl?");
+    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x")
+        .expect_err("no UTF-8")
+        .to_string();
+    assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
+    assert_eq!(
+        names(&read(&format!("\u{FEFF}{}", profile("a"))).expect("a byte order mark")),
+        ["a"]
+    );
+}
+
+#[test]
+fn an_object_counts_once() {
+    let version = |rv: &str| {
+        profile("a").replace(
+            "labels: {on: yes}",
+            &format!("resourceVersion: \"{rv}\"\n  uid: u"),
+        )
+    };
+    let overlap = read(&format!("{}---\n{}", version("5"), version("5"))).expect("reads");
+    assert_eq!(names(&overlap), ["a"]);
+    assert_eq!(
+        refused(&format!("{}---\n{}", version("5"), version("6"))),
+        "ClusterProfile n/a is in the dump twice, in dumps/hub.yaml and again at dumps/hub.yaml:13: keep the newer one"
+    );
+}
+
+#[test]
+fn a_directory_is_one_dump() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
+    let message = || read_input(folder.path()).expect_err("no dump").to_string();
+    put("notes.txt", "not: a: dump");
+    assert!(
+        message().contains("holds no *.yaml, *.yml or *.json file"),
+        "{}",
+        message()
+    );
+
+    put("b.yml", &profile("b"));
+    put("a.yaml", &profile("a"));
+    put("c.json", "");
+    std::fs::create_dir(folder.path().join("sub.yaml")).expect("a folder");
+    let input = read_input(folder.path()).expect("reads");
+    assert_eq!(names(&input), ["a", "b"]);
+
+    put("c.json", "{");
+    assert!(message().contains("c.json:1 is no valid JSON"), "{}", message());
+    let missing = read_input(&folder.path().join("none.yaml"))
+        .expect_err("missing")
+        .to_string();
+    assert!(
+        missing.starts_with("failed to read ") && missing.contains("none.yaml"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn the_crd_tells_what_is_served() {
+    let crd = "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: multicluster.x-k8s.io\n  \
+               names: {plural: clusterprofiles}\n  versions: [{name: v1alpha1, served: true, subresources: {status: {}}}]\n";
+    let input = read(&format!("{}{crd}", profile("a"))).expect("reads");
+    let [served] = &input.evidence.header.hub.served[..] else {
+        panic!("one version")
+    };
+    assert!(served.status_subresource && !served.immutable_manager);
+    assert!(input.notes.is_empty(), "{:?}", input.notes);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_bytes_make_it_panic(
+        yaml in any::<bool>(),
+        at in any::<prop::sample::Index>(),
+        gone in 0_usize..12,
+        put in prop::sample::select(vec!["", "---", "\n---\n", "- ", "[", "{", "\"", "&a ", "*a", ": ", "null", "\t", "|\n", "!!x ", "é", "\u{FEFF}", "<<: "]),
+    ) {
+        let whole = match yaml {
+            true => format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a")),
+            false => json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string(),
+        };
+        let at = at.index(whole.len());
+        let mut spoilt = whole.into_bytes();
+        let end = (at + gone).min(spoilt.len());
+        spoilt.splice(at..end, put.bytes());
+        let _ = read_from(&*spoilt, "x");
+    }
+
+    #[test]
+    fn nor_does_noise(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_from(&*bytes, "x");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    for deep in [
+        "[".repeat(100_000),
+        "{\"a\":".repeat(100_000),
+        "a: ".to_owned() + &"[".repeat(100_000),
+        "- ".repeat(50_000),
+    ] {
+        read(&deep).expect_err("too deep");
+        let closed = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        read(&closed).expect_err("no object");
+    }
+}

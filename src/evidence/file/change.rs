@@ -1,0 +1,251 @@
+//! What differs between two versions of a profile.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::api::{
+    AccessProvider, ClusterProfile, Condition, Labels, Metadata, Property, Spec, Status, Version, Writer,
+};
+
+/// A part of a profile: `None` where it is as before.
+type Part<T> = Option<T>;
+
+/// A later version of a profile, as what differs from the version before it.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Change {
+    pub at: Timestamp,
+    #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    api_version: Part<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    metadata: MetadataChange,
+    #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    spec: Part<Arc<Spec>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    status: StatusChange,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct MetadataChange {
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    name: Part<Arc<str>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    namespace: Part<Arc<str>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    uid: Part<Arc<str>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    resource_version: Part<String>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    generation: Part<Option<i64>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    generate_name: Part<Option<Arc<str>>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    creation_timestamp: Part<Option<Arc<str>>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    deletion_timestamp: Part<Option<Arc<str>>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    labels: Part<Arc<Labels>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    writers: Part<Option<Vec<WriterChange>>>,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct StatusChange {
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    version: Part<Version>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    properties: Part<Arc<[Property]>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    conditions: Part<Arc<[Condition]>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    access_providers: Part<Arc<[AccessProvider]>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    credential_providers: Part<Arc<[AccessProvider]>>,
+}
+
+/// One writer: most writes leave all as they are but for the time of one.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum WriterChange {
+    /// The same as that entry of the version before.
+    Same(usize),
+    /// The same but for the time.
+    Retimed { same: usize, time: Option<Arc<str>> },
+    /// Another one.
+    Whole(Writer),
+}
+
+impl Change {
+    /// What makes `next` of `previous`.
+    pub fn between(previous: &ClusterProfile, next: &ClusterProfile, at: Timestamp) -> Self {
+        // Taken apart without `..`, so that a new field cannot be forgotten here.
+        let ClusterProfile {
+            api_version,
+            metadata,
+            spec,
+            status,
+        } = next;
+        Self {
+            at,
+            api_version: differing(&previous.api_version, api_version),
+            metadata: MetadataChange::between(&previous.metadata, metadata),
+            spec: differing(&previous.spec, spec),
+            status: StatusChange::between(&previous.status, status),
+        }
+    }
+
+    /// Makes the next version of `previous`; what is as before is shared with it.
+    ///
+    /// # Errors
+    /// When it refers to a writer that `previous` does not have.
+    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, String> {
+        let mut next = previous.clone();
+        replace(&mut next.api_version, self.api_version);
+        self.metadata.apply(&mut next.metadata)?;
+        replace(&mut next.spec, self.spec);
+        self.status.apply(&mut next.status);
+        Ok(next)
+    }
+}
+
+impl MetadataChange {
+    fn between(previous: &Metadata, next: &Metadata) -> Self {
+        let Metadata {
+            name,
+            namespace,
+            uid,
+            resource_version,
+            generation,
+            generate_name,
+            creation_timestamp,
+            deletion_timestamp,
+            labels,
+            writers,
+        } = next;
+        let before = previous.writers.as_deref().unwrap_or_default();
+        Self {
+            name: differing(&previous.name, name),
+            namespace: differing(&previous.namespace, namespace),
+            uid: differing(&previous.uid, uid),
+            resource_version: differing(&previous.resource_version, resource_version),
+            generation: differing(&previous.generation, generation),
+            generate_name: differing(&previous.generate_name, generate_name),
+            creation_timestamp: differing(&previous.creation_timestamp, creation_timestamp),
+            deletion_timestamp: differing(&previous.deletion_timestamp, deletion_timestamp),
+            labels: differing(&previous.labels, labels),
+            writers: (previous.writers != *writers).then(|| {
+                let writers = writers.as_deref()?;
+                Some(writers.iter().map(|w| WriterChange::of(w, before)).collect())
+            }),
+        }
+    }
+
+    fn apply(self, metadata: &mut Metadata) -> Result<(), String> {
+        replace(&mut metadata.name, self.name);
+        replace(&mut metadata.namespace, self.namespace);
+        replace(&mut metadata.uid, self.uid);
+        replace(&mut metadata.resource_version, self.resource_version);
+        replace(&mut metadata.generation, self.generation);
+        replace(&mut metadata.generate_name, self.generate_name);
+        replace(&mut metadata.creation_timestamp, self.creation_timestamp);
+        replace(&mut metadata.deletion_timestamp, self.deletion_timestamp);
+        replace(&mut metadata.labels, self.labels);
+        match self.writers {
+            None => {}
+            Some(None) => metadata.writers = None,
+            Some(Some(changes)) => {
+                let before = metadata.writers.as_deref().unwrap_or_default();
+                let writers: Result<Vec<Writer>, String> =
+                    changes.into_iter().map(|change| change.writer(before)).collect();
+                metadata.writers = Some(writers?.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StatusChange {
+    fn between(previous: &Status, next: &Status) -> Self {
+        let Status {
+            version,
+            properties,
+            conditions,
+            access_providers,
+            credential_providers,
+        } = next;
+        Self {
+            version: differing(&previous.version, version),
+            properties: differing(&previous.properties, properties),
+            conditions: differing(&previous.conditions, conditions),
+            access_providers: differing(&previous.access_providers, access_providers),
+            credential_providers: differing(&previous.credential_providers, credential_providers),
+        }
+    }
+
+    fn apply(self, status: &mut Status) {
+        replace(&mut status.version, self.version);
+        replace(&mut status.properties, self.properties);
+        replace(&mut status.conditions, self.conditions);
+        replace(&mut status.access_providers, self.access_providers);
+        replace(&mut status.credential_providers, self.credential_providers);
+    }
+}
+
+impl WriterChange {
+    fn of(writer: &Writer, before: &[Writer]) -> Self {
+        let retimed = |other: &Writer| {
+            let other = Writer {
+                time: writer.time.clone(),
+                ..other.clone()
+            };
+            other == *writer
+        };
+        if let Some(same) = before.iter().position(|other| other == writer) {
+            Self::Same(same)
+        } else if let Some(same) = before.iter().position(retimed) {
+            Self::Retimed {
+                same,
+                time: writer.time.clone(),
+            }
+        } else {
+            Self::Whole(writer.clone())
+        }
+    }
+
+    fn writer(self, before: &[Writer]) -> Result<Writer, String> {
+        let entry = |index: usize| {
+            before
+                .get(index)
+                .cloned()
+                .ok_or_else(|| format!("refers to writer {index} of a version that has {}", before.len()))
+        };
+        match self {
+            Self::Same(same) => entry(same),
+            Self::Retimed { same, time } => Ok(Writer { time, ..entry(same)? }),
+            Self::Whole(writer) => Ok(writer),
+        }
+    }
+}
+
+fn differing<T: PartialEq + Clone>(previous: &T, next: &T) -> Part<T> {
+    (previous != next).then(|| next.clone())
+}
+
+fn replace<T>(own: &mut T, part: Part<T>) {
+    if let Some(part) = part {
+        *own = part;
+    }
+}
+
+/// A part that is there, be it `null`: serde alone takes `null` for an absent one.
+fn part<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Part<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,270 @@
+//! Reads the evidence file.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead},
+    path::Path,
+};
+
+use serde::Deserialize;
+
+use super::{
+    FileError,
+    record::{First, Record},
+};
+use crate::evidence::{
+    Asked, Evidence, FORMAT, Gap, Input, Kind, ProfileHistory, Requests, Version, input::open,
+};
+
+/// Reads an evidence file; whether it is packed is told from its content.
+///
+/// # Errors
+/// When it cannot be read, is no evidence file, or has a line that does not fit.
+pub fn read(path: &Path) -> Result<Input, FileError> {
+    read_from(open(path)?)
+}
+
+/// Reads an evidence file, unpacked, line by line. One that was cut short reads up to the cut, and has a [`Gap`] for
+/// each kind of evidence of which something may be missing.
+///
+/// # Errors
+/// When it cannot be read, is no evidence file, or has a line that does not fit.
+pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
+    let mut buffer = Vec::new();
+    let mut gathered = Gathered::default();
+    let mut whole = 0;
+    while let Some(line) = next_line(&mut reader, &mut buffer)? {
+        let number = whole + 1;
+        if number == 1 {
+            check_format(line.text)?;
+        }
+        match Record::parse(line.text) {
+            Ok(record) => gathered.take(record, number)?,
+            Err(_) if line.text.trim_ascii().is_empty() => {}
+            // The run that wrote it, or a copy of it, ended in the middle of a line.
+            Err(_) if line.cut && number > 1 => break,
+            Err(cause) => return Err(broken(number, cause)),
+        }
+        whole = number;
+    }
+    match whole {
+        0 => Err(FileError::NoHeader),
+        _ => Ok(gathered.finish(whole)),
+    }
+}
+
+struct RawLine<'a> {
+    text: &'a [u8],
+    /// Whether the file ends before the line does.
+    cut: bool,
+}
+
+/// The next line without its end; none at the end of the file.
+fn next_line<'a>(reader: &mut impl BufRead, buffer: &'a mut Vec<u8>) -> io::Result<Option<RawLine<'a>>> {
+    buffer.clear();
+    match reader.read_until(b'\n', buffer) {
+        Ok(_) => {}
+        // A packed file that was cut: what could be unpacked is in the buffer.
+        Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {}
+        Err(cause) => return Err(cause),
+    }
+    if buffer.is_empty() {
+        return Ok(None);
+    }
+    let cut = buffer.pop_if(|byte| *byte == b'\n').is_none();
+    Ok(Some(RawLine { text: buffer, cut }))
+}
+
+fn broken(line: usize, cause: impl ToString) -> FileError {
+    FileError::Line {
+        line,
+        message: cause.to_string(),
+    }
+}
+
+/// Looks at the version first: the header of another version may have any shape.
+fn check_format(line: &[u8]) -> Result<(), FileError> {
+    #[derive(Deserialize)]
+    struct Head {
+        header: Format,
+    }
+    #[derive(Deserialize)]
+    struct Format {
+        format: String,
+    }
+    let head: Head = serde_json::from_slice(line).map_err(|_| FileError::NoHeader)?;
+    let found = head.header.format;
+    match found.strip_prefix(FORMAT) {
+        // `v1`, and `v1.2` of a newer suite.
+        Some(rest) if rest.is_empty() || rest.starts_with('.') => Ok(()),
+        _ => Err(FileError::Format { found }),
+    }
+}
+
+/// The sections of the file, in their order, with the evidence that is lost with each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    #[default]
+    Losses,
+    Namespaces,
+    Secrets,
+    Probes,
+    Profiles,
+    Requests,
+    End,
+}
+
+impl Section {
+    /// Where that kind of evidence is complete only from then on.
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Namespaces => Section::Namespaces,
+            Kind::Secrets => Section::Secrets,
+            Kind::Probe => Section::Probes,
+            Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
+            Kind::Requests => Section::Requests,
+            // No record of these yet: they stand at the end once there are.
+            Kind::Members | Kind::Driver => Section::Requests,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    evidence: Evidence,
+    section: Section,
+    unknown: BTreeMap<String, usize>,
+}
+
+impl Gathered {
+    fn take(&mut self, record: Record, line: usize) -> Result<(), FileError> {
+        if self.section == Section::End {
+            return Err(broken(
+                line,
+                "a record after the end: are these two files in one?",
+            ));
+        }
+        if matches!(record, Record::Header(_)) != (line == 1) {
+            return Err(broken(line, "a second header: are these two files in one?"));
+        }
+        let evidence = &mut self.evidence;
+        let section = match record {
+            Record::Header(header) => {
+                evidence.header = *header;
+                Section::Losses
+            }
+            Record::Gap(gap) => {
+                evidence.gaps.push(gap);
+                Section::Losses
+            }
+            Record::Unreadable(unreadable) => {
+                evidence.unreadable.push(unreadable);
+                Section::Losses
+            }
+            Record::Namespace(namespace) => {
+                evidence.namespaces.push(namespace);
+                Section::Namespaces
+            }
+            Record::Secret(secret) => {
+                evidence.secrets.push(secret);
+                Section::Secrets
+            }
+            Record::Probe(probe) => {
+                evidence.probes.push(probe);
+                Section::Probes
+            }
+            Record::Profile(first) => {
+                let history = begin(*first, evidence.profiles.last());
+                evidence.profiles.push(history);
+                Section::Profiles
+            }
+            Record::Change(change) => {
+                let at = change.at;
+                let history = last_history(evidence, line)?;
+                let profile = change
+                    .onto(history.last())
+                    .map_err(|message| broken(line, message))?;
+                history.versions.push(Version { at, profile });
+                Section::Profiles
+            }
+            Record::Gone(gone) => {
+                last_history(evidence, line)?.deleted = Some(gone.at);
+                Section::Profiles
+            }
+            Record::Requests(covers) => {
+                evidence.requests = Some(Requests {
+                    covers: covers.covers,
+                    events: Vec::new(),
+                });
+                Section::Requests
+            }
+            Record::Request(request) => {
+                let requests = evidence.requests.as_mut();
+                requests
+                    .ok_or_else(|| broken(line, "a request, and no `requests` record above it"))?
+                    .events
+                    .push(request);
+                Section::Requests
+            }
+            Record::End => Section::End,
+            Record::Unknown(kind) => {
+                *self.unknown.entry(kind).or_default() += 1;
+                self.section
+            }
+        };
+        self.section = self.section.max(section);
+        Ok(())
+    }
+
+    fn finish(self, lines: usize) -> Input {
+        let Self {
+            mut evidence,
+            section,
+            unknown,
+        } = self;
+        if section != Section::End {
+            let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
+                // The section of the cut may lack records, those after it lack all.
+                **asked == Asked::Yes && Section::of(**kind) >= section
+            });
+            let gaps: Vec<Gap> = lost
+                .map(|(kind, _)| Gap {
+                    kind: *kind,
+                    from: None,
+                    until: None,
+                    object: None,
+                    reason: format!("the evidence file is cut short after line {lines}: record it again"),
+                })
+                .collect();
+            evidence.gaps.extend(gaps);
+        }
+        let notes = unknown
+            .iter()
+            .map(|(kind, count)| format!("{count} records of the unknown kind `{kind}` were skipped"))
+            .collect();
+        Input { evidence, notes }
+    }
+}
+
+/// Opens a history. Neighbours in the file have much in common (the API version, the namespace, the manager).
+fn begin(first: First, neighbour: Option<&ProfileHistory>) -> ProfileHistory {
+    let mut profile = first.profile;
+    if let Some(neighbour) = neighbour {
+        profile.share_with(neighbour.first());
+    }
+    ProfileHistory {
+        origin: first.origin,
+        versions: vec![Version {
+            at: first.at,
+            profile,
+        }],
+        deleted: None,
+    }
+}
+
+fn last_history(evidence: &mut Evidence, line: usize) -> Result<&mut ProfileHistory, FileError> {
+    evidence
+        .profiles
+        .last_mut()
+        .ok_or_else(|| broken(line, "a change, and no profile above it"))
+}

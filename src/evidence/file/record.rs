@@ -1,0 +1,165 @@
+//! One line of the file.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::change::Change;
+use crate::{
+    api::ClusterProfile,
+    evidence::{Gap, Header, Namespace, Origin, Probe, Request, Secret, Unreadable, Window},
+};
+
+/// How every evidence file begins, white space aside: the header is first, and so is the format within it.
+pub(in crate::evidence) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
+
+/// A record to write.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Line<'a> {
+    Header(&'a Header),
+    Gap(&'a Gap),
+    Unreadable(&'a Unreadable),
+    Namespace(&'a Namespace),
+    Secret(&'a Secret),
+    Probe(&'a Probe),
+    Profile(FirstLine<'a>),
+    Change(Box<Change>),
+    Gone(Gone),
+    Requests(Covers),
+    Request(&'a Request),
+    End {},
+}
+
+/// A record that was read.
+pub(super) enum Record {
+    Header(Box<Header>),
+    Gap(Gap),
+    Unreadable(Unreadable),
+    Namespace(Namespace),
+    Secret(Secret),
+    Probe(Probe),
+    Profile(Box<First>),
+    Change(Box<Change>),
+    Gone(Gone),
+    Requests(Covers),
+    Request(Request),
+    End,
+    Unknown(String),
+}
+
+/// A profile's first version, to write.
+#[derive(Serialize)]
+pub(super) struct FirstLine<'a> {
+    pub at: Timestamp,
+    pub origin: Origin,
+    pub profile: &'a ClusterProfile,
+}
+
+/// A profile's first version, as read.
+pub(super) struct First {
+    pub at: Timestamp,
+    pub origin: Origin,
+    pub profile: ClusterProfile,
+}
+
+/// The same, with the profile unread.
+#[derive(Deserialize)]
+struct FirstRaw<'a> {
+    at: Timestamp,
+    origin: Origin,
+    #[serde(borrow)]
+    profile: &'a RawValue,
+}
+
+/// When a profile was seen to be gone.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Gone {
+    pub at: Timestamp,
+}
+
+/// The span that the audit log covers.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Covers {
+    pub covers: Window,
+}
+
+impl Record {
+    /// Reads a line. Each part is parsed on its own, so that a profile may nest as deep here as it may on the hub.
+    ///
+    /// # Errors
+    /// When it does not hold a record, or one that does not fit.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let OneKey { kind, content } = parse(line)?;
+        let content = content.get().as_bytes();
+        Ok(match &*kind {
+            "header" => Record::Header(parse(content)?),
+            "gap" => Record::Gap(parse(content)?),
+            "unreadable" => Record::Unreadable(parse(content)?),
+            "namespace" => Record::Namespace(parse(content)?),
+            "secret" => Record::Secret(parse(content)?),
+            "probe" => Record::Probe(parse(content)?),
+            "profile" => {
+                let FirstRaw { at, origin, profile } = parse(content)?;
+                Record::Profile(Box::new(First {
+                    at,
+                    origin,
+                    profile: parse(profile.get().as_bytes())?,
+                }))
+            }
+            "change" => Record::Change(parse(content)?),
+            "gone" => Record::Gone(parse(content)?),
+            "requests" => Record::Requests(parse(content)?),
+            "request" => Record::Request(parse(content)?),
+            "end" => Record::End,
+            _ => Record::Unknown(kind),
+        })
+    }
+}
+
+/// Parses JSON. The place in the message is left out: it counts from the part's beginning.
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(json).map_err(|error| {
+        let message = error.to_string();
+        message
+            .rfind(" at line ")
+            .map_or(message.clone(), |at| message[..at].to_owned())
+    })
+}
+
+/// A record, its content unread: by hand, because a derived reading refuses kinds that it does not know.
+struct OneKey<'a> {
+    kind: String,
+    content: &'a RawValue,
+}
+
+impl<'de> Deserialize<'de> for OneKey<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entry;
+
+        impl<'de> Visitor<'de> for Entry {
+            type Value = OneKey<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with one key, which names the record's kind")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<OneKey<'de>, M::Error> {
+                let Some((kind, content)) = map.next_entry::<String, &RawValue>()? else {
+                    return Err(M::Error::custom("a record without a kind"));
+                };
+                match map.next_key::<String>()? {
+                    Some(second) => Err(M::Error::custom(format_args!("a second key, `{second}`"))),
+                    None => Ok(OneKey { kind, content }),
+                }
+            }
+        }
+
+        deserializer.deserialize_map(Entry)
+    }
+}

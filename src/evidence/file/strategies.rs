@@ -1,0 +1,366 @@
+//! Small evidences of any kind, for the tests.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::{collection, option, prelude::*, sample::select};
+use serde_json::json;
+
+use crate::{
+    api::{
+        AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Edition, Extension, Feature,
+        Labels, Metadata, Property, Spec, Status, Version as Versions, Writer,
+    },
+    evidence::*,
+};
+
+/// Text that a careless format would trip over, and repeats, so that parts agree as often as they differ.
+fn text() -> impl Strategy<Value = String> {
+    select(vec![
+        "",
+        "a",
+        "b",
+        "null",
+        "7",
+        "two words",
+        "\"quoted\"\n---\n",
+        "ünïcode \u{2028}",
+        "\\",
+    ])
+    .prop_map(str::to_owned)
+}
+
+fn shared() -> impl Strategy<Value = Arc<str>> {
+    text().prop_map(Arc::from)
+}
+
+fn boxed() -> impl Strategy<Value = Box<str>> {
+    text().prop_map(Box::from)
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    (-62_000_000_000_i64..250_000_000_000, 0..1_000_000_000_i32)
+        .prop_map(|(seconds, nanos)| Timestamp::new(seconds, nanos).expect("in range"))
+}
+
+fn labels() -> impl Strategy<Value = Labels> {
+    collection::btree_map(text(), text(), 0..3)
+}
+
+fn few<T: std::fmt::Debug>(of: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<T>> {
+    collection::vec(of, 0..3)
+}
+
+fn writer() -> impl Strategy<Value = Writer> {
+    let owns = collection::btree_set(boxed(), 0..3).prop_map(|paths| paths.into_iter().collect());
+    (shared(), shared(), shared(), option::of(shared()), owns).prop_map(
+        |(manager, operation, subresource, time, owns)| Writer {
+            manager,
+            operation,
+            subresource,
+            time,
+            owns,
+        },
+    )
+}
+
+fn metadata() -> impl Strategy<Value = Metadata> {
+    let names = (shared(), shared(), shared(), text());
+    let options = (
+        option::of(any::<i64>()),
+        option::of(shared()),
+        option::of(shared()),
+        option::of(shared()),
+    );
+    (names, options, labels(), option::of(few(writer()))).prop_map(|(names, options, labels, writers)| {
+        Metadata {
+            name: names.0,
+            namespace: names.1,
+            uid: names.2,
+            resource_version: names.3,
+            generation: options.0,
+            generate_name: options.1,
+            creation_timestamp: options.2,
+            deletion_timestamp: options.3,
+            labels: Arc::new(labels),
+            writers: writers.map(Arc::from),
+        }
+    })
+}
+
+fn access_provider() -> impl Strategy<Value = AccessProvider> {
+    let content = select(vec![
+        json!(null),
+        json!({"a": [1, -2, true, null]}),
+        json!("text"),
+        json!([]),
+    ]);
+    let extension = (boxed(), content).prop_map(|(name, extension)| Extension { name, extension });
+    (
+        boxed(),
+        option::of(boxed()),
+        option::of(any::<bool>()),
+        few(extension),
+    )
+        .prop_map(|(name, server, skip, extensions)| AccessProvider {
+            name,
+            cluster: Cluster {
+                server: server.clone(),
+                proxy_url: server,
+                insecure_skip_tls_verify: skip,
+                extensions,
+                ..Cluster::default()
+            },
+        })
+}
+
+fn status() -> impl Strategy<Value = Status> {
+    let property = (boxed(), boxed(), option::of(boxed())).prop_map(|(name, value, at)| Property {
+        name,
+        value,
+        last_observed_time: at,
+    });
+    let condition = (boxed(), boxed(), option::of(boxed()), option::of(any::<i64>())).prop_map(
+        |(kind, status, at, generation)| Condition {
+            kind,
+            reason: status.clone(),
+            message: status.clone(),
+            status,
+            last_transition_time: at,
+            observed_generation: generation,
+        },
+    );
+    let access = || few(access_provider());
+    (
+        option::of(shared()),
+        few(property),
+        few(condition),
+        access(),
+        access(),
+    )
+        .prop_map(
+            |(kubernetes, properties, conditions, access, credentials)| Status {
+                version: Versions { kubernetes },
+                properties: properties.into(),
+                conditions: conditions.into(),
+                access_providers: access.into(),
+                credential_providers: credentials.into(),
+            },
+        )
+}
+
+fn profile() -> impl Strategy<Value = ClusterProfile> {
+    let spec = (option::of(text()), option::of(shared())).prop_map(|(display_name, manager)| Spec {
+        display_name,
+        cluster_manager: manager.map(|name| ClusterManager { name }),
+    });
+    (shared(), metadata(), spec, status()).prop_map(|(api_version, metadata, spec, status)| ClusterProfile {
+        api_version,
+        metadata,
+        spec: Arc::new(spec),
+        status,
+    })
+}
+
+fn history() -> impl Strategy<Value = ProfileHistory> {
+    let version = (time(), profile()).prop_map(|(at, profile)| Version { at, profile });
+    let origin = select(vec![Origin::Listed, Origin::Created, Origin::Relisted]);
+    (origin, collection::vec(version, 1..4), option::of(time())).prop_map(|(origin, versions, deleted)| {
+        ProfileHistory {
+            origin,
+            versions,
+            deleted,
+        }
+    })
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    select(vec![
+        Kind::Inventory,
+        Kind::Timeline,
+        Kind::Secrets,
+        Kind::Requests,
+        Kind::Probe,
+    ])
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    (time(), time()).prop_map(|(from, until)| Window { from, until })
+}
+
+fn object() -> impl Strategy<Value = ObjectRef> {
+    (text(), text(), text()).prop_map(|(kind, namespace, name)| ObjectRef {
+        kind,
+        namespace,
+        uid: name.clone(),
+        resource_version: name.clone(),
+        name,
+    })
+}
+
+fn header() -> impl Strategy<Value = Header> {
+    let asked = prop_oneof![Just(Asked::Yes), text().prop_map(Asked::No)];
+    let hub = (text(), option::of(text()), few(text())).prop_map(|(source, version, served)| Hub {
+        source,
+        server_version: version.clone(),
+        api_version: version,
+        served: served
+            .into_iter()
+            .map(|name| ServedVersion {
+                name,
+                immutable_manager: true,
+                status_subresource: false,
+            })
+            .collect(),
+    });
+    let permission = (text(), any::<bool>()).prop_map(|(text, allowed)| Permission {
+        verb: text.clone(),
+        group: text.clone(),
+        resource: text.clone(),
+        namespace: text,
+        allowed,
+    });
+    let claim = (select(Edition::ALL.to_vec()), any::<bool>(), few(text())).prop_map(
+        |(edition, strict, consumers)| Claim {
+            edition,
+            strict,
+            consumers,
+            features: [Feature::ConsumerSecrets].into(),
+            no_features: Default::default(),
+        },
+    );
+    let asked = collection::btree_map(kind(), asked, 0..4);
+    let rest = (
+        option::of(window()),
+        option::of(any::<i64>()),
+        few(text()),
+        option::of(text()),
+    );
+    (claim, hub, rest, few(permission), asked).prop_map(|(claim, hub, rest, permissions, asked)| Header {
+        format: FORMAT.to_owned(),
+        suite_version: "0".to_owned(),
+        claim,
+        hub,
+        scope: Scope {
+            namespaces: rest.2,
+            cluster_manager: rest.3,
+        },
+        window: rest.0,
+        clock_skew_ms: rest.1,
+        permissions,
+        asked,
+    })
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let body = (option::of(text()), few(text())).prop_map(|(name, parts)| RequestBody {
+        manager_label: name.clone(),
+        manager: name.clone(),
+        name,
+        parts,
+    });
+    (
+        time(),
+        shared(),
+        any::<u16>(),
+        option::of(any::<bool>()),
+        option::of(body),
+    )
+        .prop_map(|(at, text, code, changed, body)| Request {
+            at,
+            verb: text.clone(),
+            user: text.clone(),
+            user_agent: text.clone(),
+            namespace: text.clone(),
+            name: text.clone(),
+            subresource: text,
+            code,
+            dry_run: changed == Some(true),
+            changed,
+            body,
+        })
+}
+
+fn secret() -> impl Strategy<Value = Secret> {
+    let user =
+        (text(), select(vec![CredentialKind::Token, CredentialKind::Exec])).prop_map(|(text, kind)| {
+            KubeconfigUser {
+                name: text.clone(),
+                credentials: vec![Credential { kind, digest: text }],
+                files: Vec::new(),
+            }
+        });
+    (text(), labels(), option::of(few(user))).prop_map(|(name, labels, users)| Secret {
+        namespace: name.clone(),
+        uid: name.clone(),
+        resource_version: name.clone(),
+        keys: vec![name.clone()],
+        kubeconfig_error: users.is_none().then(|| name.clone()),
+        kubeconfig: users.map(|users| Kubeconfig {
+            users,
+            ..Kubeconfig::default()
+        }),
+        name,
+        labels,
+    })
+}
+
+fn probe() -> impl Strategy<Value = Probe> {
+    let outcome = prop_oneof![
+        Just(ProbeOutcome::Accepted),
+        (any::<u16>(), text(), few(text())).prop_map(|(code, text, fields)| ProbeOutcome::Refused {
+            code,
+            reason: text.clone(),
+            message: text,
+            fields
+        }),
+        (any::<u16>(), text()).prop_map(|(code, message)| ProbeOutcome::Unanswered { code, message }),
+    ];
+    (time(), object(), outcome).prop_map(|(at, object, outcome)| Probe {
+        at,
+        object,
+        method: ProbeMethod::MergePatch,
+        outcome,
+    })
+}
+
+/// Evidence of all that the file can hold.
+pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
+    let namespace = (text(), labels()).prop_map(|(name, labels)| Namespace {
+        uid: name.clone(),
+        resource_version: name.clone(),
+        name,
+        labels,
+    });
+    let gap =
+        (kind(), option::of(time()), option::of(object()), text()).prop_map(|(kind, at, object, reason)| {
+            Gap {
+                kind,
+                from: at,
+                until: at,
+                object,
+                reason,
+            }
+        });
+    let requests = (window(), few(request())).prop_map(|(covers, events)| Requests { covers, events });
+    let unreadable = (object(), text()).prop_map(|(object, message)| Unreadable { object, message });
+    let others = (
+        few(namespace),
+        few(secret()),
+        few(probe()),
+        few(gap),
+        few(unreadable),
+    );
+    (header(), few(history()), option::of(requests), others).prop_map(
+        |(header, profiles, requests, others)| Evidence {
+            header,
+            namespaces: others.0,
+            profiles,
+            secrets: others.1,
+            probes: others.2,
+            requests,
+            gaps: others.3,
+            unreadable: others.4,
+        },
+    )
+}

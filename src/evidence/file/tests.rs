@@ -1,0 +1,291 @@
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use proptest::{collection, prelude::*, strategy::ValueTree};
+use serde_json::json;
+
+use super::{strategies::evidence, *};
+use crate::{
+    api::{ClusterProfile, Property},
+    evidence::*,
+};
+
+fn written(evidence: &Evidence) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_to(evidence, &mut bytes).expect("writes");
+    bytes
+}
+
+fn read_back(bytes: &[u8]) -> Input {
+    read_from(bytes).expect("reads")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_written_is_read(evidence in evidence()) {
+        let input = read_back(&written(&evidence));
+        prop_assert!(input.notes.is_empty());
+        prop_assert_eq!(input.evidence, evidence);
+    }
+
+    #[test]
+    fn a_cut_file_reads_up_to_the_cut(evidence in evidence(), share in 0.0..1.0) {
+        let bytes = written(&evidence);
+        let header = bytes.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
+        // Up to the last record, but not all of it: that one is the mark of a whole file.
+        let end = bytes.len() - "}\n".len();
+        let cut = header + ((end - header) as f64 * share) as usize;
+        let read = read_back(&bytes[..cut]).evidence;
+
+        prop_assert_eq!(&read.header, &evidence.header);
+        let whole = read.profiles.len().saturating_sub(1);
+        prop_assert_eq!(&read.profiles[..whole], &evidence.profiles[..whole]);
+        // Whatever was asked for and is not all there is marked as such.
+        for (kind, asked) in &evidence.header.asked {
+            let count = |e: &Evidence| match kind {
+                Kind::Secrets => e.secrets.len(),
+                Kind::Probe => e.probes.len(),
+                Kind::Requests => e.requests.as_ref().map_or(0, |requests| 1 + requests.events.len()),
+                _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
+            };
+            if *asked == Asked::Yes && count(&read) < count(&evidence) {
+                prop_assert!(read.gaps(*kind).any(|gap| gap.reason.contains("cut short")), "{}", kind);
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(evidence in evidence(), at in any::<prop::sample::Index>(), bytes in collection::vec(any::<u8>(), 0..8)) {
+        let mut spoilt = written(&evidence);
+        let at = at.index(spoilt.len());
+        let end = (at + bytes.len()).min(spoilt.len());
+        spoilt.splice(at..end, bytes);
+        let _ = read_from(&*spoilt);
+    }
+}
+
+fn sample() -> Evidence {
+    let profile: ClusterProfile = serde_json::from_value(json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1",
+        "metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1", "labels": {"k": "v"},
+            "managedFields": [
+                {"manager": "m", "operation": "Update", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:spec": {"f:displayName": {}}}},
+                {"manager": "m", "operation": "Update", "subresource": "status", "time": "2026-01-01T00:00:00Z",
+                 "fieldsV1": {"f:status": {"f:conditions": {}}}}]},
+        "spec": {"clusterManager": {"name": "m"}},
+        "status": {"conditions": [{"type": "Joined", "status": "True"}], "properties": [{"name": "p", "value": "1"}]},
+    }))
+    .expect("a profile");
+    let mut next = profile.clone();
+    next.metadata.resource_version = "2".to_owned();
+    next.status.properties = [Property {
+        name: "p".into(),
+        value: "2".into(),
+        last_observed_time: None,
+    }]
+    .into();
+    let mut writers = profile.metadata.writers.as_deref().expect("writers").to_vec();
+    writers[1].time = Some("2026-01-01T00:01:00Z".into());
+    next.metadata.writers = Some(writers.into());
+    let at = |second| Timestamp::new(second, 0).expect("in range");
+    Evidence {
+        header: Header {
+            format: FORMAT.to_owned(),
+            asked: [(Kind::Inventory, Asked::Yes), (Kind::Secrets, Asked::Yes)].into(),
+            ..Header::default()
+        },
+        profiles: vec![ProfileHistory {
+            origin: Origin::Listed,
+            versions: vec![
+                Version { at: at(0), profile },
+                Version {
+                    at: at(60),
+                    profile: next,
+                },
+            ],
+            deleted: None,
+        }],
+        ..Evidence::default()
+    }
+}
+
+#[test]
+fn a_change_holds_what_differs_and_shares_the_rest() {
+    let bytes = written(&sample());
+    let text = String::from_utf8(bytes.clone()).expect("text");
+    assert_eq!(
+        text.lines().nth(2).expect("a change"),
+        r#"{"change":{"at":"1970-01-01T00:01:00Z","metadata":{"resourceVersion":"2","writers":[0,{"same":1,"time":"2026-01-01T00:01:00Z"}]},"status":{"properties":[{"name":"p","value":"2"}]}}}"#
+    );
+    let evidence = read_back(&bytes).evidence;
+    let [first, next] = &evidence.profiles[0].versions[..] else {
+        panic!("two versions")
+    };
+    let (first, next) = (&first.profile, &next.profile);
+    assert!(Arc::ptr_eq(&first.spec, &next.spec));
+    assert!(Arc::ptr_eq(&first.metadata.labels, &next.metadata.labels));
+    assert!(Arc::ptr_eq(&first.status.conditions, &next.status.conditions));
+    let owns =
+        |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
+    assert!(Arc::ptr_eq(&owns(first), &owns(next)));
+}
+
+#[test]
+fn files_are_packed_by_name_and_unpacked_by_content() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let evidence = sample();
+    let plain = folder.path().join("e.jsonl");
+    let packed = folder.path().join("e.jsonl.zst");
+    write(&evidence, &plain).expect("writes");
+    write(&evidence, &packed).expect("writes");
+    let bytes = std::fs::read(&packed).expect("packed");
+    assert!(bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]));
+
+    let renamed = folder.path().join("renamed");
+    std::fs::rename(&packed, &renamed).expect("renames");
+    for path in [&plain, &renamed] {
+        assert_eq!(read(path).expect("reads").evidence, evidence);
+        assert_eq!(read_input(path).expect("reads").evidence, evidence);
+    }
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&plain, &link).expect("links");
+        write(&evidence, &link).expect("writes");
+        assert!(link.is_symlink(), "a link stays one");
+        std::fs::remove_file(&link).expect("removes");
+    }
+    let nowhere = write(&evidence, &folder.path().join("none/e.jsonl"))
+        .expect_err("no such folder")
+        .to_string();
+    assert!(
+        nowhere.starts_with("failed to write the evidence file ") && nowhere.contains("e.jsonl"),
+        "{nowhere}"
+    );
+    // Nothing is left beside the files, and they are as readable as any other.
+    assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 2);
+    let umasked = std::fs::File::create(folder.path().join("other")).expect("creates");
+    assert_eq!(
+        std::fs::metadata(&plain).expect("there").permissions(),
+        umasked.metadata().expect("there").permissions()
+    );
+}
+
+#[test]
+fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("e.zst");
+    let mut evidence = sample();
+    evidence.profiles = vec![evidence.profiles[0].clone(); 2_000];
+    write(&evidence, &path).expect("writes");
+    let bytes = std::fs::read(&path).expect("packed");
+    std::fs::write(&path, &bytes[..bytes.len() - 8]).expect("cuts");
+    let cut = read(&path).expect("reads up to the cut").evidence;
+    assert_eq!(cut.header, evidence.header);
+    assert!((1..2_000).contains(&cut.profiles.len()), "{}", cut.profiles.len());
+    assert!(cut.gaps(Kind::Inventory).next().is_some());
+    assert!(cut.gaps(Kind::Secrets).next().is_none());
+}
+
+#[test]
+fn newer_records_are_skipped_and_newer_formats_refused() {
+    let text = String::from_utf8(written(&sample())).expect("text");
+    let newer = text.replacen('\n', "\n{\"driverStep\":{\"name\":\"join\"}}\n", 1);
+    let newer = newer.replacen(FORMAT, &format!("{FORMAT}.1"), 1);
+    let input = read_back(newer.as_bytes());
+    assert_eq!(
+        input.notes,
+        ["1 records of the unknown kind `driverStep` were skipped"]
+    );
+    assert_eq!(input.evidence.profiles, sample().profiles);
+
+    for other in [
+        "conformance.clusterprofile/evidence/v2",
+        "conformance.clusterprofile/evidence/v10",
+    ] {
+        let newer = text.replacen(FORMAT, other, 1);
+        let refused = read_from(newer.as_bytes())
+            .expect_err("another format")
+            .to_string();
+        assert!(refused.contains(other) && refused.contains(FORMAT), "{refused}");
+    }
+}
+
+#[test]
+fn a_profile_may_nest_as_deep_as_on_the_hub() {
+    let nested = |depth: usize| {
+        let extension = "[".repeat(depth) + &"]".repeat(depth);
+        let cluster = format!(r#"{{"extensions":[{{"name":"deep","extension":{extension}}}]}}"#);
+        let profile = format!(r#"{{"status":{{"accessProviders":[{{"name":"p","cluster":{cluster}}}]}}}}"#);
+        serde_json::from_str::<ClusterProfile>(&profile).ok()
+    };
+    let deepest = (1..200).rev().find_map(nested).expect("some depth is read");
+    let mut evidence = sample();
+    for version in [1, 0] {
+        evidence.profiles[0].versions[version].profile = deepest.clone();
+        assert_eq!(read_back(&written(&evidence)).evidence, evidence);
+    }
+}
+
+#[test]
+fn the_documented_example_is_read() {
+    let page = include_str!("../../../docs/evidence.md");
+    let (_, example) = page.split_once("```json\n").expect("an example");
+    let (example, _) = example.split_once("```").expect("its end");
+    let input = read_back(example.as_bytes());
+    assert!(input.notes.is_empty() && input.evidence.gaps.is_empty());
+    let [first, next] = &input.evidence.profiles[0].versions[..] else {
+        panic!("two versions")
+    };
+    assert_eq!(first.profile.metadata.labels, next.profile.metadata.labels);
+    let joined = next.profile.condition("Joined").expect("a condition");
+    assert_eq!(&*joined.status, "True");
+    // Every kind of record that is written is described.
+    for kind in written_kinds() {
+        assert!(page.contains(&format!("| `{kind}` |")), "{kind}");
+    }
+}
+
+fn written_kinds() -> Vec<String> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut kinds = std::collections::BTreeSet::new();
+    for _ in 0..64 {
+        let evidence = evidence().new_tree(&mut runner).expect("some").current();
+        let text = String::from_utf8(written(&evidence)).expect("text");
+        kinds.extend(
+            text.lines()
+                .map(|line| line.split('"').nth(1).expect("a kind").to_owned()),
+        );
+    }
+    kinds.into_iter().collect()
+}
+
+#[test]
+fn a_spoilt_line_is_named() {
+    let text = String::from_utf8(written(&sample())).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
+    let joined = |lines: &[&str]| lines.join("\n") + "\n";
+    let message = |text: &str| read_from(text.as_bytes()).expect_err("spoilt").to_string();
+
+    assert!(message("").starts_with("line 1 is no header"));
+    assert!(message("kind: List\n").starts_with("line 1 is no header"));
+    let spoilt = joined(&[lines[0], "{\"gap\":{}}", lines[3]]);
+    assert_eq!(message(&spoilt), "line 2: missing field `kind`");
+    assert_eq!(
+        message(&joined(&[lines[0], lines[2]])),
+        "line 2: a change, and no profile above it"
+    );
+    let twice = joined(&lines) + &text;
+    assert!(
+        message(&twice).starts_with("line 5: a record after the end"),
+        "{}",
+        message(&twice)
+    );
+    let stray = text.replace("[0,{\"same\":1", "[0,{\"same\":9");
+    assert_eq!(
+        message(&stray),
+        "line 3: refers to writer 9 of a version that has 2"
+    );
+}

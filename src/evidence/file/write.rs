@@ -1,0 +1,136 @@
+//! Writes the evidence file.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use super::{
+    FileError,
+    change::Change,
+    record::{Covers, FirstLine, Gone, Line},
+};
+use crate::evidence::{Evidence, FORMAT, Header, ProfileHistory};
+
+/// The file's content barely shrinks further beyond this level, and takes much longer.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes evidence to a file, packed when its name ends in `.zst`. The file appears whole or not at all: it is written
+/// beside its place and then moved there. What is no regular file (a pipe, a terminal) is written to directly.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
+    place(evidence, path).map_err(|cause| FileError::Write {
+        path: path.display().to_string(),
+        cause,
+    })
+}
+
+fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
+    let packed = path.extension().is_some_and(|extension| extension == "zst");
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return pour(evidence, &File::options().write(true).open(path)?, packed);
+    }
+    // Through a link, its target is replaced and not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".evidence-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file, less the umask: there is no secret in it.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let beside = builder.tempfile_in(folder)?;
+    pour(evidence, beside.as_file(), packed)?;
+    beside.as_file().sync_all()?;
+    beside.persist(&path).map_err(|refused| refused.error)?;
+    Ok(())
+}
+
+fn pour(evidence: &Evidence, file: &File, packed: bool) -> io::Result<()> {
+    if packed {
+        let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
+        write_to(evidence, &mut encoder)?;
+        encoder.finish()?;
+        Ok(())
+    } else {
+        write_to(evidence, file)
+    }
+}
+
+/// Writes evidence as JSON Lines. The header's format is always that of this suite.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
+    let mut lines = Lines(BufWriter::new(writer));
+    lines.put(&Line::Header(&Header {
+        format: FORMAT.to_owned(),
+        ..evidence.header.clone()
+    }))?;
+    // What is missing stands first: a file that is cut short still tells of it.
+    for gap in &evidence.gaps {
+        lines.put(&Line::Gap(gap))?;
+    }
+    for unreadable in &evidence.unreadable {
+        lines.put(&Line::Unreadable(unreadable))?;
+    }
+    for namespace in &evidence.namespaces {
+        lines.put(&Line::Namespace(namespace))?;
+    }
+    for secret in &evidence.secrets {
+        lines.put(&Line::Secret(secret))?;
+    }
+    for probe in &evidence.probes {
+        lines.put(&Line::Probe(probe))?;
+    }
+    for history in &evidence.profiles {
+        lines.put_history(history)?;
+    }
+    if let Some(requests) = &evidence.requests {
+        lines.put(&Line::Requests(Covers {
+            covers: requests.covers,
+        }))?;
+        for request in &requests.events {
+            lines.put(&Line::Request(request))?;
+        }
+    }
+    lines.put(&Line::End {})?;
+    lines.0.flush()
+}
+
+struct Lines<W: Write>(BufWriter<W>);
+
+impl<W: Write> Lines<W> {
+    fn put(&mut self, line: &Line<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut self.0, line)?;
+        self.0.write_all(b"\n")
+    }
+
+    fn put_history(&mut self, history: &ProfileHistory) -> io::Result<()> {
+        // A history holds at least one version.
+        let Some(first) = history.versions.first() else {
+            return Ok(());
+        };
+        self.put(&Line::Profile(FirstLine {
+            at: first.at,
+            origin: history.origin,
+            profile: &first.profile,
+        }))?;
+        for (before, after) in history.steps() {
+            let change = Change::between(&before.profile, &after.profile, after.at);
+            self.put(&Line::Change(Box::new(change)))?;
+        }
+        match history.deleted {
+            Some(at) => self.put(&Line::Gone(Gone { at })),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What a judgement covers: which profiles, for how long, and by which evidence.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    evidence::{Asked, Evidence, Kind, Window},
+    judge::Judgement,
+};
+
+/// What a judgement covers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// How many profiles in scope were seen, those that went in the meantime included.
+    pub profiles: usize,
+    /// For how long they were watched; none: they were looked at once.
+    pub watched: Option<Window>,
+    /// Kinds of evidence that the edition's rules use and that were not asked for, with the reason.
+    pub not_asked: BTreeMap<Kind, String>,
+}
+
+impl Coverage {
+    /// Reads it off the evidence and the rules that were judged.
+    pub fn of(evidence: &Evidence, judgement: &Judgement) -> Self {
+        let facts = judgement.verdicts.iter().map(|verdict| &verdict.rule.facts);
+        let used = facts
+            .flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by])
+            .flatten();
+        let not_asked = used
+            .filter_map(|kind| match evidence.asked(*kind) {
+                Asked::Yes => None,
+                Asked::No(reason) if reason.is_empty() => Some((*kind, "not asked for".to_owned())),
+                Asked::No(reason) => Some((*kind, reason.clone())),
+            })
+            .collect();
+        Self {
+            profiles: evidence.histories().count(),
+            watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes)
+                .then_some(evidence.header.window)
+                .flatten(),
+            not_asked,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The decision in words, with what it stands on.
+
+use jiff::SignedDuration;
+
+use super::{Coverage, Report, inert};
+use crate::judge::{Count, Decision};
+
+/// The decision in one sentence.
+pub fn headline(report: &Report) -> String {
+    let edition = report.judgement.edition;
+    let tally = &report.judgement.tally;
+    match report.judgement.decision {
+        Decision::Conformant => format!("conformant with edition {edition}"),
+        Decision::NotConformant => {
+            let mut broken = Vec::new();
+            if tally.must.failed > 0 {
+                broken.push(count(tally.must.failed, "MUST rule"));
+            }
+            if tally.should.failed > 0 {
+                broken.push(format!(
+                    "{} (--strict)",
+                    count(tally.should.failed, "SHOULD rule")
+                ));
+            }
+            let verb = if tally.must.failed + tally.should.failed == 1 {
+                "fails"
+            } else {
+                "fail"
+            };
+            format!(
+                "not conformant with edition {edition}: {} {verb}",
+                broken.join(" and ")
+            )
+        }
+        Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
+            "inconclusive for edition {edition}: {} could not be judged",
+            count(tally.must.inconclusive, "MUST rule")
+        ),
+        Decision::Inconclusive => format!("inconclusive for edition {edition}: no MUST rule was judged"),
+    }
+}
+
+/// What the decision stands on, in one sentence.
+pub fn scope(report: &Report) -> String {
+    let coverage = Coverage::of(report.evidence, report.judgement);
+    let must = &report.judgement.tally.must;
+    let window = match coverage.watched {
+        Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),
+        None => "looked at once".to_owned(),
+    };
+    let mut sentence = format!(
+        "{} of {} judged{}, over {}, {window}",
+        must.judged(),
+        count(must.rules, "MUST rule"),
+        unjudged(must),
+        count(coverage.profiles, "profile"),
+    );
+    let scope = &report.evidence.header.scope;
+    if !scope.namespaces.is_empty() {
+        sentence += &format!(", in {} only", inert::line(&scope.namespaces.join(", ")));
+    }
+    if let Some(manager) = &scope.cluster_manager {
+        sentence += &format!(", of manager {} only", inert::line(manager));
+    }
+    sentence
+}
+
+/// Why the others of that level were not judged.
+fn unjudged(rules: &Count) -> String {
+    let reasons: Vec<String> = [
+        (rules.inconclusive, "inconclusive"),
+        (rules.not_applicable, "not applicable"),
+        (rules.skipped, "skipped"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, why)| format!("{number} {why}"))
+    .collect();
+    if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
+    }
+}
+
+/// `1 profile`, `2 profiles`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

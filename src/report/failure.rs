@@ -1,0 +1,171 @@
+//! What is told of a broken rule: what offends, where, what was expected, and what to do.
+
+use std::collections::HashMap;
+
+use owo_colors::Style;
+
+use super::{decision::count, inert, page::Page};
+use crate::{
+    evidence::ObjectRef,
+    judge::{RuleVerdict, Verdict},
+    rules::Finding,
+};
+
+/// How many different findings a rule shows, and how many objects each of them.
+const SHOWN: usize = 5;
+
+/// The same violation on one or more objects.
+struct Group<'a> {
+    finding: &'a Finding,
+    objects: Vec<&'a ObjectRef>,
+}
+
+/// All that a person needs to mend a broken rule; the rule's id stands above it already.
+pub(super) fn in_full(verdict: &RuleVerdict) -> String {
+    let facts = &verdict.rule.facts;
+    let mut page = Page::default();
+    let level = facts.level.name();
+    page.marked(0, level, &facts.title);
+    page.paragraph(level.len() + 1, &facts.source);
+    page.paragraph(level.len() + 1, &extent(verdict));
+    page.gap();
+    let groups = groups(&verdict.findings);
+    for group in groups.iter().take(SHOWN) {
+        page.styled(2, &inert::line(&group.finding.message), Style::new().bold());
+        for (number, object) in group.objects.iter().take(SHOWN).enumerate() {
+            page.field(
+                4,
+                if number == 0 { "object" } else { "" },
+                &inert::line(&object.to_string()),
+            );
+        }
+        if let Some(more) = more(group.objects.len(), "object") {
+            page.field(4, "", &more);
+        }
+        for (name, value) in [
+            ("path", &group.finding.path),
+            ("expected", &group.finding.expected),
+            ("observed", &group.finding.observed),
+        ] {
+            if !value.is_empty() {
+                page.field(4, name, &inert::line(value));
+            }
+        }
+        page.gap();
+    }
+    let shown: usize = groups.iter().take(SHOWN).map(|group| group.objects.len()).sum();
+    if verdict.findings.len() > shown {
+        let hidden = count(verdict.findings.len() - shown, "more finding");
+        page.paragraph(
+            2,
+            &format!("… and {hidden}: a report has them all (--json FILE, --junit FILE)"),
+        );
+        page.gap();
+    }
+    page.field(2, "remedy", &facts.remedy);
+    page.field(
+        2,
+        "more",
+        &format!("clusterprofile-conformance explain {}", verdict.rule.id),
+    );
+    page.into_text().trim_end().to_owned()
+}
+
+/// The same in few lines, for what does not count.
+pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
+    let rule = verdict.rule;
+    page.marked(
+        2,
+        &format!("[{}]", rule.facts.level),
+        &format!("{}: {}", rule.id, extent(verdict)),
+    );
+    let groups = groups(&verdict.findings);
+    for group in groups.iter().take(3) {
+        let object = inert::line(&group.objects[0].to_string()).into_owned();
+        let others = match group.objects.len() {
+            1 => String::new(),
+            objects => format!(" (and {})", count(objects - 1, "other")),
+        };
+        page.paragraph(
+            6,
+            &format!("{object}{others}: {}", inert::line(&group.finding.message)),
+        );
+    }
+    if groups.len() > 3 {
+        page.paragraph(
+            6,
+            &format!("… and {} of another kind", count(groups.len() - 3, "finding")),
+        );
+    }
+    page.field(6, "remedy", &rule.facts.remedy);
+}
+
+/// Every finding of a rule as plain text, for reports that are read by people and made for machines.
+pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for finding in &verdict.findings {
+        let object = &finding.object;
+        let advisory = if finding.advisory { " (advisory)" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}{advisory}: {}",
+            inert::line(&object.to_string()),
+            inert::line(&finding.message)
+        );
+        for (name, value) in [
+            ("uid", &object.uid),
+            ("resourceVersion", &object.resource_version),
+            ("path", &finding.path),
+            ("expected", &finding.expected),
+            ("observed", &finding.observed),
+        ] {
+            if !value.is_empty() {
+                let _ = writeln!(text, "  {name}: {}", inert::line(value));
+            }
+        }
+    }
+    for note in &verdict.notes {
+        let _ = writeln!(text, "note: {}", inert::line(note));
+    }
+    if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn) {
+        let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);
+    }
+    text
+}
+
+/// How much was found in how much.
+pub(super) fn extent(verdict: &RuleVerdict) -> String {
+    format!(
+        "{}, {} examined",
+        count(verdict.findings.len(), "finding"),
+        verdict.examined
+    )
+}
+
+fn more(all: usize, what: &str) -> Option<String> {
+    (all > SHOWN).then(|| format!("… and {}", count(all - SHOWN, &format!("more {what}"))))
+}
+
+/// Puts findings that say the same of different objects together, in the order in which each first came up.
+fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places = HashMap::new();
+    for finding in findings {
+        let key = (
+            &finding.message,
+            &finding.path,
+            &finding.expected,
+            &finding.observed,
+        );
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.objects.push(&finding.object),
+            None => groups.push(Group {
+                finding,
+                objects: vec![&finding.object],
+            }),
+        }
+    }
+    groups
+}

@@ -1,0 +1,187 @@
+//! The JSON report, on which other tools rely: fields may be added, none renamed.
+//!
+//! A replay of the same evidence gives the same bytes, but for two fields: `judgedAt` and `evidence.file`.
+
+use std::{collections::BTreeMap, io};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Coverage, Report};
+use crate::{
+    api::Edition,
+    evidence::{Claim, Kind, Scope, Window},
+    judge::{Count, Decision, RuleVerdict, Tally, Verdict},
+    rules::{Finding, Level},
+};
+
+/// The version of the report's format.
+pub const API_VERSION: &str = "conformance.clusterprofile/v1";
+
+/// The whole report.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    /// [`API_VERSION`].
+    api_version: &'static str,
+    /// The suite that judged.
+    suite: Suite,
+    /// When it judged, RFC 3339.
+    judged_at: Timestamp,
+    /// What it judged.
+    evidence: Source<'a>,
+    /// The edition of the documents that it judged by.
+    edition: Edition,
+    /// What the implementation claims.
+    claim: &'a Claim,
+    /// Which profiles count.
+    scope: &'a Scope,
+    /// How many profiles in scope were seen.
+    profiles: usize,
+    /// When they were looked at; absent for a dump, which does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<Window>,
+    /// Whether they were watched throughout the window, rather than looked at once.
+    watched: bool,
+    /// The decision.
+    decision: Decision,
+    /// How the rules came out, by level.
+    tally: Levels,
+    /// Kinds of evidence that were not asked for, each with the reason.
+    not_asked: &'a BTreeMap<Kind, String>,
+    /// Every rule of the edition, in the ledger's order.
+    verdicts: Vec<Entry<'a>>,
+}
+
+/// The suite that judged.
+#[derive(Debug, Serialize)]
+struct Suite {
+    version: &'static str,
+}
+
+/// Where the evidence comes from.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Source<'a> {
+    /// The hub or the dump that was looked at.
+    source: &'a str,
+    /// The version of the suite that looked.
+    collected_by: &'a str,
+    /// The hub's version, where it told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_version: Option<&'a str>,
+    /// The API version that the profiles were read in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'a str>,
+    /// The file that holds the evidence; `null` where it was not kept.
+    file: Option<&'a str>,
+}
+
+/// How the rules came out, by level.
+#[derive(Debug, Serialize)]
+struct Levels {
+    must: Outcomes,
+    should: Outcomes,
+    may: Outcomes,
+}
+
+/// How the rules of one level came out.
+#[derive(Debug, Serialize)]
+struct Outcomes {
+    /// Rules that passed, failed or warned.
+    judged: usize,
+    #[serde(flatten)]
+    count: Count,
+}
+
+/// The verdict on one rule.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    /// The rule's id.
+    rule: &'a str,
+    /// Its headline.
+    title: &'a str,
+    /// How much it binds.
+    level: Level,
+    /// Document and section.
+    source: &'a str,
+    verdict: Verdict,
+    /// How many things were examined.
+    examined: usize,
+    /// Why it neither passed nor failed nor warned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    /// The violations, all of them.
+    findings: &'a [Finding],
+    /// Remarks, such as which evidence was used.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+    /// How to mend it, where something was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<&'a str>,
+}
+
+/// Writes the report. Fails only when `into` does.
+pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
+    let header = &report.evidence.header;
+    let coverage = Coverage::of(report.evidence, report.judgement);
+    let document = Document {
+        api_version: API_VERSION,
+        suite: Suite {
+            version: env!("CARGO_PKG_VERSION"),
+        },
+        judged_at: report.judged_at,
+        evidence: Source {
+            source: &header.hub.source,
+            collected_by: &header.suite_version,
+            server_version: header.hub.server_version.as_deref(),
+            api_version: header.hub.api_version.as_deref(),
+            file: report.file,
+        },
+        edition: report.judgement.edition,
+        claim: &header.claim,
+        scope: &header.scope,
+        profiles: coverage.profiles,
+        window: header.window,
+        watched: coverage.watched.is_some(),
+        decision: report.judgement.decision,
+        tally: Levels::from(&report.judgement.tally),
+        not_asked: &coverage.not_asked,
+        verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
+    };
+    serde_json::to_writer_pretty(&mut into, &document)?;
+    into.write_all(b"\n")
+}
+
+impl<'a> Entry<'a> {
+    fn of(verdict: &'a RuleVerdict) -> Self {
+        let facts = &verdict.rule.facts;
+        Self {
+            rule: verdict.rule.id,
+            title: &facts.title,
+            level: facts.level,
+            source: &facts.source,
+            verdict: verdict.verdict,
+            examined: verdict.examined,
+            reason: verdict.reason.as_deref(),
+            findings: &verdict.findings,
+            notes: &verdict.notes,
+            remedy: (!verdict.findings.is_empty()).then_some(&facts.remedy),
+        }
+    }
+}
+
+impl From<&Tally> for Levels {
+    fn from(tally: &Tally) -> Self {
+        let outcomes = |count: &Count| Outcomes {
+            judged: count.judged(),
+            count: *count,
+        };
+        Self {
+            must: outcomes(&tally.must),
+            should: outcomes(&tally.should),
+            may: outcomes(&tally.may),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Reports: one file per format, all told from the same [`Report`].
+//!
+//! What they quote comes from the hub, and so from whoever may write there: [`inert`] makes it harmless for the
+//! place where it is to be shown.
+
+mod coverage;
+mod decision;
+mod failure;
+pub mod inert;
+pub mod json;
+pub mod junit;
+mod outputs;
+pub mod page;
+pub mod terminal;
+pub mod trials;
+
+use jiff::Timestamp;
+
+pub use coverage::Coverage;
+pub use decision::{headline, scope};
+pub use outputs::{Output, OutputError, Outputs, Prepared};
+
+use crate::{
+    evidence::Evidence,
+    judge::{Judgement, Selection},
+};
+
+/// Everything that a report tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// What was seen.
+    pub evidence: &'a Evidence,
+    /// What was judged from it.
+    pub judgement: &'a Judgement,
+    /// Which rules the user picked.
+    pub selection: &'a Selection,
+    /// When it was judged.
+    pub judged_at: Timestamp,
+    /// The file that holds the evidence, where there is one: the one that was read or the one that is recorded.
+    pub file: Option<&'a str>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The files that a run leaves: checked before it starts, complete or untouched when it ends.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+/// The files that the user asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// The JUnit report.
+    pub junit: Option<PathBuf>,
+    /// The JSON report.
+    pub json: Option<PathBuf>,
+    /// The evidence.
+    pub record: Option<PathBuf>,
+}
+
+/// The same, each known to be writable. Drop it, and nothing has changed.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The JUnit report.
+    pub junit: Option<Output>,
+    /// The JSON report.
+    pub json: Option<Output>,
+    /// The evidence.
+    pub record: Option<Output>,
+}
+
+/// One file to be written.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    sink: Sink,
+}
+
+/// Where the content goes until it is complete.
+#[derive(Debug)]
+enum Sink {
+    /// Beside the file, which it then replaces in one step.
+    Beside { file: NamedTempFile, target: PathBuf },
+    /// Right into what is no regular file, such as `/dev/stdout` or a pipe.
+    Into(fs::File),
+}
+
+/// Why a file cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The path does not lead to a place where a file can be.
+    #[error("failed to prepare {flag} {}: {advice}", path.display())]
+    Unwritable {
+        /// The flag that names it.
+        flag: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// What to do.
+        advice: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// Two flags name the same file.
+    #[error("{first} and {second} both name {}: give each a file of its own", path.display())]
+    Same {
+        /// One flag.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+    /// Writing failed midway.
+    #[error("failed to write {}: check the space left on its disk", path.display())]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Outputs {
+    /// Makes sure that every file can be written, before a run takes its time.
+    pub fn prepare(self) -> Result<Prepared, OutputError> {
+        let named = [
+            ("--junit", &self.junit),
+            ("--json", &self.json),
+            ("--record", &self.record),
+        ];
+        for (place, (second, path)) in named.iter().enumerate() {
+            for (first, other) in &named[..place] {
+                if let (Some(path), Some(other)) = (path, other)
+                    && path == other
+                {
+                    return Err(OutputError::Same {
+                        first,
+                        second,
+                        path: path.clone(),
+                    });
+                }
+            }
+        }
+        let open = |flag, path: Option<PathBuf>| path.map(|path| Output::open(flag, path)).transpose();
+        Ok(Prepared {
+            junit: open("--junit", self.junit)?,
+            json: open("--json", self.json)?,
+            record: open("--record", self.record)?,
+        })
+    }
+}
+
+impl Output {
+    /// Opens the place where the content is to grow.
+    fn open(flag: &'static str, path: PathBuf) -> Result<Self, OutputError> {
+        match sink(&path) {
+            Ok(sink) => Ok(Self { path, sink }),
+            Err(source) => Err(OutputError::Unwritable {
+                flag,
+                advice: advice(&path, &source),
+                path,
+                source,
+            }),
+        }
+    }
+
+    /// The path as the user gave it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the path back to whoever writes the file by other means.
+    pub fn release(self) -> PathBuf {
+        self.path
+    }
+
+    /// Writes the content; the file has all of it, or is as it was before.
+    pub fn write(
+        self,
+        content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        let path = self.path;
+        let written = match self.sink {
+            Sink::Beside { mut file, target } => buffered(file.as_file_mut(), content)
+                .and_then(|()| file.as_file().sync_all())
+                .and_then(|()| file.persist(&target).map(drop).map_err(|error| error.error)),
+            Sink::Into(mut file) => buffered(&mut file, content),
+        };
+        written.map_err(|source| OutputError::Write { path, source })
+    }
+}
+
+fn buffered(
+    file: &mut fs::File,
+    content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffer = io::BufWriter::new(file);
+    content(&mut buffer)?;
+    io::Write::flush(&mut buffer)
+}
+
+fn sink(path: &Path) -> io::Result<Sink> {
+    let target = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        // A link stays one: what it points at is replaced.
+        Ok(there) if there.is_file() => {
+            // Replacing a file asks only for rights on its folder: one that is protected must stay as it is.
+            fs::OpenOptions::new().append(true).open(path)?;
+            fs::canonicalize(path)?
+        }
+        Ok(_) => return Ok(Sink::Into(fs::OpenOptions::new().write(true).open(path)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
+        Err(error) => return Err(error),
+    };
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".clusterprofile-conformance-");
+    // Reports are for others to read, as far as the user's umask lets them.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // Its own error would name a file that the user knows nothing of.
+    let file = builder
+        .tempfile_in(folder)
+        .map_err(|error| io::Error::from(error.kind()))?;
+    Ok(Sink::Beside { file, target })
+}
+
+fn advice(path: &Path, error: &io::Error) -> String {
+    let folder = path
+        .parent()
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."));
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("create the folder {} first", folder.display()),
+        io::ErrorKind::IsADirectory => "it is a folder: name a file in it".to_owned(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "you may not write there: choose another path".to_owned()
+        }
+        _ => "choose another path".to_owned(),
+    }
+}

@@ -1,0 +1,275 @@
+//! What the reports promise, on a judgement with one rule of each verdict and a hub that means harm.
+
+use anstream::adapter::strip_str;
+use jiff::Timestamp;
+
+use super::*;
+use crate::{
+    api::Edition,
+    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Version, Window},
+    judge::{Decision, RuleVerdict, Tally, Verdict},
+    rules::{Facts, Finding, Findings, Rule},
+};
+
+/// Everything at once: a screen cleared, a line forged, a section ended, an element opened, a text reversed.
+const HOSTILE: &str = "x\u{1b}[2J\nerror: ]]> <failure> & \"\u{202e}'\u{0}";
+
+fn rule(id: &'static str, level: &str) -> &'static Rule {
+    let text = format!(
+        "title: The title of {id} is kept, and is a sentence long enough to need a second line of text\n\
+         level: {level}\nbasis: explicit\neditions: [standard]\nsource: KEP-4322 › Spec › Cluster Manager\n\
+         needs: [inventory]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
+    );
+    let examine = |_: &Evidence, _: &mut Findings| {};
+    Box::leak(Box::new(Rule {
+        id,
+        facts: Facts::parse(id, &text).expect("facts"),
+        examine,
+    }))
+}
+
+fn object(name: &str) -> ObjectRef {
+    ObjectRef {
+        kind: "ClusterProfile".to_owned(),
+        namespace: "fleet".to_owned(),
+        name: name.to_owned(),
+        uid: format!("uid-{name}"),
+        resource_version: "7".to_owned(),
+    }
+}
+
+fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Finding>) -> RuleVerdict {
+    let tells_why = matches!(
+        verdict,
+        Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
+    );
+    RuleVerdict {
+        rule: rule(id, level),
+        verdict,
+        examined: if tells_why { 0 } else { 20 },
+        reason: tells_why.then(|| format!("the reason of {}", verdict.name())),
+        findings,
+        notes: Vec::new(),
+    }
+}
+
+fn judgement() -> Judgement {
+    let absent = (0..12).map(|number| {
+        Finding::on(object(&format!("cluster-{number}")), "the label is missing")
+            .at("metadata.labels[x-k8s.io/cluster-manager]")
+            .expected("m")
+            .observed("(absent)")
+    });
+    let other = Finding::on(object(HOSTILE), format!("says {HOSTILE}"))
+        .at("spec")
+        .expected("m".repeat(100))
+        .observed(HOSTILE);
+    let mut noted = verdict("identity/kept", "MUST", Verdict::Pass, Vec::new());
+    noted.notes.push(format!("judged from {HOSTILE}"));
+    let mut verdicts = vec![
+        noted,
+        verdict(
+            "identity/broken",
+            "MUST",
+            Verdict::Fail,
+            absent.chain([other.clone()]).collect(),
+        ),
+        verdict("identity/doubtful", "MUST", Verdict::Inconclusive, Vec::new()),
+        verdict("conditions/advised", "SHOULD", Verdict::Warn, vec![other]),
+        verdict(
+            "conditions/elsewhere",
+            "SHOULD",
+            Verdict::NotApplicable,
+            Vec::new(),
+        ),
+        verdict("consumers/not-wanted", "MAY", Verdict::Skipped, Vec::new()),
+    ];
+    verdicts[2].reason = Some(format!("the watch was lost: {HOSTILE}"));
+    let mut tally = Tally::default();
+    tally.must.rules = 3;
+    tally.must.passed = 1;
+    tally.must.failed = 1;
+    tally.must.inconclusive = 1;
+    Judgement {
+        edition: Edition::Standard,
+        decision: Decision::NotConformant,
+        tally,
+        verdicts,
+    }
+}
+
+fn evidence() -> Evidence {
+    let from = Timestamp::UNIX_EPOCH;
+    let mut evidence = Evidence::default();
+    evidence.header.hub.source = format!("context {HOSTILE}");
+    evidence.header.window = Some(Window {
+        from,
+        until: from + jiff::SignedDuration::from_mins(30),
+    });
+    evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
+    evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
+    evidence
+        .header
+        .asked
+        .insert(Kind::Requests, Asked::No("give --audit-log FILE".to_owned()));
+    evidence.profiles.push(ProfileHistory {
+        origin: Origin::Listed,
+        versions: vec![Version {
+            at: from,
+            profile: Default::default(),
+        }],
+        deleted: None,
+    });
+    evidence
+}
+
+fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
+    let (evidence, judgement) = (evidence(), judgement());
+    tell(&Report {
+        evidence: &evidence,
+        judgement: &judgement,
+        selection: &Selection::default(),
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    })
+}
+
+#[test]
+fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
+    let told = with_report(|report| {
+        let failures = failure::in_full(&report.judgement.verdicts[1]);
+        format!("{failures}\n{}", terminal::after_list(report))
+    });
+    let plain = strip_str(&told).to_string();
+    for line in plain.lines() {
+        assert!(line.chars().count() <= 80, "too wide: {line}");
+        assert!(
+            !line.chars().any(char::is_control) && !line.contains('\u{202e}'),
+            "harmful: {line:?}"
+        );
+        assert!(!line.starts_with("error:"), "forged: {line}");
+    }
+    // The colours are ours, and only ours.
+    assert!(!told.contains("\u{1b}[2J"));
+    insta::assert_snapshot!(plain);
+}
+
+#[test]
+fn junit_is_well_formed_whatever_the_hub_says() {
+    let mut xml = Vec::new();
+    with_report(|report| junit::write(report, &mut xml)).expect("writes");
+    let xml = String::from_utf8(xml).expect("UTF-8");
+    assert!(xml.chars().all(|c| c == '\n' || !c.is_control()), "{xml}");
+    assert_eq!(elements(&xml), Ok(()), "{xml}");
+    assert_eq!(xml.matches("<testcase ").count(), 6);
+    assert_eq!(xml.matches("<failure ").count(), 1);
+    assert_eq!(xml.matches("<error ").count(), 1);
+    assert_eq!(xml.matches("<skipped ").count(), 2);
+    assert!(xml.contains(r#"<testsuite id="0" name="identity""#), "{xml}");
+    assert!(xml.contains(r#"tests="3" errors="1" failures="1""#), "{xml}");
+    assert!(xml.contains(r#"classname="conditions.SHOULD""#), "{xml}");
+    assert!(xml.contains("cluster-11"), "every object is there");
+}
+
+/// Checks that tags nest and that text holds no stray markup: all that a parser asks of what the writer writes.
+fn elements(xml: &str) -> Result<(), String> {
+    let mut open = Vec::new();
+    let mut rest = xml
+        .trim_end()
+        .strip_prefix("<?xml version=\"1.0\" encoding=\"utf-8\"?>")
+        .ok_or("no prolog")?;
+    while !rest.is_empty() {
+        if let Some(section) = rest.strip_prefix("<![CDATA[") {
+            rest = section.split_once("]]>").ok_or("an open section")?.1;
+        } else if let Some(tag) = rest.strip_prefix('<') {
+            let (tag, after) = tag.split_once('>').ok_or("an open tag")?;
+            if tag.contains('<') || tag.matches('"').count() % 2 == 1 {
+                return Err(format!("a broken tag: {tag}"));
+            }
+            let name = tag.split(' ').next().unwrap_or_default();
+            match name.strip_prefix('/') {
+                Some(name) if open.pop() != Some(name) => return Err(format!("</{name}> closes nothing")),
+                None if !tag.ends_with('/') => open.push(name),
+                _ => {}
+            }
+            rest = after;
+        } else {
+            let (text, _) = rest.split_once('<').ok_or("text at the end")?;
+            if text.contains("]]>") {
+                return Err(format!("stray text: {text}"));
+            }
+            rest = &rest[text.len()..];
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("never closed: {open:?}"))
+    }
+}
+
+#[test]
+fn json_has_the_shape_that_other_tools_rely_on() {
+    let mut json = Vec::new();
+    with_report(|report| json::write(report, &mut json)).expect("writes");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["apiVersion"], "conformance.clusterprofile/v1");
+    assert_eq!(json["suite"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["edition"], "standard");
+    assert_eq!(json["decision"], "not-conformant");
+    assert_eq!(json["tally"]["must"]["judged"], 2);
+    assert_eq!(json["notAsked"]["requests"], "give --audit-log FILE");
+    assert_eq!(json["evidence"]["file"], serde_json::Value::Null);
+    let verdicts = json["verdicts"].as_array().expect("verdicts");
+    let told: Vec<_> = verdicts
+        .iter()
+        .map(|v| v["verdict"].as_str().expect("a verdict"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "pass",
+            "fail",
+            "inconclusive",
+            "warn",
+            "not-applicable",
+            "skipped"
+        ]
+    );
+    assert_eq!(verdicts[1]["rule"], "identity/broken");
+    assert_eq!(verdicts[1]["level"], "MUST");
+    assert_eq!(verdicts[1]["examined"], 20);
+    assert_eq!(
+        verdicts[1]["findings"][0],
+        serde_json::json!({
+            "object": {
+                "kind": "ClusterProfile", "namespace": "fleet", "name": "cluster-0", "uid": "uid-cluster-0",
+                "resourceVersion": "7",
+            },
+            "path": "metadata.labels[x-k8s.io/cluster-manager]",
+            "expected": "m",
+            "observed": "(absent)",
+            "message": "the label is missing",
+        })
+    );
+    assert_eq!(
+        verdicts[1]["findings"][12]["observed"], HOSTILE,
+        "data is kept as it is"
+    );
+    assert_eq!(verdicts[5]["reason"], "the reason of skipped");
+    assert_eq!(verdicts[0].get("reason"), None);
+}
+
+#[test]
+fn the_decision_says_what_it_stands_on() {
+    let headline = with_report(|report| headline(report));
+    assert_eq!(
+        headline,
+        "not conformant with edition standard: 1 MUST rule fails"
+    );
+    let scope = with_report(|report| scope(report));
+    assert_eq!(
+        scope,
+        "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
+    );
+}

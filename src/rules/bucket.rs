@@ -1,0 +1,190 @@
+//! The budget of writes that one object has: a token bucket (KEP-4322 › Scalability implication).
+
+use super::moment::{Micros, Moment, SECOND, timestamp};
+
+/// How many writes an object may take at once: the bucket's capacity.
+pub(super) const BURST: i64 = 10;
+
+/// How long it takes to earn one more, in seconds.
+pub(super) const REFILL_SECONDS: i64 = 30;
+
+const REFILL: Micros = REFILL_SECONDS * SECOND;
+
+/// A run of writes that a bucket would not have let pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overdraw {
+    /// How many writes.
+    pub(super) writes: i64,
+    /// The earliest that the first of them can have been made.
+    pub(super) from: Micros,
+    /// The latest that the last of them can have been made: the first one too many.
+    pub(super) until: Micros,
+    /// How many the bucket had for that span.
+    pub(super) allowed: i64,
+}
+
+/// How many writes a bucket of that capacity has for a span of time.
+pub(super) fn allowed(capacity: i64, span: Micros) -> i64 {
+    capacity + span.max(0) / REFILL
+}
+
+/// The first write that overdraws a bucket which is full before the first one, if any does wherever in their
+/// moments the writes took place. Only runs that last at least `at_least` count. The moments are in order.
+///
+/// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
+/// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
+/// the earlier one from which on the balance is worst.
+pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> Option<Overdraw> {
+    // In time units: a write costs one refill, and time pays it back.
+    let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
+    let start_balance = |index: usize| cost(index).saturating_sub(moments[index].earliest);
+    let mut worst: Option<usize> = None;
+    let mut next = 0;
+    for (last, moment) in moments.iter().enumerate() {
+        while next <= last && moment.latest.saturating_sub(moments[next].earliest) >= at_least {
+            if worst.is_none_or(|first| start_balance(next) < start_balance(first)) {
+                worst = Some(next);
+            }
+            next += 1;
+        }
+        let Some(first) = worst else { continue };
+        let balance = cost(last + 1)
+            .saturating_sub(moment.latest)
+            .saturating_sub(start_balance(first));
+        if balance > capacity * REFILL {
+            let (from, until) = (moments[first].earliest, moment.latest);
+            return Some(Overdraw {
+                writes: i64::try_from(last - first + 1).unwrap_or(i64::MAX),
+                from,
+                until,
+                allowed: allowed(capacity, until - from),
+            });
+        }
+    }
+    None
+}
+
+impl Overdraw {
+    /// How many writes in which time, for a person.
+    pub(super) fn observed(&self, what: &str) -> String {
+        format!(
+            "{} {what} in {} s, from {} on",
+            self.writes,
+            whole_seconds(self.until - self.from),
+            timestamp(self.from)
+        )
+    }
+
+    /// How many there may be in that time, for a person.
+    pub(super) fn expected(&self) -> String {
+        format!(
+            "at most {} in {} s",
+            self.allowed,
+            whole_seconds(self.until - self.from)
+        )
+    }
+}
+
+/// Rounded up: what is said of a span stays true of it.
+fn whole_seconds(span: Micros) -> i64 {
+    (span.max(0) + SECOND - 1) / SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    /// Writes seen at these seconds.
+    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<Moment> {
+        seconds
+            .into_iter()
+            .map(|second| Moment::seen(timestamp(second * SECOND)))
+            .collect()
+    }
+
+    #[test]
+    fn the_burst_and_one_write_each_refill_pass() {
+        let steady = seen([0; 10].into_iter().chain((1..100).map(|n| n * REFILL_SECONDS)));
+        assert_eq!(overdraw(&steady, BURST, 0), None);
+    }
+
+    #[test]
+    fn the_write_after_the_burst_overdraws() {
+        let found = overdraw(&seen([0; 12]), BURST, 0).expect("overdrawn");
+        assert_eq!((found.writes, found.allowed), (11, 10));
+        // A second may have been lost between the hub and the runner: at 29 s the eleventh token may be there.
+        assert!(overdraw(&seen([0; 10].into_iter().chain([28])), BURST, 0).is_some());
+        assert_eq!(overdraw(&seen([0; 10].into_iter().chain([29])), BURST, 0), None);
+    }
+
+    #[test]
+    fn rest_fills_the_bucket_but_no_further() {
+        let rested = [0; 10].into_iter().chain([10_000; 10]);
+        assert_eq!(overdraw(&seen(rested.clone()), BURST, 0), None);
+        assert!(overdraw(&seen(rested.chain([10_000])), BURST, 0).is_some());
+    }
+
+    #[test]
+    fn short_runs_do_not_count_where_only_long_ones_do() {
+        let storm = seen((0..20).map(|n| n * 20));
+        assert_eq!(overdraw(&storm, 1, 600 * SECOND), None);
+        let lasting = seen((0..40).map(|n| n * 20));
+        assert!(overdraw(&lasting, 1, 600 * SECOND).is_some());
+        let slow = seen((0..40).map(|n| n * 30));
+        assert_eq!(overdraw(&slow, 1, 600 * SECOND), None);
+    }
+
+    /// The times, in microseconds, at which a writer that obeys the bucket writes, given when it would like to.
+    fn obedient(pauses: &[u32]) -> (Vec<Micros>, f64) {
+        let (mut now, mut tokens, mut times) = (0, BURST as f64, Vec::new());
+        for pause in pauses {
+            let mut wait = Micros::from(*pause);
+            let earned = |wait: Micros| wait as f64 / REFILL as f64;
+            if (tokens + earned(wait)).min(BURST as f64) < 1.0 {
+                wait = ((1.0 - tokens) * REFILL as f64).ceil() as Micros;
+            }
+            now += wait;
+            tokens = (tokens + earned(wait)).min(BURST as f64) - 1.0;
+            times.push(now);
+        }
+        (times, tokens)
+    }
+
+    /// The writes as a watch delivers them: in order, each less than a second late.
+    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<Moment> {
+        let mut last = Micros::MIN;
+        let mut moments = Vec::new();
+        for (time, delay) in times.iter().zip(delays.iter().cycle()) {
+            last = last.max(time + Micros::from(*delay));
+            moments.push(Moment::seen(timestamp(last)));
+        }
+        moments
+    }
+
+    proptest! {
+        #[test]
+        fn never_alarms_on_a_writer_that_obeys(
+            pauses in vec(prop_oneof![0..1_000u32, 0..90_000_000u32], 1..120),
+            delays in vec(0..1_000_000u32, 1..40),
+        ) {
+            let (times, _) = obedient(&pauses);
+            prop_assert_eq!(overdraw(&delivered(&times, &delays), BURST, 0), None);
+        }
+
+        #[test]
+        fn always_alarms_on_one_write_more_than_allowed(
+            pauses in vec(prop_oneof![0..1_000u32, 0..90_000_000u32], 1..120),
+            delays in vec(0..500_000u32, 1..40),
+        ) {
+            let (mut times, tokens) = obedient(&pauses);
+            // All that is left is written at once, after a time that leaves a token just begun.
+            let rest = ((1.0 - tokens.fract()) * REFILL as f64) as Micros;
+            let now = times.last().expect("at least one") + rest;
+            let left = (tokens + rest as f64 / REFILL as f64 + 0.01).min(BURST as f64) as i64;
+            times.extend((0..=left).map(|_| now));
+            prop_assert!(overdraw(&delivered(&times, &delays), BURST, 0).is_some());
+        }
+    }
+}

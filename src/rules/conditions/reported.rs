@@ -1,0 +1,32 @@
+//! Which conditions there are (KEP-4322 › Conditions).
+
+use crate::{
+    api::names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    evidence::Evidence,
+    rules::{Finding, Findings},
+};
+
+/// `conditions/control-plane-healthy-reported`
+pub(in crate::rules) fn control_plane_healthy_reported(evidence: &Evidence, findings: &mut Findings) {
+    is_reported(CONDITION_HEALTHY, evidence, findings);
+}
+
+/// `conditions/joined-reported`
+pub(in crate::rules) fn joined_reported(evidence: &Evidence, findings: &mut Findings) {
+    is_reported(CONDITION_JOINED, evidence, findings);
+}
+
+fn is_reported(kind: &str, evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has been there for longer than the grace of 2 min");
+    for profile in evidence.settled() {
+        findings.examine();
+        if profile.condition(kind).is_none() {
+            findings.report(
+                Finding::on(profile, format!("condition {kind} is missing"))
+                    .at(format!("status.conditions[{kind}]"))
+                    .expected("True, False or Unknown")
+                    .observed("(absent)"),
+            );
+        }
+    }
+}

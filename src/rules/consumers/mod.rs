@@ -1,0 +1,12 @@
+//! The suite `consumers`: credentials pushed to consumers as Secrets.
+
+mod credentials;
+mod kubeconfig;
+mod places;
+mod served;
+mod subject;
+
+pub(super) use credentials::secret_single_consumer;
+pub(super) use kubeconfig::{kubeconfig_points_at_member, kubeconfig_self_contained, secret_has_kubeconfig};
+pub(super) use places::{consumer_name_unique, secret_names_profile, secret_namespace_labelled};
+pub(super) use served::declared_consumer_served;

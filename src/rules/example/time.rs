@@ -1,0 +1,46 @@
+//! Time in examples: offsets from one base.
+
+use std::sync::LazyLock;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+static BASE: LazyLock<Timestamp> =
+    LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
+
+/// In a step: the moment at which it happens, which differs where the step repeats.
+pub(super) const STEP_TIME: &str = "${at}";
+
+/// In a step: how often it has happened before.
+pub(super) const STEP_TURN: &str = "${n}";
+
+/// The moment that lies `offset` after the base.
+pub(super) fn moment(offset: SignedDuration) -> Timestamp {
+    BASE.saturating_add(offset).unwrap_or(*BASE)
+}
+
+/// The same as text, to the second, as the hub writes it.
+pub(super) fn stamp(offset: SignedDuration) -> String {
+    moment(SignedDuration::from_secs(offset.as_secs())).to_string()
+}
+
+/// Turns each string `${30s}` into the timestamp that it stands for.
+pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            if text == STEP_TIME || text == STEP_TURN {
+                return Ok(());
+            }
+            if let Some(offset) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+                let offset: SignedDuration = offset
+                    .parse()
+                    .map_err(|error| format!("`{text}` is no offset in time: {error}"))?;
+                *text = stamp(offset);
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(fill_in),
+        Value::Object(fields) => fields.values_mut().try_for_each(fill_in),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,18 @@
+//! The suite `identity`: who manages what, and what a profile's name and labels say of it.
+
+mod immutable;
+mod label;
+mod member;
+mod member_id;
+mod names;
+mod owners;
+mod sameness;
+
+pub(super) use immutable::manager_immutable;
+pub(super) use label::{
+    manager_label_from_creation, manager_label_matches, manager_label_present, manager_name_usable,
+};
+pub(super) use member::one_profile_per_cluster;
+pub(super) use member_id::{member_id_non_empty, member_id_set, member_id_stable, member_id_unique};
+pub(super) use names::{name_follows_guidance, name_unique};
+pub(super) use owners::{manager_unique, one_manager_per_profile};

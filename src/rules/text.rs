@@ -1,0 +1,59 @@
+//! How findings show text of the hub, and the syntax of label values.
+
+/// What a finding shows for a field that is not there.
+pub(super) const ABSENT: &str = "(absent)";
+
+/// How many characters of the hub's text a finding shows.
+const SHOWN: usize = 200;
+
+/// Text of the hub for a finding: as it is, but cut when it is long.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text.to_owned(),
+    }
+}
+
+/// The same for a field that may be absent.
+pub(super) fn shown_or_absent(text: Option<&str>) -> String {
+    text.map_or_else(|| ABSENT.to_owned(), shown)
+}
+
+/// Whether the hub would take it as a label's value: at most 63 letters, digits, `-`, `_` and `.`, a letter or
+/// digit at both ends, or nothing at all.
+pub(super) fn is_label_value(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    match (bytes.first(), bytes.last()) {
+        (Some(first), Some(last)) => {
+            bytes.len() <= 63
+                && first.is_ascii_alphanumeric()
+                && last.is_ascii_alphanumeric()
+                && bytes.iter().all(inside)
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(shown("short"), "short");
+        let long = "é".repeat(201);
+        assert_eq!(shown(&long), format!("{}… (201 characters)", "é".repeat(200)));
+        assert_eq!(shown_or_absent(None), "(absent)");
+    }
+
+    #[test]
+    fn label_values_are_what_the_hub_takes() {
+        for good in ["", "a", "A-b_c.9", &"x".repeat(63)] {
+            assert!(is_label_value(good), "{good}");
+        }
+        for bad in [" ", "a b", "-a", "a-", "a/b", "é", ".", &"x".repeat(64)] {
+            assert!(!is_label_value(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The suite `updates`: the load that a manager puts on the hub.
+
+mod budget;
+mod data;
+mod log;
+mod writers;
+
+pub(super) use budget::{average_rate, status_writes_within_budget};
+pub(super) use data::no_dynamic_data;
+pub(super) use writers::{distinct_appliers, status_by_subresource};

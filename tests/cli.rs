@@ -1,0 +1,502 @@
+//! The command line: what it prints, what it leaves behind, and the codes that it exits with.
+
+use std::{
+    fs,
+    io::Read,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What one call of the command did.
+struct Done {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// The command, in the folder of the dumps that these tests use, with nothing of the user's about it.
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli"));
+    command
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", "/nonexistent");
+    command
+}
+
+fn call(arguments: &[&str]) -> Done {
+    let done = command(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the command runs");
+    Done {
+        code: done.status.code(),
+        out: String::from_utf8(done.stdout).expect("UTF-8"),
+        err: String::from_utf8(done.stderr).expect("UTF-8"),
+    }
+}
+
+/// Calls it, expects that code, and gives back what it printed to both streams.
+fn expect(code: i32, arguments: &[&str]) -> String {
+    let done = call(arguments);
+    assert_eq!(done.code, Some(code), "{arguments:?}\n{}{}", done.out, done.err);
+    done.out + &done.err
+}
+
+/// Expects bad usage, told in one message that has all of these.
+fn refused(arguments: &[&str], told: &[&str]) {
+    let done = call(arguments);
+    assert_eq!(done.code, Some(2), "{arguments:?}\n{}{}", done.out, done.err);
+    assert!(done.err.starts_with("error: "), "{}", done.err);
+    assert_eq!(done.err.matches("error: ").count(), 1, "{}", done.err);
+    for told in told {
+        assert!(done.err.contains(told), "{told:?} is not in: {}", done.err);
+    }
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A path in it, for a flag.
+    fn flag(&self, name: &str) -> String {
+        self.path(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file is there")
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.text(name)).expect("JSON")
+    }
+
+    /// A kubeconfig that leads to that port of this machine.
+    fn kubeconfig(&self, port: u16) -> String {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: here\ncontexts: [{{name: here, context: {{cluster: c, user: u}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+        );
+        fs::write(self.path("kubeconfig"), text).expect("written");
+        self.flag("kubeconfig")
+    }
+}
+
+#[test]
+fn names_that_are_none_are_errors_with_the_nearest() {
+    refused(&["run", "--nonsense"], &["--nonsense"]);
+    refused(&["run", "--driver", "x"], &["--driver"]);
+    refused(&["run", "--edition", "standart"], &["did you mean `standard`?"]);
+    refused(
+        &["run", "--feature", "consumer-secret"],
+        &["did you mean `consumer-secrets`?"],
+    );
+    refused(&["run", "--observe", "5"], &["30s, 5m or 1h30m"]);
+    refused(
+        &[
+            "run",
+            "--hub",
+            "lab",
+            "--manager",
+            "reference=identity/manager-label-presnt",
+        ],
+        &["did you mean `identity/manager-label-present`?"],
+    );
+    for near in ["identity/manager-label-presnt", "manager-label-presnt"] {
+        let nearest = &["did you mean `identity/manager-label-present`?"];
+        refused(&["explain", near], nearest);
+        refused(&["run", "--from", "conforming.yaml", "--exact", near], nearest);
+        refused(&["run", "--from", "conforming.yaml", "--skip", near], nearest);
+        refused(&["run", "--from", "conforming.yaml", near], nearest);
+    }
+    // What is a substring of many is no whole id.
+    refused(
+        &["run", "--from", "conforming.yaml", "--exact", "identity"],
+        &["unknown rule `identity`"],
+    );
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    refused(
+        &["run", "--from", "conforming.yaml", "--hub", "lab"],
+        &["--from", "--hub"],
+    );
+    refused(
+        &["run", "--from", "conforming.yaml", "--observe", "5m"],
+        &["--from", "--observe"],
+    );
+    refused(
+        &["run", "--manager", "reference"],
+        &["--hub lab or --hub envtest"],
+    );
+    refused(&["run", "--hub", "lab"], &["--manager reference"]);
+    refused(
+        &["run", "--hub", "lab", "--manager", "reference", "--context", "x"],
+        &["--context"],
+    );
+    refused(&["run", "--probe", "--no-probe"], &["--no-probe"]);
+    let both = [
+        "run",
+        "--from",
+        "conforming.yaml",
+        "--feature",
+        "consumer-secrets",
+        "--no-feature",
+        "consumer-secrets",
+    ];
+    refused(&both, &["contradicts"]);
+    refused(
+        &[
+            "run",
+            "--from",
+            "conforming.yaml",
+            "identity/",
+            "--skip",
+            "identity/",
+        ],
+        &["no rule is left"],
+    );
+    refused(
+        &["run", "--from", "conforming.yaml", "member-id-non-empty"],
+        &[
+            "edition standard has no rule like `member-id-non-empty`",
+            "2026-09",
+        ],
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_told_and_reported() {
+    let folder = Folder::new();
+    let junit = folder.flag("junit.xml");
+    refused(
+        &["run", "--from", "missing.yaml", "--junit", &junit],
+        &["missing.yaml", "No such file"],
+    );
+    assert!(
+        folder.text("junit.xml").contains("No such file"),
+        "{}",
+        folder.text("junit.xml")
+    );
+    fs::write(folder.path("empty.yaml"), "").expect("written");
+    refused(&["run", "--from", &folder.flag("empty.yaml")], &["empty.yaml"]);
+    fs::write(folder.path("broken.yaml"), "a: [").expect("written");
+    refused(&["run", "--from", &folder.flag("broken.yaml")], &["broken.yaml"]);
+    refused(&["replay", "missing.jsonl"], &["missing.jsonl"]);
+}
+
+#[test]
+fn outputs_are_checked_before_anything_else() {
+    let folder = Folder::new();
+    let nowhere = folder.flag("no/such/report.xml");
+    refused(
+        &["run", "--from", "conforming.yaml", "--junit", &nowhere],
+        &["--junit", "create the folder"],
+    );
+    refused(
+        &["run", "--from", "conforming.yaml", "--json", &folder.flag("")],
+        &["--json", "it is a folder"],
+    );
+    let twice = folder.flag("report");
+    refused(
+        &[
+            "run",
+            "--from",
+            "conforming.yaml",
+            "--json",
+            &twice,
+            "--junit",
+            &twice,
+        ],
+        &["--junit and --json"],
+    );
+    let input = folder.flag("dump.yaml");
+    fs::copy("tests/cli/conforming.yaml", &input).expect("copied");
+    refused(
+        &["run", "--from", &input, "--json", &input],
+        &["is to be read and to be written"],
+    );
+    assert!(!folder.path("report").exists());
+}
+
+#[test]
+fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
+    let folder = Folder::new();
+    let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
+    let kubeconfig = folder.kubeconfig(1);
+    let done = call(&[
+        "run",
+        "--kubeconfig",
+        &kubeconfig,
+        "--json",
+        &json,
+        "--junit",
+        &junit,
+    ]);
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert_eq!(done.out, "");
+    assert_eq!(done.err.matches("error: ").count(), 1, "{}", done.err);
+    assert!(done.err.contains("context here"), "{}", done.err);
+    let report = folder.json("report.json");
+    assert_eq!(report["decision"], "inconclusive");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    assert!(
+        verdicts
+            .iter()
+            .all(|verdict| verdict["verdict"] == "inconclusive"),
+        "{report:#}"
+    );
+    assert!(folder.text("report.xml").contains("<error "));
+    let unknown = ["run", "--kubeconfig", &kubeconfig, "--context", "there"];
+    refused(&unknown, &["there"]);
+    let done = call(&["run"]);
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert!(done.err.contains("--kubeconfig"), "{}", done.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_run_in_good_order() {
+    let folder = Folder::new();
+    // It takes connections and never answers.
+    let hub = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let kubeconfig = folder.kubeconfig(hub.local_addr().expect("an address").port());
+    let json = folder.flag("report.json");
+    let mut run = command(&["run", "--kubeconfig", &kubeconfig, "--json", &json])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    // It has asked: it listens for signals by now.
+    let (mut asked, _) = hub.accept().expect("a connection");
+    asked.read_exact(&mut [0; 4]).expect("a request");
+    let told = Command::new("kill")
+        .args(["-INT", &run.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(told.success());
+    let mut err = String::new();
+    run.stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut err)
+        .expect("UTF-8");
+    assert_eq!(run.wait().expect("it ends").code(), Some(4), "{err}");
+    assert!(err.contains("stopping"), "{err}");
+    assert_eq!(folder.json("report.json")["decision"], "inconclusive");
+}
+
+#[test]
+fn a_conforming_dump_is_conformant() {
+    let told = expect(0, &["run", "--from", "conforming.yaml"]);
+    assert!(told.contains("conformant with edition standard"), "{told}");
+    assert!(told.contains("over 2 profiles, looked at once"), "{told}");
+    assert!(!told.contains('\u{1b}'), "no colours in a pipe: {told:?}");
+}
+
+#[test]
+fn a_violation_is_told_so_that_it_can_be_mended() {
+    let done = call(&[
+        "run",
+        "--from",
+        "violating.yaml",
+        "identity/manager",
+        "endpoints",
+        "conditions/",
+    ]);
+    assert_eq!(done.code, Some(1), "{}{}", done.out, done.err);
+    for line in done.out.lines() {
+        // This one line is libtest's, as `cargo test` prints it.
+        let width = if line.starts_with("test result: ") {
+            100
+        } else {
+            80
+        };
+        assert!(line.chars().count() <= width, "too wide: {line}");
+        assert!(!line.chars().any(char::is_control), "harmful: {line:?}");
+    }
+    let timeless = done.out.split("finished in").next().unwrap_or_default().len();
+    let rest = done.out[timeless..].split_once('\n').map_or("", |(_, rest)| rest);
+    insta::assert_snapshot!(format!("{}finished in [time]\n{rest}", &done.out[..timeless]));
+}
+
+#[test]
+fn should_rules_count_under_strict() {
+    let warned = [
+        "run",
+        "--from",
+        "violating.yaml",
+        "conditions/joined-reported",
+        "conditions/well-formed",
+    ];
+    let told = expect(0, &warned);
+    assert!(told.contains("ignored (warn: 1)"), "{told}");
+    let told = expect(1, &[&warned[..], &["--strict"]].concat());
+    assert!(told.contains("1 SHOULD rule (--strict) fails"), "{told}");
+}
+
+#[test]
+fn a_replay_gives_the_same_report() {
+    let folder = Folder::new();
+    let (evidence, first, again) = (
+        folder.flag("evidence.jsonl.zst"),
+        folder.flag("1.json"),
+        folder.flag("2.json"),
+    );
+    expect(
+        1,
+        &[
+            "run",
+            "--from",
+            "violating.yaml",
+            "--record",
+            &evidence,
+            "--json",
+            &first,
+        ],
+    );
+    expect(1, &["replay", &evidence, "--json", &again]);
+    let but_for_the_time = |name: &str| {
+        let text = folder.text(name);
+        let lines: Vec<String> = text
+            .lines()
+            .filter(|line| !line.contains("\"judgedAt\""))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(lines.len() + 1, text.lines().count());
+        lines
+    };
+    assert_eq!(but_for_the_time("1.json"), but_for_the_time("2.json"));
+    let report = folder.json("2.json");
+    assert_eq!(report["evidence"]["file"], Value::from(evidence));
+    assert_eq!(
+        report["evidence"]["source"],
+        folder.json("1.json")["evidence"]["source"]
+    );
+    assert_eq!(report["decision"], "not-conformant");
+}
+
+#[test]
+fn the_list_can_be_short_or_for_machines() {
+    let filter = [
+        "run",
+        "--from",
+        "conforming.yaml",
+        "--exact",
+        "identity/manager-label-present",
+    ];
+    let told = expect(0, &filter);
+    assert!(told.contains("running 1 test\n"), "{told}");
+    assert!(!told.contains(" 0 filtered out"), "{told}");
+    let told = expect(0, &[&filter[..], &["--format", "terse"]].concat());
+    assert!(told.contains("running 1 test\n.\n"), "{told}");
+    let done = call(&[&filter[..], &["--format", "json"]].concat());
+    assert_eq!(done.code, Some(0));
+    for line in done.out.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+    assert!(
+        done.err.contains("conformant with edition standard"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_reader_who_has_read_enough_is_no_reason_to_fail() {
+    let folder = Folder::new();
+    let mut run = command(&[
+        "run",
+        "--from",
+        "conforming.yaml",
+        "--json",
+        &folder.flag("report.json"),
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .expect("the command runs");
+    drop(run.stdout.take());
+    let done = run.wait_with_output().expect("it ends");
+    assert_eq!(done.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+    assert_eq!(folder.json("report.json")["decision"], "conformant");
+}
+
+#[test]
+fn rules_are_listed_and_explained() {
+    let table = expect(0, &["list"]);
+    assert!(
+        table.contains("MUST    identity/manager-label-present\n"),
+        "{table}"
+    );
+    assert!(!table.contains("identity/member-id-non-empty"), "{table}");
+    let other = expect(0, &["list", "--edition", "2026-09"]);
+    assert!(
+        other.contains("MUST    identity/member-id-non-empty\n"),
+        "{other}"
+    );
+    let json: Value = serde_json::from_str(&expect(0, &["list", "--format", "json"])).expect("JSON");
+    assert_eq!(json[0]["rule"], "identity/manager-label-present");
+    assert_eq!(json[0]["level"], "MUST");
+    let markdown = expect(0, &["list", "--format", "markdown"]);
+    assert!(markdown.starts_with("| rule | level |"), "{markdown}");
+    let told = expect(0, &["explain", "identity/manager-label-present"]);
+    for part in [
+        "[MUST] identity/manager-label-present",
+        "KEP-4322",
+        "remedy",
+        "passes:",
+        "fails:",
+        "observed",
+    ] {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+}
+
+#[test]
+fn what_others_install_is_printed() {
+    let crds = expect(0, &["crd"]);
+    for file in [
+        "clusterprofiles.multicluster.x-k8s.io",
+        "clusterproperties.about.k8s.io",
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fixtures/crds")
+            .join(format!("{file}.yaml"));
+        let fixture = fs::read_to_string(path).expect("the fixture is there");
+        assert!(
+            crds.contains(fixture.trim_start_matches("---\n").trim_end()),
+            "{file}"
+        );
+    }
+    let role = expect(0, &["rbac"]);
+    assert!(
+        role.contains("kind: ClusterRole") && role.contains("clusterprofiles"),
+        "{role}"
+    );
+    let role = expect(0, &["rbac", "--namespace", "fleet", "--no-secrets"]);
+    assert!(
+        role.contains("namespace: \"fleet\"") && !role.contains("secrets"),
+        "{role}"
+    );
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(expect(0, &["completions", shell]).contains("replay"), "{shell}");
+    }
+}

@@ -1,0 +1,329 @@
+//! Every rule over every example of every suite, and what all rule files have in common.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use clusterprofile_conformance::{
+    api::Edition,
+    evidence::{Asked, Evidence, Kind},
+    rules::{
+        self, Basis, Findings, Level, Rule,
+        example::{Example, Expectation},
+    },
+};
+use serde_json::json;
+
+/// What a rule says to an example's evidence, as a verdict would: here without a judge, so that rules are tried alone.
+#[derive(Debug)]
+#[allow(dead_code, reason = "the reasons are read in the output of a test that fails")]
+enum Outcome {
+    /// The edition does not have the rule, its feature is not claimed, or evidence that it needs was not asked for.
+    Skipped(String),
+    Fails(Findings),
+    Inconclusive(String),
+    Inapplicable,
+    Passes,
+}
+
+fn outcome(rule: &Rule, evidence: &Evidence) -> Outcome {
+    let facts = &rule.facts;
+    let claim = &evidence.header.claim;
+    let Some(applies) = facts.in_edition(claim.edition) else {
+        return Outcome::Skipped(format!("edition {} does not have it", claim.edition));
+    };
+    if applies.only_if_claimed()
+        && !facts
+            .feature
+            .is_some_and(|feature| claim.features.contains(&feature))
+    {
+        return Outcome::Skipped("its feature is not claimed".to_owned());
+    }
+    let asked = |kind: &&Kind| matches!(evidence.asked(**kind), Asked::Yes);
+    if let Some(kind) = facts.needs.iter().find(|kind| !asked(kind)) {
+        return Outcome::Skipped(format!("there is no {kind}"));
+    }
+    if !facts.needs_one_of.is_empty() && !facts.needs_one_of.iter().any(|kind| asked(&kind)) {
+        return Outcome::Skipped("there is none of the evidence of which it needs one".to_owned());
+    }
+    let mut findings = Findings::default();
+    (rule.examine)(evidence, &mut findings);
+    let one_is_whole =
+        facts.needs_one_of.is_empty() || facts.needs_one_of.iter().any(|kind| evidence.is_whole(*kind));
+    let gap = facts
+        .needs
+        .iter()
+        .find(|kind| !evidence.is_whole(**kind))
+        .map(|kind| format!("there is a gap in the {kind}"))
+        .or((!one_is_whole).then(|| "all evidence that it could use has gaps".to_owned()));
+    if !findings.list.is_empty() {
+        Outcome::Fails(findings)
+    } else if let Some(reason) = findings.inconclusive.first() {
+        Outcome::Inconclusive(reason.clone())
+    } else if let Some(gap) = gap {
+        Outcome::Inconclusive(gap)
+    } else if findings.examined > 0 {
+        Outcome::Passes
+    } else if findings.not_applicable.is_some() {
+        Outcome::Inapplicable
+    } else {
+        Outcome::Inconclusive("nothing was examined".to_owned())
+    }
+}
+
+fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
+    rules::all()
+        .iter()
+        .map(|rule| {
+            let examples =
+                Example::of(rule).unwrap_or_else(|error| panic!("suites/{}.yaml: {error}", rule.id));
+            (rule, examples)
+        })
+        .collect()
+}
+
+/// What is wrong with how a rule takes one of its examples.
+fn disappointment(rule: &Rule, example: &Example) -> Option<String> {
+    let outcome = outcome(rule, example.evidence());
+    let (finding, count) = match (&example.expectation, &outcome) {
+        (Expectation::Passes, Outcome::Passes)
+        | (Expectation::Inconclusive, Outcome::Inconclusive(_))
+        | (Expectation::Inapplicable, Outcome::Inapplicable) => return None,
+        (Expectation::Fails { finding, count }, Outcome::Fails(_)) => (finding, count),
+        (expected, seen) => return Some(format!("expected {expected:?}, got {seen:#?}")),
+    };
+    let Outcome::Fails(findings) = &outcome else {
+        return None;
+    };
+    if let Some(expected) = finding
+        && !findings.list.iter().any(|finding| expected.describes(finding))
+    {
+        return Some(format!("no finding is {expected:#?} among {:#?}", findings.list));
+    }
+    match count {
+        Some(count) if *count != findings.list.len() => {
+            Some(format!("expected {count} findings, got {:#?}", findings.list))
+        }
+        _ => None,
+    }
+}
+
+/// The MUST rules, other than the example's own, that an example breaks.
+fn collateral(own: &Rule, example: &Example) -> Vec<String> {
+    rules::all()
+        .iter()
+        .filter(|rule| rule.id != own.id && rule.facts.level == Level::Must)
+        .filter_map(|rule| match outcome(rule, example.evidence()) {
+            Outcome::Fails(findings) if findings.list.iter().any(|finding| !finding.advisory) => {
+                Some(format!("it also breaks {}: {:#?}", rule.id, findings.list))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn every_example_is_taken_as_it_says() {
+    let mut complaints = Vec::new();
+    for (rule, examples) in examples() {
+        for example in examples {
+            let mut found: Vec<String> = disappointment(rule, &example).into_iter().collect();
+            // Where its rule has nothing to judge, an example may lack what other rules ask for.
+            if matches!(
+                example.expectation,
+                Expectation::Passes | Expectation::Fails { .. }
+            ) {
+                found.extend(collateral(rule, &example));
+            }
+            for complaint in found {
+                complaints.push(format!(
+                    "suites/{}.yaml, example `{}` ({}): {complaint}",
+                    rule.id, example.name, example.edition
+                ));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn a_conforming_world_trips_no_rule() {
+    let busy = json!({
+        "profiles": [{}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}}],
+        "secrets": [
+            {"namespace": "c1"},
+            {"namespace": "c2", "labels": {"x-k8s.io/cluster-profile": "b"}},
+        ],
+        "steps": [
+            {"at": "1m", "create": {"metadata": {"name": "d"}}},
+            {"at": "2m", "change": {"status": {"version": {"kubernetes": "v1.34.2"}}}},
+            {"at": "3m", "delete": "other/c"},
+        ],
+        "observe": "30m",
+        "requests": [
+            {"at": "1m", "verb": "create", "code": 201, "name": "d",
+             "body": {"manager": "m", "managerLabel": "m", "parts": ["metadata.labels", "spec"]}},
+            {"at": "2m", "subresource": "status", "changed": true, "body": {"parts": ["status"]}},
+        ],
+        "probes": [
+            {"method": "merge-patch", "answer": "refused", "fields": ["spec.clusterManager"]},
+            {"method": "update", "answer": "refused", "fields": ["spec.clusterManager"]},
+        ],
+        "claims": ["consumer-secrets"],
+    });
+    for (world, edition) in [json!([{}]), busy]
+        .iter()
+        .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
+    {
+        let example = json!({"name": "conforming", "passes": world});
+        let example = Example::parse(&example, edition).expect("a world");
+        for rule in rules::all() {
+            if let Outcome::Fails(findings) = outcome(rule, example.evidence()) {
+                panic!("{} ({edition}) objects to {world}: {:#?}", rule.id, findings.list);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_rule_has_examples_of_both_kinds() {
+    for (rule, examples) in examples() {
+        let count =
+            |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
+        assert!(
+            count(|e| matches!(e, Expectation::Passes)) >= 2,
+            "suites/{}.yaml needs two examples that pass",
+            rule.id
+        );
+        assert!(
+            count(|e| matches!(e, Expectation::Fails { .. })) >= 2,
+            "suites/{}.yaml needs two examples that fail",
+            rule.id
+        );
+        let names: BTreeSet<&str> = examples.iter().map(|example| example.name.as_str()).collect();
+        assert_eq!(
+            names.len(),
+            examples.len(),
+            "suites/{}.yaml uses a name twice",
+            rule.id
+        );
+        for name in names {
+            assert!(
+                is_headline(name, char::is_uppercase),
+                "suites/{}.yaml: the name `{name}` is no lower-case line",
+                rule.id
+            );
+        }
+    }
+}
+
+#[test]
+fn every_rule_file_is_registered_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    let mut files = BTreeSet::new();
+    for suite in std::fs::read_dir(&folder).expect("suites/ is there") {
+        let suite = suite.expect("it can be listed").path();
+        for file in std::fs::read_dir(&suite).expect("a suite is a folder") {
+            let path = file.expect("it can be listed").path();
+            let id = path
+                .strip_prefix(&folder)
+                .expect("it is below")
+                .with_extension("");
+            assert_eq!(
+                path.extension().and_then(|e| e.to_str()),
+                Some("yaml"),
+                "{path:?}"
+            );
+            files.insert(id.to_string_lossy().replace('\\', "/"));
+        }
+    }
+    let ids: Vec<String> = rules::all().iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(ids.iter().cloned().collect::<BTreeSet<_>>(), files);
+    assert_eq!(ids.len(), files.len(), "an id is registered twice");
+}
+
+#[test]
+fn suites_stand_in_the_order_of_the_documents() {
+    let order = ["identity", "properties", "conditions", "consumers", "updates"];
+    let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
+    suites.dedup();
+    let known: Vec<&str> = order.into_iter().filter(|suite| suites.contains(suite)).collect();
+    assert_eq!(suites, known);
+}
+
+#[test]
+fn facts_are_complete_and_read_alike() {
+    for rule in rules::all() {
+        let (id, facts) = (rule.id, &rule.facts);
+        assert!(is_headline(&facts.title, char::is_lowercase), "{id}: title");
+        assert!(facts.title.len() <= 100, "{id}: the title is long");
+        assert!(
+            facts.remedy.ends_with('.') && facts.remedy.starts_with(char::is_uppercase),
+            "{id}: the remedy is a sentence"
+        );
+        assert_eq!(
+            facts.reasoning.is_some(),
+            facts.basis == Basis::Derived,
+            "{id}: derived rules state their reasoning, others need none"
+        );
+        assert!(
+            facts.source.contains(" › "),
+            "{id}: source names document and section"
+        );
+        assert!(!facts.editions.is_empty(), "{id}: no edition has it");
+        assert!(
+            !(facts.needs.is_empty() && facts.needs_one_of.is_empty()),
+            "{id}: needs no evidence"
+        );
+    }
+}
+
+#[test]
+fn findings_keep_the_convention() {
+    let mut seen = BTreeMap::new();
+    for (_, examples) in examples() {
+        for example in &examples {
+            for rule in rules::all() {
+                if let Outcome::Fails(findings) = outcome(rule, example.evidence()) {
+                    for finding in findings.list {
+                        seen.insert(finding.message.clone(), (rule.id, finding));
+                    }
+                }
+            }
+        }
+    }
+    assert!(!seen.is_empty());
+    for (message, (rule, finding)) in seen {
+        assert!(
+            is_headline(&message, char::is_uppercase),
+            "{rule}: message `{message}`"
+        );
+        assert!(
+            message.chars().count() <= 100,
+            "{rule}: message `{message}` is long"
+        );
+        assert!(
+            !finding.object.kind.is_empty(),
+            "{rule}: a finding is on an object"
+        );
+        assert!(!finding.path.is_empty(), "{rule}: a finding has a path");
+        assert!(
+            !finding.expected.is_empty(),
+            "{rule}: a finding says what was expected"
+        );
+        assert!(
+            finding.observed.chars().count() <= 600,
+            "{rule}: a finding cuts what it quotes"
+        );
+    }
+}
+
+/// One line without a final period whose first letter is not of the `wrong` case.
+fn is_headline(text: &str, wrong: fn(char) -> bool) -> bool {
+    !text.is_empty()
+        && !text.contains('\n')
+        && text.trim() == text
+        && !text.ends_with('.')
+        && !text.starts_with(wrong)
+}
