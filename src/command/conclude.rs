@@ -1,6 +1,6 @@
 //! From evidence to reports: what `run` and `replay` end with.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::Context;
 use clusterprofile_conformance::{
@@ -8,6 +8,7 @@ use clusterprofile_conformance::{
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
     report::{Output, Prepared, Report, json, junit, terminal, trials},
+    rules,
 };
 
 use super::{Exit, Failure, output::Format, print::print};
@@ -42,14 +43,12 @@ pub fn conclude(
 /// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
 /// rule is inconclusive, for the reason why it failed.
 pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
-    let kinds = [
-        Kind::Inventory,
-        Kind::Namespaces,
-        Kind::Timeline,
-        Kind::Secrets,
-        Kind::Requests,
-        Kind::Probe,
-    ];
+    let facts = rules::all().iter().map(|rule| &rule.facts);
+    let kinds: BTreeSet<Kind> = facts
+        .flat_map(|facts| [&facts.needs, &facts.needs_one_of])
+        .flatten()
+        .copied()
+        .collect();
     let reason = failure.in_one_line();
     let evidence = Evidence {
         header: Header {
@@ -60,18 +59,19 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
                 source: source.to_owned(),
                 ..Hub::default()
             },
-            asked: kinds.map(|kind| (kind, Asked::Yes)).into(),
+            asked: kinds.iter().map(|kind| (*kind, Asked::Yes)).collect(),
             ..Header::default()
         },
         gaps: kinds
+            .iter()
             .map(|kind| Gap {
-                kind,
+                kind: *kind,
                 from: None,
                 until: None,
                 object: None,
                 reason: reason.clone(),
             })
-            .into(),
+            .collect(),
         ..Evidence::default()
     };
     let selection = Selection::default();
@@ -114,7 +114,7 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
     recorded
         .and(json.map_err(Into::into))
         .and(junit.map_err(Into::into))
-        .map_err(|error| Failure::could_not_run(error))
+        .map_err(Failure::could_not_run)
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {

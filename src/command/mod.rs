@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand, and one per group of flags that several of them share.
 
+mod audit;
 mod claim;
 mod completions;
 mod conclude;
@@ -42,7 +43,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
-    Replay(replay::Replay),
+    Replay(Box<replay::Replay>),
     List(list::List),
     Explain(explain::Explain),
     Crd(crd::Crd),

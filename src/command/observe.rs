@@ -3,15 +3,18 @@
 use anyhow::{Context, anyhow};
 use clusterprofile_conformance::{
     clock::Clock,
-    collect::{CollectError, Plan, collect},
+    collect::{Plan, collect},
     evidence::Evidence,
-    hub::{Hub, HubError, KubeconfigOptions},
-    lab::manager::{Manager, hub_definitions},
+    hub::{Assets, EnvtestOptions, Hub, HubError, KubeconfigOptions},
+    lab::{
+        apiserver::AuditLevel,
+        manager::{Manager, hub_definitions},
+    },
 };
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Failure,
+    Failure, audit,
     progress::Line,
     signals,
     target::{Reference, Target},
@@ -28,16 +31,15 @@ pub fn observe(target: Target, plan: &Plan) -> Result<Evidence, Failure> {
         match target {
             Target::Kubeconfig(options) => somebody_elses(&options, plan, clock).await,
             Target::Lab(reference) => {
-                let hub = Hub::lab(clock, hub_definitions(&reference.faults))
-                    .await
-                    .map_err(no_hub)?;
+                let definitions = hub_definitions(&reference.faults);
+                let hub = Hub::lab_with(clock, &definitions).await.map_err(no_hub)?;
                 ours(hub, reference, plan, clock).await
             }
             Target::Envtest(reference) => {
-                let hub = Hub::envtest(hub_definitions(&reference.faults))
-                    .await
-                    .map_err(no_hub)?;
-                ours(hub, reference, plan, clock).await
+                let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
+                let definitions = hub_definitions(&reference.faults);
+                let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
+                ours(hub.map_err(no_hub)?, reference, plan, clock).await
             }
         }
     })
@@ -57,50 +59,60 @@ fn runtime(target: &Target) -> Result<Runtime, Failure> {
         .enable_all()
         .build()
         .context("failed to start the runtime");
-    runtime.map_err(|error| Failure::could_not_run(error))
+    runtime.map_err(Failure::could_not_run)
 }
 
 async fn somebody_elses(options: &KubeconfigOptions, plan: &Plan, clock: Clock) -> Result<Evidence, Failure> {
     let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
-    collect(&hub, plan, clock, &Line::new(), signals::stop())
-        .await
-        .map_err(nothing_seen)
+    let seen = collect(&hub, plan, clock, &Line::new(), signals::stop()).await;
+    let mut evidence = seen.map_err(Failure::could_not_run)?;
+    audit::add_or_miss(&mut evidence, &plan.audit_logs);
+    Ok(evidence)
 }
 
 /// Looks at the reference manager on a hub of our own.
 async fn ours(hub: Hub, reference: Reference, plan: &Plan, clock: Clock) -> Result<Evidence, Failure> {
-    let client = hub.client_as(Manager::NAME, Manager::NAME).map_err(no_hub)?;
-    let mut manager = Manager::new(reference.faults, clock);
-    let failed =
-        |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
-    manager.set_up(&client).await.map_err(failed)?;
-    let mut life = tokio::spawn(manager.run(client));
-    let seen = tokio::select! {
-        seen = collect(&hub, plan, clock, &Line::new(), signals::stop()) => seen.map_err(nothing_seen),
-        // It never ends by itself, so what it says is why it failed: nothing more would be seen of it.
-        end = &mut life => match end {
-            Ok(Err(error)) => Err(failed(error)),
-            Ok(Ok(())) => Err(Failure::could_not_run(anyhow!("the reference manager ended"))),
-            Err(error) => Err(Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"))),
-        },
-    };
-    life.abort();
+    let seen = side_by_side(&hub, reference, plan, clock)
+        .await
+        .and_then(|mut evidence| {
+            audit::add_own(&mut evidence, &hub).map_err(Failure::could_not_run)?;
+            Ok(evidence)
+        });
     let stopped = hub.stop().await.map_err(no_hub);
     let evidence = seen?;
     stopped.map(|()| evidence)
+}
+
+async fn side_by_side(
+    hub: &Hub,
+    reference: Reference,
+    plan: &Plan,
+    clock: Clock,
+) -> Result<Evidence, Failure> {
+    let failed =
+        |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
+    let client = hub.client_as(Manager::NAME, Manager::NAME).map_err(no_hub)?;
+    if let Some(lab) = hub.as_lab() {
+        // As envtest's policy has it.
+        lab.set_audit_level(AuditLevel::Request);
+    }
+    let mut manager = Manager::new(reference.faults, clock);
+    manager.set_up(&client).await.map_err(failed)?;
+    let progress = Line::new();
+    tokio::select! {
+        seen = collect(hub, plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
+        // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
+        end = manager.run(client) => match end {
+            Err(error) => Err(failed(error)),
+            Ok(()) => Err(Failure::could_not_run(anyhow!("the reference manager ended"))),
+        },
+    }
 }
 
 fn no_hub(error: HubError) -> Failure {
     match error {
         // A flag names what is not there.
         HubError::UnknownContext { .. } => Failure::usage(error),
-        _ => Failure::could_not_run(error),
-    }
-}
-
-fn nothing_seen(error: CollectError) -> Failure {
-    match error {
-        CollectError::Hub(error) => no_hub(error),
         _ => Failure::could_not_run(error),
     }
 }

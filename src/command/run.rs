@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clusterprofile_conformance::{
-    evidence::{Claim, Scope, read_input},
+    evidence::{Claim, Input, Scope, read_input},
     report::inert,
 };
 
 use super::{
-    Exit, Failure,
+    Exit, Failure, audit,
     claim::ClaimFlags,
     conclude::{conclude, conclude_without_evidence},
     observe,
@@ -70,6 +70,8 @@ impl Run {
         self.scope.apply(&mut scope);
         let selection = self.selection.resolve(claim.edition)?;
         let target = self.target.resolve(claim.edition)?;
+        target.claim(&mut claim);
+        audit::check(&self.plan.audit_logs)?;
         let source = target.name();
         let plan = self.plan.plan(claim, scope, target.default_observe());
         let outputs = self.outputs.prepare(None)?;
@@ -93,18 +95,13 @@ pub fn from_file(
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let outputs = flags.prepare(Some(path))?;
-    let input = match read_input(path) {
+    let input = match read(path, audit_logs) {
         Ok(input) => input,
-        Err(error) => {
+        Err(failure) => {
             let mut claimed = Claim::default();
             claim.apply(&mut claimed)?;
             let source = format!("file {}", path.display());
-            return Err(conclude_without_evidence(
-                Failure::usage(error),
-                claimed,
-                &source,
-                outputs,
-            ));
+            return Err(conclude_without_evidence(failure, claimed, &source, outputs));
         }
     };
     for note in &input.notes {
@@ -115,4 +112,10 @@ pub fn from_file(
     scope.apply(&mut evidence.header.scope);
     let selection = selection.resolve(evidence.header.claim.edition)?;
     conclude(&evidence, &selection, outputs, Some(path), flags.format)
+}
+
+fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
+    let mut input = read_input(path).map_err(Failure::usage)?;
+    audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
+    Ok(input)
 }

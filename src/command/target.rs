@@ -5,9 +5,10 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use clusterprofile_conformance::{
-    api::{Edition, UnknownName},
+    api::{Edition, Feature, UnknownName},
+    evidence::Claim,
     hub::KubeconfigOptions,
-    lab::manager::Fault,
+    lab::manager::{Fault, Manager},
     rules,
 };
 
@@ -106,6 +107,17 @@ impl Target {
             },
             Target::Lab(_) => "lab".to_owned(),
             Target::Envtest(_) => "envtest".to_owned(),
+        }
+    }
+
+    /// What the reference manager claims, where the user says nothing else: it gives credentials to its consumers.
+    pub fn claim(&self, claim: &mut Claim) {
+        let ours = matches!(self, Target::Lab(_) | Target::Envtest(_));
+        if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
+            claim.features.insert(Feature::ConsumerSecrets);
+            if claim.consumers.is_empty() {
+                claim.consumers = Manager::CONSUMERS.map(str::to_owned).into();
+            }
         }
     }
 

@@ -1,12 +1,13 @@
 //! One hub, whatever it is.
 
 use http::{HeaderValue, header};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 
 use super::{
     Assets, Envtest, EnvtestOptions, HubError, KubeconfigOptions, cause, install::install, kubeconfig,
 };
-use crate::{clock::Clock, lab::apiserver::ApiServer};
+use crate::{api::crd, clock::Clock, lab::apiserver::ApiServer};
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
 /// JSON, nearly twice as long.
@@ -57,8 +58,16 @@ impl Hub {
     /// # Errors
     /// When it does not take the CRDs.
     pub async fn lab(clock: Clock) -> Result<Self, HubError> {
+        Self::lab_with(clock, &crd::all()).await
+    }
+
+    /// Like [`Self::lab`], with these CRDs instead of the suite's.
+    ///
+    /// # Errors
+    /// When it does not take the CRDs.
+    pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = ApiServer::new(clock);
-        install(&server.client(ADMIN))
+        install(&server.client(ADMIN), definitions)
             .await
             .map_err(|reason| HubError::Unprepared { hub: "lab", reason })?;
         Ok(Self {
@@ -73,8 +82,20 @@ impl Hub {
     /// # Errors
     /// When it does not start or does not take the CRDs.
     pub async fn envtest(assets: &Assets, options: EnvtestOptions) -> Result<Self, HubError> {
+        Self::envtest_with(assets, options, &crd::all()).await
+    }
+
+    /// Like [`Self::envtest`], with these CRDs instead of the suite's.
+    ///
+    /// # Errors
+    /// When it does not start or does not take the CRDs.
+    pub async fn envtest_with(
+        assets: &Assets,
+        options: EnvtestOptions,
+        definitions: &[CustomResourceDefinition],
+    ) -> Result<Self, HubError> {
         let envtest = Box::new(Envtest::start(assets, options).await?);
-        install(&envtest_client(&envtest, ADMIN, USER_AGENT)?)
+        install(&envtest_client(&envtest, ADMIN, USER_AGENT)?, definitions)
             .await
             .map_err(|reason| HubError::Unprepared {
                 hub: "envtest",

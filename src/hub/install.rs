@@ -9,7 +9,6 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::cause;
-use crate::api::crd;
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// How often it is asked whether they are served, and after how many times that is given up.
@@ -17,17 +16,17 @@ const POLL: Duration = Duration::from_millis(50);
 const POLLS: u32 = 600;
 
 /// Creates what is missing of the CRDs. Gives the reason in words where that fails.
-pub(super) async fn install(client: &Client) -> Result<(), String> {
-    for definition in crd::all() {
+pub(super) async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<(), String> {
+    for definition in definitions {
         let name = definition.metadata.name.clone().unwrap_or_default();
-        match create(client, &definition).await {
+        match create(client, definition).await {
             Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 409 => {}
             Err(error) => return Err(format!("CRD {name}: {}", cause(&error))),
         }
     }
-    for definition in crd::all() {
-        served(client, &definition).await?;
+    for definition in definitions {
+        served(client, definition).await?;
     }
     Ok(())
 }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    evidence::{Asked, Evidence, Kind, Window},
-    judge::Judgement,
-};
+use super::Report;
+use crate::evidence::{Asked, Kind, Window};
 
 /// What a judgement covers.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,14 +12,18 @@ pub struct Coverage {
     pub profiles: usize,
     /// For how long they were watched; none: they were looked at once.
     pub watched: Option<Window>,
-    /// Kinds of evidence that the edition's rules use and that were not asked for, with the reason.
+    /// Kinds of evidence that the picked rules use and that were not asked for, with the reason.
     pub not_asked: BTreeMap<Kind, String>,
 }
 
 impl Coverage {
-    /// Reads it off the evidence and the rules that were judged.
-    pub fn of(evidence: &Evidence, judgement: &Judgement) -> Self {
-        let facts = judgement.verdicts.iter().map(|verdict| &verdict.rule.facts);
+    /// Reads it off the evidence and the rules that the user picked.
+    pub fn of(report: &Report) -> Self {
+        let evidence = report.evidence;
+        let rules = report.judgement.verdicts.iter().map(|verdict| verdict.rule);
+        let facts = rules
+            .filter(|rule| report.selection.holds(rule.id))
+            .map(|rule| &rule.facts);
         let used = facts
             .flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by])
             .flatten();

@@ -42,7 +42,7 @@ pub fn headline(report: &Report) -> String {
 
 /// What the decision stands on, in one sentence.
 pub fn scope(report: &Report) -> String {
-    let coverage = Coverage::of(report.evidence, report.judgement);
+    let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
         Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),

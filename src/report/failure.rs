@@ -29,7 +29,14 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
     page.paragraph(level.len() + 1, &facts.source);
     page.paragraph(level.len() + 1, &extent(verdict));
     page.gap();
-    let groups = groups(&verdict.findings);
+    let groups = groups(&verdict.findings, |finding| {
+        [
+            &finding.message,
+            &finding.path,
+            &finding.expected,
+            &finding.observed,
+        ]
+    });
     for group in groups.iter().take(SHOWN) {
         page.styled(2, &inert::line(&group.finding.message), Style::new().bold());
         for (number, object) in group.objects.iter().take(SHOWN).enumerate() {
@@ -63,9 +70,9 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
         page.gap();
     }
     page.field(2, "remedy", &facts.remedy);
-    page.field(
+    page.gap();
+    page.paragraph(
         2,
-        "more",
         &format!("clusterprofile-conformance explain {}", verdict.rule.id),
     );
     page.into_text().trim_end().to_owned()
@@ -79,23 +86,24 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
         &format!("[{}]", rule.facts.level),
         &format!("{}: {}", rule.id, extent(verdict)),
     );
-    let groups = groups(&verdict.findings);
-    for group in groups.iter().take(3) {
-        let object = inert::line(&group.objects[0].to_string()).into_owned();
+    let groups = groups(&verdict.findings, |finding| [&finding.message]);
+    for group in groups.iter().take(SHOWN) {
         let others = match group.objects.len() {
             1 => String::new(),
-            objects => format!(" (and {})", count(objects - 1, "other")),
+            objects => format!(" and {}", count(objects - 1, "other")),
         };
+        let object = group.objects[0].to_string();
         page.paragraph(
             6,
-            &format!("{object}{others}: {}", inert::line(&group.finding.message)),
+            &format!(
+                "{}: {}{others}",
+                inert::line(&group.finding.message),
+                inert::line(&object)
+            ),
         );
     }
-    if groups.len() > 3 {
-        page.paragraph(
-            6,
-            &format!("… and {} of another kind", count(groups.len() - 3, "finding")),
-        );
+    if groups.len() > SHOWN {
+        page.paragraph(6, &format!("… and {} of other kinds", groups.len() - SHOWN));
     }
     page.field(6, "remedy", &rule.facts.remedy);
 }
@@ -147,18 +155,15 @@ fn more(all: usize, what: &str) -> Option<String> {
     (all > SHOWN).then(|| format!("… and {}", count(all - SHOWN, &format!("more {what}"))))
 }
 
-/// Puts findings that say the same of different objects together, in the order in which each first came up.
-fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+/// Puts findings that agree in these parts together, in the order in which each first came up.
+fn groups<const PARTS: usize>(
+    findings: &[Finding],
+    parts: fn(&Finding) -> [&String; PARTS],
+) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
-        let key = (
-            &finding.message,
-            &finding.path,
-            &finding.expected,
-            &finding.observed,
-        );
-        let place = *places.entry(key).or_insert(groups.len());
+        let place = *places.entry(parts(finding)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.objects.push(&finding.object),
             None => groups.push(Group {

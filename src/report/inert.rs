@@ -83,6 +83,21 @@ mod tests {
         );
     }
 
+    proptest::proptest! {
+        #[test]
+        fn nothing_gets_through(text in proptest::collection::vec(proptest::prelude::any::<char>(), 0..40)) {
+            let text: String = text.into_iter().collect();
+            assert!(!line(&text).chars().any(is_hidden));
+            assert!(!xml(&text).chars().any(is_forbidden_in_xml));
+            // Read back as an XML parser does, section by section, the text is whole.
+            let document = format!("<![CDATA[{}]]>", cdata(&text));
+            let sections = document.split("<![CDATA[").skip(1).map(|section| section.strip_suffix("]]>"));
+            let read: Option<Vec<&str>> = sections.collect();
+            let opens_a_section = text.contains("<![CDATA[");
+            assert!(opens_a_section || read.is_some_and(|parts| parts.concat() == xml(&text)));
+        }
+    }
+
     #[test]
     fn xml_keeps_lines_and_loses_what_it_forbids() {
         assert_eq!(xml("a\n\tb\0\u{b}\u{ffff}"), "a\n\tb\\u{0}\\u{b}\\u{ffff}");

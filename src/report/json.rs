@@ -125,7 +125,7 @@ struct Entry<'a> {
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let header = &report.evidence.header;
-    let coverage = Coverage::of(report.evidence, report.judgement);
+    let coverage = Coverage::of(report);
     let document = Document {
         api_version: API_VERSION,
         suite: Suite {

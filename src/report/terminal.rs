@@ -1,7 +1,5 @@
 //! What follows the list on a terminal: warnings, what could not be judged and why, and the decision.
 
-use std::collections::BTreeMap;
-
 use owo_colors::Style;
 
 use super::{Coverage, Report, decision, failure, inert, page::Page};
@@ -72,36 +70,46 @@ fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Ve
     told(page, heading, &reasons);
 }
 
-/// What was not asked for, with the rules that were skipped for it.
+/// What was not asked for, with the rules that were skipped for it. A rule that could do with either of two kinds of
+/// evidence stands under both.
 fn not_asked(page: &mut Page, report: &Report) {
-    let mut reasons = Vec::new();
-    for verdict in with_verdict(&report.judgement.verdicts, Verdict::Skipped) {
-        if report.selection.holds(verdict.rule.id) {
-            gather(
-                &mut reasons,
-                verdict.reason.as_deref().unwrap_or("not asked for"),
-                verdict.rule.id,
-            );
-        }
-    }
-    // Evidence that merely sharpens a verdict is worth a line too.
-    let not_asked: BTreeMap<_, _> = Coverage::of(report.evidence, report.judgement).not_asked;
-    let more: Vec<String> = not_asked
-        .iter()
-        .filter(|(_, why)| !reasons.iter().any(|(reason, _)| reason.contains(why.as_str())))
-        .map(|(kind, why)| format!("{kind}: {why}"))
+    let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
+        .filter(|verdict| report.selection.holds(verdict.rule.id))
         .collect();
+    let not_asked = Coverage::of(report).not_asked;
+    let kinds: Vec<(String, Vec<&str>)> = not_asked
+        .iter()
+        .map(|(kind, why)| {
+            let rules = skipped.iter().filter(|verdict| is_skipped_for(verdict, why));
+            (
+                format!("{kind}: {why}"),
+                rules.map(|verdict| verdict.rule.id).collect(),
+            )
+        })
+        .collect();
+    // The others are skipped for what the implementation claims.
+    skipped.retain(|verdict| !not_asked.values().any(|why| is_skipped_for(verdict, why)));
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for verdict in skipped {
+        gather(
+            &mut reasons,
+            verdict.reason.as_deref().unwrap_or_default(),
+            verdict.rule.id,
+        );
+    }
+    reasons.extend(
+        kinds
+            .iter()
+            .map(|(reason, rules)| (reason.as_str(), rules.clone())),
+    );
     told(page, "not asked for (skipped)", &reasons);
-    if more.is_empty() {
-        return;
-    }
-    if reasons.is_empty() {
-        page.heading("not asked for");
-    }
-    for line in &more {
-        page.paragraph(2, &inert::line(line));
-    }
-    page.gap();
+}
+
+fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
+    verdict
+        .reason
+        .as_deref()
+        .is_some_and(|reason| reason.contains(why))
 }
 
 fn decide(page: &mut Page, report: &Report) {
@@ -133,7 +141,9 @@ fn told(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
     page.heading(heading);
     for (reason, rules) in reasons {
         page.paragraph(2, &inert::line(reason));
-        page.paragraph(6, &rules.join(", "));
+        if !rules.is_empty() {
+            page.paragraph(6, &rules.join(", "));
+        }
         page.gap();
     }
 }

@@ -18,7 +18,7 @@ fn rule(id: &'static str, level: &str) -> &'static Rule {
     let text = format!(
         "title: The title of {id} is kept, and is a sentence long enough to need a second line of text\n\
          level: {level}\nbasis: explicit\neditions: [standard]\nsource: KEP-4322 › Spec › Cluster Manager\n\
-         needs: [inventory]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
+         needs: [inventory]\nhelpedBy: [requests]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
     );
     let examine = |_: &Evidence, _: &mut Findings| {};
     Box::leak(Box::new(Rule {

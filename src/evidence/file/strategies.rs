@@ -294,6 +294,7 @@ fn secret() -> impl Strategy<Value = Secret> {
         namespace: name.clone(),
         uid: name.clone(),
         resource_version: name.clone(),
+        creation_timestamp: users.is_none().then(|| name.clone()),
         keys: vec![name.clone()],
         kubeconfig_error: users.is_none().then(|| name.clone()),
         kubeconfig: users.map(|users| Kubeconfig {

@@ -4,8 +4,8 @@
 //! create, update, merge and JSON patch, delete. It is a [`tower::Service`], so the same server answers in process,
 //! over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
-//! A request goes through [`service`] (authentication, authorization, misbehaviour, audit) to one of the handlers
-//! ([`read`], [`watch`], [`write`], [`patch`], [`delete`], [`discovery`]), which work on [`storage`].
+//! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
+//! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
 
 mod audit;
 mod auth;
@@ -17,6 +17,7 @@ mod discovery;
 mod embedded;
 mod family;
 mod field;
+mod field_set;
 mod managed_fields;
 mod meta;
 mod misbehaviour;

@@ -153,6 +153,11 @@ impl ApiServer {
             "metadata": {
                 "name": name, "uid": self.new_uid(), "creationTimestamp": self.time(),
                 "labels": {"kubernetes.io/metadata.name": name},
+                "managedFields": [{
+                    "manager": "kube-apiserver", "operation": "Update", "apiVersion": "v1", "time": self.time(),
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
+                }],
             },
             "spec": {"finalizers": ["kubernetes"]},
             "status": {"phase": "Active"},

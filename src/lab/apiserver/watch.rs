@@ -22,6 +22,8 @@ use super::storage::{Change, Stored};
 
 /// How often a quiet watch is told where it is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before its end a watch gets its last bookmark.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// How long a watch lives that does not say. The real server picks from 30 to 60 minutes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
@@ -54,15 +56,17 @@ impl Context<'_> {
             selector,
             wake: table.subscribe(),
             drops: self.server.inner.drops.subscribe(),
+            after: asked,
             position: table.end(),
             ready: VecDeque::new(),
             over: false,
             bookmarks: query.flag("allowWatchBookmarks"),
-            next_bookmark: Instant::now() + BOOKMARK_EVERY,
+            next_bookmark: Instant::now(),
             deadline: Instant::now() + timeout,
             audit: None,
         };
         watcher.drops.mark_unchanged();
+        watcher.plan_bookmark();
         let streaming = query.flag("sendInitialEvents");
         if asked > storage.revision && streaming {
             watcher.fail(&too_large(asked, storage.revision));
@@ -101,6 +105,8 @@ struct Watcher {
     selector: Selector,
     wake: Receiver<u64>,
     drops: Receiver<u64>,
+    /// Changes up to here are not wanted, even if they are yet to come.
+    after: u64,
     /// Where in the history it is.
     position: u64,
     /// Events to be sent.
@@ -154,7 +160,7 @@ impl Watcher {
                 }
                 () = tokio::time::sleep_until(self.deadline) => return None,
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
-                    self.next_bookmark += BOOKMARK_EVERY;
+                    self.plan_bookmark();
                     if let Some(revision) = self.quiet_revision() {
                         self.bookmark(revision, false);
                     }
@@ -189,6 +195,16 @@ impl Watcher {
         true
     }
 
+    /// The next bookmark comes after a while, or just before the end.
+    fn plan_bookmark(&mut self) {
+        let now = Instant::now();
+        let regular = now + BOOKMARK_EVERY;
+        self.next_bookmark = match self.deadline.checked_sub(LAST_BOOKMARK) {
+            Some(last) if last > now => regular.min(last),
+            _ => regular,
+        };
+    }
+
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.server.storage();
@@ -198,7 +214,7 @@ impl Watcher {
     }
 
     fn change(&mut self, change: &Change) {
-        if !change.key.starts_with(&self.prefix) {
+        if change.revision <= self.after || !change.key.starts_with(&self.prefix) {
             return;
         }
         let object = in_version(&change.object, &self.named);

@@ -351,3 +351,43 @@ fn escaped(name: &str) -> String {
         .replace('-', "__dash__")
         .replace('/', "__slash__")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    /// The rule with an optional old value is asked even where there is none.
+    #[rstest]
+    #[case("self.a == oldSelf.a", false, None, true)]
+    #[case("self.a == oldSelf.a", false, Some(json!({"a": "y"})), false)]
+    #[case("oldSelf.hasValue()", true, None, false)]
+    #[case("oldSelf.hasValue()", true, Some(json!({"a": "y"})), true)]
+    #[case(
+        "self.__namespace__ == 'n' && self.x_y == 1 && self.d__dot__e == 2",
+        false,
+        None,
+        true
+    )]
+    #[case("self.when > timestamp('2026-01-01T00:00:00Z')", false, None, true)]
+    #[case("self.period < duration('2m')", false, None, true)]
+    #[case("self.nothing == 1", false, None, false)]
+    fn rules(#[case] rule: &str, #[case] optional: bool, #[case] old: Option<Value>, #[case] holds: bool) {
+        let text = json!({"type": "string"});
+        let schema = Schema::read_constant(&json!({
+            "type": "object",
+            "properties": {
+                "a": text, "namespace": text, "x_y": {"type": "integer"}, "d.e": {"type": "integer"},
+                "when": {"type": "string", "format": "date-time"},
+                "period": {"type": "string", "format": "duration"},
+            },
+            "x-kubernetes-validations": [{"rule": rule, "optionalOldSelf": optional}],
+        }));
+        let object = json!({
+            "a": "x", "namespace": "n", "x_y": 1, "d.e": 2, "when": "2026-11-20T00:00:00Z", "period": "90s",
+        });
+        let errors = check_rules(&object, old.as_ref(), &schema);
+        assert_eq!(errors.is_empty(), holds, "{errors:?}");
+    }
+}

@@ -75,6 +75,16 @@ async fn streams_lists() {
         bookmark["metadata"]["resourceVersion"],
         list["metadata"]["resourceVersion"]
     );
+    let mut short = hub
+        .watch(&format!(
+            "{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=7&resourceVersion=9999"
+        ))
+        .await;
+    let started = tokio::time::Instant::now();
+    hub.widget("d").await;
+    assert_eq!(short.told().await, told("BOOKMARK", ""));
+    assert_eq!(started.elapsed(), Duration::from_secs(5));
+    assert!(short.next().await.is_none());
     let incomplete = hub
         .get(&format!(
             "{WIDGETS}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
@@ -87,10 +97,11 @@ async fn streams_lists() {
 async fn selections_are_entered_and_left() {
     let hub = Hub::new().await;
     hub.widget("a").await;
-    hub.widget("b").await;
+    let made = hub.widget("b").await;
+    let version = made["metadata"]["resourceVersion"].as_str().expect("a version");
     let mut events = hub
         .watch(&format!(
-            "{WIDGETS}?watch=1&resourceVersion=1000&labelSelector=on"
+            "{WIDGETS}?watch=1&resourceVersion={version}&labelSelector=on"
         ))
         .await;
     let label = |value: Value| json!({"metadata": {"labels": {"on": value}}});
