@@ -274,7 +274,7 @@ impl ClusterProfile {
         share(&mut self.metadata.uid, &previous.metadata.uid);
         share(&mut self.metadata.labels, &previous.metadata.labels);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
-            share(own, previous);
+            share_writers(own, previous);
         }
         share(&mut self.spec, &previous.spec);
         share(&mut self.status.properties, &previous.status.properties);
@@ -296,6 +296,25 @@ fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
     }
 }
 
+/// Each write moves the time of one entry: what the entries own is shared even so.
+fn share_writers(own: &mut Arc<[Writer]>, previous: &Arc<[Writer]>) {
+    share(own, previous);
+    // None when all is shared by now.
+    let Some(writers) = Arc::get_mut(own) else { return };
+    for writer in writers {
+        let same = |before: &&Writer| {
+            (&before.manager, &before.operation, &before.subresource)
+                == (&writer.manager, &writer.operation, &writer.subresource)
+        };
+        if let Some(before) = previous.iter().find(same) {
+            share(&mut writer.manager, &before.manager);
+            share(&mut writer.operation, &before.operation);
+            share(&mut writer.subresource, &before.subresource);
+            share(&mut writer.owns, &before.owns);
+        }
+    }
+}
+
 /// Absent and `null` mean the same: nothing.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
@@ -307,4 +326,38 @@ where
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn versions_share_what_did_not_change() {
+        let version = |kubernetes: &str, time: &str| -> ClusterProfile {
+            let status = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
+            serde_json::from_value(json!({
+                "apiVersion": "v", "metadata": {
+                    "name": "a", "labels": {"k": "v"},
+                    "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": status}],
+                },
+                "spec": {"displayName": "a"},
+                "status": {"version": {"kubernetes": kubernetes}, "properties": [{"name": "p", "value": "1"}]},
+            }))
+            .expect("a profile")
+        };
+        let (first, untouched) = (version("v1", "t1"), version("v2", "t2"));
+        let mut second = untouched.clone();
+        second.metadata.writers = second.metadata.writers.map(|writers| writers.to_vec().into());
+        second.share_with(&first);
+        assert_eq!(second, untouched);
+        assert!(Arc::ptr_eq(&second.spec, &first.spec));
+        assert!(Arc::ptr_eq(&second.metadata.labels, &first.metadata.labels));
+        assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
+        let owns = |profile: &ClusterProfile| {
+            Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[0].owns)
+        };
+        assert!(Arc::ptr_eq(&owns(&second), &owns(&first)));
+    }
 }

@@ -99,11 +99,12 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
         self.asked(Kind::Namespaces, Asked::Yes);
         // Twice, as a hub that goes away meanwhile shows no more at the end.
-        if !self.plan.observe.is_zero() {
-            let _ = self.namespaces().await;
-        }
+        let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         self.profiles().await?;
-        if let Err(reason) = self.namespaces().await {
+        // Of a run that is cut short, the beginning has to do.
+        if let Err(reason) = self.namespaces().await
+            && !(known && self.stopped())
+        {
             self.gap(Kind::Namespaces, reason);
         }
         Ok(())

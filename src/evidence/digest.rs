@@ -335,6 +335,7 @@ mod tests {
             "apiVersion": "v1", "kind": "Secret",
             "metadata": {
                 "name": "s", "namespace": "c", "uid": "u", "resourceVersion": "7",
+                "creationTimestamp": "2026-11-20T10:00:00Z",
                 "labels": {"x-k8s.io/cluster-profile": "a"},
                 "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "CANARY-annotation"},
             },
@@ -371,6 +372,7 @@ users:
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
         let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
         assert_eq!(secret.keys, ["Config", "other"]);
+        assert_eq!(secret.creation_timestamp.as_deref(), Some("2026-11-20T10:00:00Z"));
         assert_eq!(kubeconfig.current_context, "one");
         assert_eq!(
             (

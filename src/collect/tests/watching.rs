@@ -202,6 +202,7 @@ async fn a_run_that_is_stopped_keeps_what_it_saw() {
     };
     assert_eq!(span(gap), (80, 300));
     assert!(gap.reason.contains("80 s of 300 s"), "{gap:?}");
+    assert!(evidence.is_whole(Kind::Namespaces) && evidence.namespace("default").is_some());
     assert_eq!(seconds(evidence.header.window.expect("a window").until), 80);
     assert_eq!(seconds(world.clock.now()), 80);
 }
