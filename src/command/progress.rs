@@ -35,11 +35,12 @@ impl Progress for Line {
             self.0.set_style(style("{spinner} watching [{bar:20}] {msg}"));
             self.0.set_length(observe.as_secs());
         }
+        let position = elapsed.as_secs();
         let (elapsed, observe) = (told(elapsed), told(observe));
         self.0.set_message(format!(
             "{elapsed} of {observe}, {profiles} profiles, {writes} changes"
         ));
-        self.0.inc(1);
+        self.0.set_position(position);
     }
 }
 

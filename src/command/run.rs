@@ -20,8 +20,19 @@ use super::{
     target::TargetFlags,
 };
 
+const EXAMPLES: &str = "\
+Examples:
+  Try the suite, with nothing but itself:
+    clusterprofile-conformance run --hub lab --manager reference
+  Judge the hub of a kubeconfig's context, and leave a report:
+    clusterprofile-conformance run --context hub --junit report.xml
+  Judge what kubectl printed:
+    kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields |
+      clusterprofile-conformance run --from -";
+
 /// Judge a hub, or a file that tells of one
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Run {
     #[command(flatten)]
     selection: SelectionFlags,

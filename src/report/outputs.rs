@@ -164,6 +164,10 @@ fn buffered(
 fn sink(path: &Path) -> io::Result<Sink> {
     let target = match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        // `/dev/stdout` may well be a regular file; replaced, it would lose what else is printed to it.
+        Ok(there) if there.is_file() && path.starts_with("/dev") => {
+            return Ok(Sink::Into(fs::OpenOptions::new().append(true).open(path)?));
+        }
         // A link stays one: what it points at is replaced.
         Ok(there) if there.is_file() => {
             // Replacing a file asks only for rights on its folder: one that is protected must stay as it is.

@@ -262,12 +262,12 @@ fn json_has_the_shape_that_other_tools_rely_on() {
 
 #[test]
 fn the_decision_says_what_it_stands_on() {
-    let headline = with_report(|report| headline(report));
+    let headline = with_report(headline);
     assert_eq!(
         headline,
         "not conformant with edition standard: 1 MUST rule fails"
     );
-    let scope = with_report(|report| scope(report));
+    let scope = with_report(scope);
     assert_eq!(
         scope,
         "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
