@@ -1,0 +1,214 @@
+//! The fault matrix: the reference manager breaks one rule at a time, and the suite says so of that rule alone.
+//!
+//! Each fault is played by the binary, as a user would, over half an hour of simulated time; its evidence is then
+//! judged once more without the audit log, since most hubs do not give one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use clusterprofile_conformance::{
+    api::Edition,
+    evidence::{Asked, Evidence, Kind, read_input},
+    judge::{Selection, Verdict, judge},
+    lab::manager::{FaultInfo, Manager, faults},
+    rules,
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
+    trials.extend(Edition::ALL.map(|edition| {
+        Trial::test(format!("the conforming manager, edition {edition}"), move || {
+            conforms(edition)
+        })
+    }));
+    trials.extend(
+        faults()
+            .iter()
+            .map(|fault| Trial::test(fault.id, || breaks_its_rules_alone(fault))),
+    );
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn every_rule_has_a_fault() -> Result<(), Failed> {
+    let broken: BTreeSet<&str> = faults().iter().map(FaultInfo::rule).collect();
+    let kept: Vec<&str> = rules::all()
+        .iter()
+        .map(|rule| rule.id)
+        .filter(|id| !broken.contains(id))
+        .collect();
+    if kept.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no fault breaks {kept:?}").into())
+    }
+}
+
+/// Nobody complains of the manager without a fault, and nothing that its world has goes unexamined.
+fn conforms(edition: Edition) -> Result<(), Failed> {
+    let run = Run::of(edition, "reference")?;
+    run.ends_with(0)?;
+    for (judged, verdicts) in [
+        ("with the audit log", run.verdicts()),
+        ("without it", run.without_audit_log()?),
+    ] {
+        let others: Vec<_> = verdicts
+            .iter()
+            .filter(|(_, verdict)| !matches!(verdict, Verdict::Pass))
+            .collect();
+        if !others.is_empty() {
+            return Err(format!("{judged}: {others:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<(), Failed> {
+    let run = Run::of(fault.edition, &format!("reference={}", fault.id))?;
+    let broken: BTreeSet<&str> = fault.also.iter().copied().chain([fault.rule()]).collect();
+    expect_broken("with the audit log", &broken, &run.verdicts())?;
+    let fails = run.verdicts().values().any(|verdict| *verdict == Verdict::Fail);
+    run.ends_with(if fails { 1 } else { 0 })?;
+    let without = if fault.needs_audit_log {
+        BTreeSet::new()
+    } else {
+        broken
+    };
+    expect_broken("without the audit log", &without, &run.without_audit_log()?)
+}
+
+/// The rules that are broken have failed or warned, and all others have passed.
+fn expect_broken(judged: &str, broken: &BTreeSet<&str>, verdicts: &Verdicts) -> Result<(), Failed> {
+    let complained: BTreeSet<&str> = verdicts
+        .iter()
+        .filter(|(_, verdict)| matches!(verdict, Verdict::Fail | Verdict::Warn))
+        .map(|(id, _)| id.as_str())
+        .collect();
+    if complained != *broken {
+        return Err(format!("{judged}: expected complaints of {broken:?}, got {complained:?}").into());
+    }
+    let in_doubt: Vec<&String> = verdicts
+        .iter()
+        .filter(|(_, verdict)| **verdict == Verdict::Inconclusive)
+        .map(|(id, _)| id)
+        .collect();
+    if in_doubt.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{judged}: inconclusive: {in_doubt:?}").into())
+    }
+}
+
+type Verdicts = BTreeMap<String, Verdict>;
+
+/// A run of the binary on its lab.
+struct Run {
+    code: Option<i32>,
+    stderr: String,
+    report: Value,
+    evidence: Evidence,
+}
+
+impl Run {
+    fn of(edition: Edition, manager: &str) -> Result<Self, Failed> {
+        let folder = TempDir::new()?;
+        let path = |name: &str| folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+        command.args([
+            "run",
+            "--hub",
+            "lab",
+            "--manager",
+            manager,
+            "--edition",
+            edition.name(),
+        ]);
+        command.args(["--feature", "consumer-secrets"]);
+        for consumer in Manager::CONSUMERS {
+            command.args(["--consumer", consumer]);
+        }
+        let output = command
+            .arg("--json")
+            .arg(path("report.json"))
+            .arg("--record")
+            .arg(path("evidence"))
+            .output()?;
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report = std::fs::read(path("report.json")).map_err(|error| format!("{error}\n{stderr}"))?;
+        Ok(Self {
+            code: output.status.code(),
+            stderr,
+            report: serde_json::from_slice(&report)?,
+            evidence: read(&path("evidence"))?,
+        })
+    }
+
+    fn ends_with(&self, code: i32) -> Result<(), Failed> {
+        if self.code == Some(code) {
+            return Ok(());
+        }
+        Err(format!(
+            "expected exit code {code}, got {:?}\n{}\n{}",
+            self.code, self.report["decision"], self.stderr
+        )
+        .into())
+    }
+
+    /// The verdicts that the report holds.
+    fn verdicts(&self) -> Verdicts {
+        let verdict = |verdict: &Value| {
+            let named = [
+                Verdict::Pass,
+                Verdict::Fail,
+                Verdict::Warn,
+                Verdict::Inconclusive,
+                Verdict::NotApplicable,
+                Verdict::Skipped,
+            ];
+            named
+                .into_iter()
+                .find(|named| verdict["verdict"] == named.name())
+                .expect("a verdict has a known name")
+        };
+        let verdicts = self.report["verdicts"]
+            .as_array()
+            .expect("the report has verdicts");
+        verdicts
+            .iter()
+            .map(|each| {
+                (
+                    each["rule"].as_str().unwrap_or_default().to_owned(),
+                    verdict(each),
+                )
+            })
+            .collect()
+    }
+
+    /// The verdicts on the same evidence, had there been no audit log.
+    fn without_audit_log(&self) -> Result<Verdicts, Failed> {
+        let mut evidence = self.evidence.clone();
+        if evidence.requests.take().is_none() {
+            return Err("the lab gave no audit log".into());
+        }
+        evidence
+            .header
+            .asked
+            .insert(Kind::Requests, Asked::No("no audit log was given".to_owned()));
+        let judgement = judge(&evidence, &Selection::default());
+        Ok(judgement
+            .verdicts
+            .iter()
+            .map(|each| (each.rule.id.to_owned(), each.verdict))
+            .collect())
+    }
+}
+
+fn read(path: &Path) -> Result<Evidence, Failed> {
+    Ok(read_input(path)?.evidence)
+}
