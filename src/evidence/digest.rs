@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
-    Secret, Unreadable,
+    Secret, Unreadable, parse_time,
 };
 use crate::api::{Labels, names};
 
@@ -54,6 +54,8 @@ impl Digester {
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
+            // Nothing but a time: a stranger's text stays out.
+            creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
             ..Secret::default()
         };
         let unreadable = |message: String| {
@@ -334,6 +336,7 @@ mod tests {
             "apiVersion": "v1", "kind": "Secret",
             "metadata": {
                 "name": "s", "namespace": "c", "uid": "u", "resourceVersion": "7",
+                "creationTimestamp": "2026-01-01T00:00:00Z",
                 "labels": {"x-k8s.io/cluster-profile": "a"},
                 "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "CANARY-annotation"},
             },
@@ -370,6 +373,7 @@ users:
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
         let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
         assert_eq!(secret.keys, ["Config", "other"]);
+        assert_eq!(secret.creation_timestamp.as_deref(), Some("2026-01-01T00:00:00Z"));
         assert_eq!(kubeconfig.current_context, "one");
         assert_eq!(
             (
@@ -396,6 +400,14 @@ users:
         for canary in ["CANARY", "Q0FOQVJZ", &BASE64.encode(WHOLE)[..40]] {
             assert!(!told.contains(canary), "{told}");
         }
+    }
+
+    #[test]
+    fn a_creation_time_that_is_none_is_not_kept() {
+        let mut value = config(WHOLE);
+        value["metadata"]["creationTimestamp"] = json!("CANARY");
+        let secret = Digester::new().secret(&value).expect("a secret");
+        assert_eq!(secret.creation_timestamp, None);
     }
 
     fn credential(digester: &Digester, text: &str) -> Credential {
