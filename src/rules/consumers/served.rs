@@ -44,11 +44,29 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
         let profile = (name, label(names::LABEL_SECRET_PROFILE_NAMESPACE));
         served.entry(consumer).or_default().insert(profile);
     }
+    let consumers: Vec<&str> = consumers
+        .iter()
+        .map(String::as_str)
+        .filter(|name| {
+            let unread = evidence
+                .namespaces
+                .iter()
+                .filter(|namespace| consumer(namespace) == Some(name))
+                .find(|namespace| !is_read(evidence, &namespace.name));
+            if let Some(namespace) = unread {
+                findings.cannot_tell(format!(
+                    "the runner may not list Secrets in namespace {}, {name}'s: grant list on secrets",
+                    namespace.name
+                ));
+            }
+            unread.is_none()
+        })
+        .collect();
     for profile in evidence.settled().filter(|profile| is_due(evidence, profile)) {
         findings.examine();
         let (name, namespace) = (&*profile.metadata.name, &*profile.metadata.namespace);
-        for consumer in consumers {
-            let has = served.get(consumer.as_str()).is_some_and(|profiles| {
+        for consumer in &consumers {
+            let has = served.get(consumer).is_some_and(|profiles| {
                 profiles.contains(&(name, Some(namespace))) || profiles.contains(&(name, None))
             });
             if !has && whole {
@@ -66,6 +84,22 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
     }
 }
 
+/// Whether the Secrets of a namespace were listed: where the runner may not list all, only those of namespaces in
+/// which it may.
+fn is_read(evidence: &Evidence, namespace: &str) -> bool {
+    let allowed = |place: &str| {
+        let mut permissions = evidence.header.permissions.iter();
+        let permission = permissions.find(|permission| {
+            permission.verb == "list"
+                && permission.group.is_empty()
+                && permission.resource == "secrets"
+                && permission.namespace == place
+        });
+        permission.map(|permission| permission.allowed)
+    };
+    allowed("") != Some(false) || allowed(namespace) == Some(true)
+}
+
 /// A member that is not joined, or only just, cannot be asked for credentials.
 fn is_due(evidence: &Evidence, profile: &ClusterProfile) -> bool {
     let Some(joined) = profile.condition(names::CONDITION_JOINED) else {
@@ -78,4 +112,42 @@ fn is_due(evidence: &Evidence, profile: &ClusterProfile) -> bool {
         _ => false,
     };
     &*joined.status == "True" && !lately
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{api::Edition, evidence::Permission, rules::example::Example};
+
+    #[test]
+    fn secrets_that_could_not_be_listed_are_not_missing() {
+        let world = json!({
+            "consumers": ["batch"],
+            "namespaces": [{"name": "b", "labels": {names::LABEL_CONSUMER: "batch"}}],
+        });
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let found = |permissions: &[(&str, bool)]| {
+            let mut evidence = example.evidence().clone();
+            evidence.header.permissions = permissions
+                .iter()
+                .map(|(namespace, allowed)| Permission {
+                    verb: "list".to_owned(),
+                    resource: "secrets".to_owned(),
+                    namespace: (*namespace).to_owned(),
+                    allowed: *allowed,
+                    ..Permission::default()
+                })
+                .collect();
+            let mut findings = Findings::default();
+            declared_consumer_served(&evidence, &mut findings);
+            (findings.list.len(), findings.inconclusive.len())
+        };
+        assert_eq!(found(&[]), (1, 0));
+        assert_eq!(found(&[("", true)]), (1, 0));
+        assert_eq!(found(&[("", false), ("default", true)]), (0, 1));
+        assert_eq!(found(&[("", false), ("b", true)]), (1, 0));
+    }
 }
