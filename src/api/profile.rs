@@ -142,10 +142,10 @@ pub struct Version {
 pub struct Property {
     /// A well-known or customised name.
     #[serde(deserialize_with = "or_default")]
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// The value; lists are JSON in a string, as the CRD stores strings.
     #[serde(deserialize_with = "or_default")]
-    pub value: Box<str>,
+    pub value: Arc<str>,
     /// When it was observed on the member, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_time: Option<Box<str>>,
@@ -157,13 +157,13 @@ pub struct Property {
 pub struct Condition {
     /// Type, such as `Joined`.
     #[serde(rename = "type", deserialize_with = "or_default")]
-    pub kind: Box<str>,
+    pub kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "or_default")]
-    pub status: Box<str>,
+    pub status: Arc<str>,
     /// CamelCase reason of the last transition.
     #[serde(deserialize_with = "or_default")]
-    pub reason: Box<str>,
+    pub reason: Arc<str>,
     /// Human-readable details.
     #[serde(deserialize_with = "or_default")]
     pub message: Box<str>,
@@ -181,7 +181,7 @@ pub struct Condition {
 pub struct AccessProvider {
     /// The type of provider, by which a consumer picks its plugin.
     #[serde(deserialize_with = "or_default")]
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Connection details in the shape of a kubeconfig's cluster.
     #[serde(deserialize_with = "or_default")]
     pub cluster: Cluster,
@@ -266,7 +266,9 @@ impl ClusterProfile {
             .chain(self.status.credential_providers.iter())
     }
 
-    /// Lets go of every part that equals the one in `previous`, and shares that one.
+    /// Lets go of every part that equals the one in `previous`, and shares that one. Of lists that differ in an
+    /// entry, the other entries' texts are shared: it may be another version of the same profile, or another profile
+    /// of the same manager.
     pub fn share_with(&mut self, previous: &ClusterProfile) {
         share(&mut self.api_version, &previous.api_version);
         share(&mut self.metadata.name, &previous.metadata.name);
@@ -274,18 +276,48 @@ impl ClusterProfile {
         share(&mut self.metadata.uid, &previous.metadata.uid);
         share(&mut self.metadata.labels, &previous.metadata.labels);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
-            share_writers(own, previous);
+            share_list(own, previous, |own, previous| {
+                share(&mut own.manager, &previous.manager);
+                share(&mut own.operation, &previous.operation);
+                share(&mut own.subresource, &previous.subresource);
+                share_some(&mut own.time, &previous.time);
+                share(&mut own.owns, &previous.owns);
+            });
         }
         share(&mut self.spec, &previous.spec);
-        share(&mut self.status.properties, &previous.status.properties);
-        share(&mut self.status.conditions, &previous.status.conditions);
-        share(
-            &mut self.status.access_providers,
-            &previous.status.access_providers,
+        let own_manager = Arc::get_mut(&mut self.spec).and_then(|spec| spec.cluster_manager.as_mut());
+        if let (Some(own), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
+            share(&mut own.name, &previous.name);
+        }
+        self.status.share_with(&previous.status);
+    }
+}
+
+impl Status {
+    fn share_with(&mut self, previous: &Status) {
+        share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
+        share_list(&mut self.properties, &previous.properties, |own, previous| {
+            share(&mut own.name, &previous.name);
+            share(&mut own.value, &previous.value);
+        });
+        share_list(&mut self.conditions, &previous.conditions, |own, previous| {
+            share(&mut own.kind, &previous.kind);
+            share(&mut own.status, &previous.status);
+            share(&mut own.reason, &previous.reason);
+        });
+        share_list(
+            &mut self.access_providers,
+            &previous.access_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
         );
-        share(
-            &mut self.status.credential_providers,
-            &previous.status.credential_providers,
+        share_list(
+            &mut self.credential_providers,
+            &previous.credential_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
         );
     }
 }
@@ -296,23 +328,20 @@ fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
     }
 }
 
-/// Each write moves the time of one entry: what the entries own is shared even so.
-fn share_writers(own: &mut Arc<[Writer]>, previous: &Arc<[Writer]>) {
-    share(own, previous);
-    // None when all is shared by now.
-    let Some(writers) = Arc::get_mut(own) else { return };
-    for writer in writers {
-        let same = |before: &&Writer| {
-            (&before.manager, &before.operation, &before.subresource)
-                == (&writer.manager, &writer.operation, &writer.subresource)
-        };
-        if let Some(before) = previous.iter().find(same) {
-            share(&mut writer.manager, &before.manager);
-            share(&mut writer.operation, &before.operation);
-            share(&mut writer.subresource, &before.subresource);
-            share(&mut writer.owns, &before.owns);
-        }
+fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+    if own == previous {
+        own.clone_from(previous);
     }
+}
+
+/// Shares the whole list, else what its entries have in common.
+fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
+    share(own, previous);
+    // None where it is shared already.
+    let entries = Arc::get_mut(own).into_iter().flatten();
+    entries
+        .zip(previous.iter())
+        .for_each(|(own, previous)| entry(own, previous));
 }
 
 /// Absent and `null` mean the same: nothing.
@@ -333,28 +362,35 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn version(kubernetes: &str, joined: &str, time: &str) -> ClusterProfile {
+        let fields = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
+        serde_json::from_value(json!({
+            "apiVersion": "v",
+            "metadata": {
+                "name": "a", "labels": {"k": "v"},
+                "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": fields}],
+            },
+            "spec": {"displayName": "a"},
+            "status": {
+                "version": {"kubernetes": kubernetes},
+                "properties": [{"name": "p", "value": "1"}],
+                "conditions": [{"type": "Joined", "status": joined, "reason": "R", "message": "m"}],
+            },
+        }))
+        .expect("a profile")
+    }
+
     #[test]
     fn versions_share_what_did_not_change() {
-        let version = |kubernetes: &str, time: &str| -> ClusterProfile {
-            let status = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
-            serde_json::from_value(json!({
-                "apiVersion": "v", "metadata": {
-                    "name": "a", "labels": {"k": "v"},
-                    "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": status}],
-                },
-                "spec": {"displayName": "a"},
-                "status": {"version": {"kubernetes": kubernetes}, "properties": [{"name": "p", "value": "1"}]},
-            }))
-            .expect("a profile")
-        };
-        let (first, untouched) = (version("v1", "t1"), version("v2", "t2"));
-        let mut second = untouched.clone();
-        second.metadata.writers = second.metadata.writers.map(|writers| writers.to_vec().into());
+        let first = version("v1", "True", "t1");
+        let mut second = version("v2", "False", "t2");
         second.share_with(&first);
-        assert_eq!(second, untouched);
+        assert_eq!(second, version("v2", "False", "t2"));
         assert!(Arc::ptr_eq(&second.spec, &first.spec));
         assert!(Arc::ptr_eq(&second.metadata.labels, &first.metadata.labels));
         assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
+        let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
+        assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));
         let owns = |profile: &ClusterProfile| {
             Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[0].owns)
         };
