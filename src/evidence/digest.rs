@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
-    Secret, Unreadable,
+    Secret, Unreadable, parse_time,
 };
 use crate::api::{Labels, names};
 
@@ -54,7 +54,8 @@ impl Digester {
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
-            creation_timestamp: metadata["creationTimestamp"].as_str().map(str::to_owned),
+            // Nothing but a time: a stranger's text stays out.
+            creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
             ..Secret::default()
         };
         let unreadable = |message: String| {

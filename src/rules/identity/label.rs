@@ -112,7 +112,8 @@ fn judge_creations(
     findings: &mut Findings,
 ) {
     let mut later_writes = HashMap::new();
-    for event in requests.events.iter().filter(|event| event.is_write()) {
+    let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
+    for event in requests.events.iter().filter(changes) {
         if event.subresource.is_empty() && !is_creation(event) {
             later_writes.insert((&*event.namespace, &*event.name), event.at);
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     alike::{Marks, digest},
-    sameness::{ClusterSets, Relation, by_endpoints, cluster_id, each_place, server, share_access},
+    sameness::{
+        ClusterSets, Relation, by_endpoints, cluster_id, each_place, note_bounds, server, share_access,
+    },
 };
 use crate::{
     api::{ClusterProfile, Edition, names},
@@ -49,6 +51,9 @@ const COMPARED: usize = 8;
 pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;
+    if !by_namespace {
+        note_bounds(evidence, findings);
+    }
     // While a profile is being deleted, the one that replaces it may be there already.
     let members: Vec<&ClusterProfile> = evidence
         .everyone()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     alike::{Marks, digest},
-    sameness::{ClusterSets, Relation},
+    sameness::{ClusterSets, Relation, note_bounds},
 };
 use crate::{
     api::ClusterProfile,
@@ -22,12 +22,7 @@ const COMPARED: usize = 8;
 pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     evidence.inventory().for_each(|_| findings.examine());
-    if !scope.namespaces.is_empty() {
-        findings.note(format!(
-            "names were compared within these namespaces only: {}",
-            scope.namespaces.join(", ")
-        ));
-    }
+    note_bounds(evidence, findings);
     // A profile that is being deleted gives its name away.
     let profiles: Vec<&ClusterProfile> = evidence
         .everyone()

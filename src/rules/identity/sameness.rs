@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use crate::{
     api::{ClusterProfile, names},
     evidence::Evidence,
-    rules::endpoints::{Endpoints, Place, normal},
+    rules::{
+        Findings,
+        endpoints::{Endpoints, Place, normal},
+    },
 };
 
 /// What one piece of evidence says of two profiles.
@@ -85,6 +88,17 @@ impl<'a> ClusterSets<'a> {
             Relation::Unknown => by_endpoints(one, other),
             told => told,
         }
+    }
+}
+
+/// Says so where profiles of the whole hub were to be compared, and only some namespaces were looked at.
+pub(super) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
+    let namespaces = &evidence.header.scope.namespaces;
+    if !namespaces.is_empty() {
+        findings.note(format!(
+            "profiles were compared within these namespaces only: {}",
+            namespaces.join(", ")
+        ));
     }
 }
 
