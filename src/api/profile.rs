@@ -5,12 +5,11 @@
 //! are shared between the versions of one profile ([`ClusterProfile::share_with`]), and `managedFields` shrinks to
 //! who owns what ([`Writer`]).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Label or annotation keys and values.
-pub type Labels = BTreeMap<String, String>;
+use super::ProfileLabels;
 
 /// One member cluster as its manager describes it (KEP-4322).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +59,7 @@ pub struct Metadata {
     pub deletion_timestamp: Option<Arc<str>>,
     /// Labels.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub labels: Arc<Labels>,
+    pub labels: Arc<ProfileLabels>,
     /// Who owns which fields; `None` where the input came without `managedFields`.
     #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
     pub writers: Option<Arc<[Writer]>>,
@@ -239,7 +238,7 @@ impl ClusterProfile {
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.metadata.labels.get(key).map(String::as_str)
+        self.metadata.labels.get(key)
     }
 
     /// The first property of that name.
@@ -274,7 +273,7 @@ impl ClusterProfile {
         share(&mut self.metadata.name, &previous.metadata.name);
         share(&mut self.metadata.namespace, &previous.metadata.namespace);
         share(&mut self.metadata.uid, &previous.metadata.uid);
-        share(&mut self.metadata.labels, &previous.metadata.labels);
+        share_labels(&mut self.metadata.labels, &previous.metadata.labels);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
             share_list(own, previous, |own, previous| {
                 share(&mut own.manager, &previous.manager);
@@ -332,6 +331,18 @@ fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option
     if own == previous {
         own.clone_from(previous);
     }
+}
+
+/// Shares all labels, else what they have in common.
+fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
+    share(own, previous);
+    let texts = Arc::get_mut(own).map(ProfileLabels::texts).into_iter().flatten();
+    texts
+        .zip(previous.shared())
+        .for_each(|((key, value), (previous_key, previous_value))| {
+            share(key, previous_key);
+            share(value, previous_value);
+        });
 }
 
 /// Shares the whole list, else what its entries have in common.

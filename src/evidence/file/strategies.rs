@@ -82,7 +82,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
             generate_name: options.1,
             creation_timestamp: options.2,
             deletion_timestamp: options.3,
-            labels: Arc::new(labels),
+            labels: Arc::new(labels.into_iter().collect()),
             writers: writers.map(Arc::from),
         }
     })
