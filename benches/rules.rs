@@ -64,7 +64,13 @@ fn main() {
             if verdict.verdict == Verdict::Skipped {
                 continue;
             }
-            assert_ne!(verdict.verdict, Verdict::Fail, "{}: {:?}", verdict.rule.id, verdict.findings.first());
+            assert_ne!(
+                verdict.verdict,
+                Verdict::Fail,
+                "{}: {:?}",
+                verdict.rule.id,
+                verdict.findings.first()
+            );
             let (_, took) = timed(|| (verdict.rule.examine)(&evidence, &mut Findings::default()));
             each.entry(verdict.rule.id).or_default().push(took);
         }
@@ -73,13 +79,20 @@ fn main() {
     let (reading, judging) = (median(reading), median(judging));
     println!("\n{:<44} {:>10}", "medians", "time");
     println!("{:<44} {:>10}", "read the JSON into profiles", seconds(reading));
-    println!("{:<44} {:>10}", format!("judge by {} rules", each.len()), seconds(judging));
+    println!(
+        "{:<44} {:>10}",
+        format!("judge by {} rules", each.len()),
+        seconds(judging)
+    );
     let mut each: Vec<_> = each.into_iter().map(|(id, took)| (median(took), id)).collect();
     each.sort_unstable_by(|one, other| other.cmp(one));
     for (took, id) in each.iter().take(8) {
         println!("  {id:<42} {:>10}", seconds(*took));
     }
-    println!("rules / reading: {:.3} (goal: at most {GOAL})", ratio(judging, reading));
+    println!(
+        "rules / reading: {:.3} (goal: at most {GOAL})",
+        ratio(judging, reading)
+    );
 }
 
 fn read(texts: &[String]) -> Vec<ClusterProfile> {

@@ -17,16 +17,13 @@ use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Evidence, Kind, read_input},
     hub::Hub,
-    lab::apiserver::ApiServer,
 };
 use futures::future::try_join_all;
-use serde_json::json;
 use support::{
-    child, fleet,
+    child, fleet, lab,
     measure::{megabytes, ratio, seconds},
 };
 use tokio::{
-    net::TcpListener,
     process::Command,
     time::{Instant, interval, sleep},
 };
@@ -62,14 +59,10 @@ type Written = BTreeMap<usize, BTreeSet<u64>>;
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let hub = Hub::lab(Clock::system()).await?;
-    let server = hub.as_lab().context("the hub is the lab's")?.clone();
     fleet::publish(&hub, arguments.profiles).await?;
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    let url = format!("http://{}", listener.local_addr()?);
-    std::fs::write(&kubeconfig, kubeconfig_of(&url))?;
-    tokio::spawn(async move { server.serve(listener).await });
+    std::fs::write(&kubeconfig, lab::serve(&hub).await?)?;
 
     let record = folder.path().join("evidence.jsonl");
     let observe = FIRST_LOOK + REST + Duration::from_secs(arguments.seconds);
@@ -89,7 +82,10 @@ async fn main() -> anyhow::Result<()> {
         writes as f64 / writing.as_secs_f64()
     );
     let missed = missed(&evidence, &written)?;
-    println!("missed: {missed}; gaps in the watch: {}", evidence.gaps(Kind::Timeline).count());
+    println!(
+        "missed: {missed}; gaps in the watch: {}",
+        evidence.gaps(Kind::Timeline).count()
+    );
     match taken.cpu {
         Some(cpu) => println!(
             "CPU of the whole run, first look and judging included: {}, {:.2} of a core while status was written",
@@ -133,7 +129,8 @@ async fn write(hub: &Hub, arguments: &Arguments) -> anyhow::Result<Written> {
             let number = turn % arguments.profiles;
             let profiles = &namespaces[number % namespaces.len()];
             async move {
-                let version = fleet::write_status(profiles, number, 1 + turn / arguments.profiles, now).await?;
+                let version =
+                    fleet::write_status(profiles, number, 1 + turn / arguments.profiles, now).await?;
                 anyhow::Ok((number, version.parse::<u64>()?))
             }
         });
@@ -156,21 +153,14 @@ fn missed(evidence: &Evidence, written: &Written) -> anyhow::Result<usize> {
     }
     let mut missed = 0;
     for (number, versions) in written {
-        let seen = seen.get(&fleet::name(*number)).context("a profile was never seen")?;
+        let seen = seen
+            .get(&fleet::name(*number))
+            .context("a profile was never seen")?;
         let first = seen.first().context("a history without a version")?;
-        missed += versions.range(first..).filter(|version| !seen.contains(version)).count();
+        missed += versions
+            .range(first..)
+            .filter(|version| !seen.contains(version))
+            .count();
     }
     Ok(missed)
-}
-
-fn kubeconfig_of(url: &str) -> String {
-    let kubeconfig = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "lab", "cluster": {"server": url}}],
-        "users": [{"name": "conformance", "user": {"token": ApiServer::token("conformance")}}],
-        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "conformance"}}],
-        "current-context": "lab",
-    });
-    format!("{kubeconfig:#}\n")
 }

@@ -21,8 +21,8 @@ const USER: &str = "reference-manager";
 pub const NAMESPACES: [&str; 3] = ["fleet-east", "fleet-north", "fleet-west"];
 /// How many requests are under way at once while a hub is filled.
 const AT_ONCE: usize = 48;
-/// The API version that is written.
-const VERSION: &str = "v1alpha2";
+/// The API version that is written and read: the one that is stored, so that the server need not convert.
+pub const VERSION: &str = "v1alpha1";
 
 /// Certificates of members' authorities, as `certificate-authority-data` has them; shared out in turns.
 static AUTHORITIES: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -119,9 +119,19 @@ pub fn shown(number: usize, now: Timestamp) -> Value {
         }
         (format!("k:{}", json!({key: value})), owned)
     };
-    let condition = ["lastTransitionTime", "message", "observedGeneration", "reason", "status", "type"];
+    let condition = [
+        "lastTransitionTime",
+        "message",
+        "observedGeneration",
+        "reason",
+        "status",
+        "type",
+    ];
     let conditions = ["ControlPlaneHealthy", "Joined"].map(|kind| keyed("type", kind, &condition));
-    let property_names = profile["status"]["properties"].as_array().expect("a list").clone();
+    let property_names = profile["status"]["properties"]
+        .as_array()
+        .expect("a list")
+        .clone();
     let properties = property_names.iter().map(|property| {
         keyed(
             "name",
@@ -146,15 +156,21 @@ pub fn shown(number: usize, now: Timestamp) -> Value {
         .map(|key| (format!("f:{key}"), json!({})))
         .collect();
     let managed = json!([
-        entry(None, json!({
-            "f:metadata": {"f:labels": labels},
-            "f:spec": {".": {}, "f:clusterManager": {".": {}, "f:name": {}}, "f:displayName": {}},
-        })),
-        entry(Some("status"), json!({"f:status": {
-            ".": {}, "f:accessProviders": {}, "f:version": {".": {}, "f:kubernetes": {}},
-            "f:conditions": serde_json::Map::from_iter(conditions),
-            "f:properties": serde_json::Map::from_iter(properties),
-        }})),
+        entry(
+            None,
+            json!({
+                "f:metadata": {"f:labels": labels},
+                "f:spec": {".": {}, "f:clusterManager": {".": {}, "f:name": {}}, "f:displayName": {}},
+            })
+        ),
+        entry(
+            Some("status"),
+            json!({"f:status": {
+                ".": {}, "f:accessProviders": {}, "f:version": {".": {}, "f:kubernetes": {}},
+                "f:conditions": serde_json::Map::from_iter(conditions),
+                "f:properties": serde_json::Map::from_iter(properties),
+            }})
+        ),
     ]);
     profile["metadata"]["managedFields"] = managed;
     profile
@@ -166,7 +182,11 @@ pub fn shown(number: usize, now: Timestamp) -> Value {
 /// When the hub does not take one.
 pub async fn publish(hub: &Hub, count: usize) -> anyhow::Result<()> {
     let client = hub.client_as(USER, MANAGER)?;
-    let namespaces = api(&client, None, &ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()));
+    let namespaces = api(
+        &client,
+        None,
+        &ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
+    );
     for name in NAMESPACES {
         let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
         namespaces.create(&PostParams::default(), &namespace).await?;

@@ -3,4 +3,5 @@
 
 pub mod child;
 pub mod fleet;
+pub mod lab;
 pub mod measure;
