@@ -203,6 +203,10 @@ fn flaw(error: &KubeconfigError) -> String {
         }
         KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
         KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
+        // Who mixes up `client-key` and `client-key-data` has the key where the path should be.
+        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, _)) => {
+            format!("its client key: the file cannot be read: {source}")
+        }
         KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
         _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),
