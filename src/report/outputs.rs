@@ -93,7 +93,7 @@ impl Outputs {
         for (place, (second, path)) in named.iter().enumerate() {
             for (first, other) in &named[..place] {
                 if let (Some(path), Some(other)) = (path, other)
-                    && path == other
+                    && is_same(path, other)
                 {
                     return Err(OutputError::Same {
                         first,
@@ -131,11 +131,6 @@ impl Output {
         &self.path
     }
 
-    /// Gives the path back to whoever writes the file by other means.
-    pub fn release(self) -> PathBuf {
-        self.path
-    }
-
     /// Writes the content; the file has all of it, or is as it was before.
     pub fn write(
         self,
@@ -159,6 +154,23 @@ fn buffered(
     let mut buffer = io::BufWriter::new(file);
     content(&mut buffer)?;
     io::Write::flush(&mut buffer)
+}
+
+/// Whether two paths lead to one regular file, which may not be there yet.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        fs::canonicalize(path).ok().or_else(|| {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            Some(folder.join(path.file_name()?))
+        })
+    };
+    // Of what is no regular file, such as /dev/null, there is enough for both.
+    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one == other && !is_special(&one),
+        _ => one == other,
+    }
 }
 
 fn sink(path: &Path) -> io::Result<Sink> {
@@ -191,6 +203,10 @@ fn sink(path: &Path) -> io::Result<Sink> {
     let file = builder
         .tempfile_in(folder)
         .map_err(|error| io::Error::from(error.kind()))?;
+    if let Ok(there) = fs::metadata(&target) {
+        // Whoever has hidden it from others wants the next one hidden too.
+        file.as_file().set_permissions(there.permissions())?;
+    }
     Ok(Sink::Beside { file, target })
 }
 
