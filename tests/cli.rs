@@ -231,6 +231,13 @@ fn outputs_are_checked_before_anything_else() {
         &["run", "--from", &input, "--json", &input],
         &["is to be read and to be written"],
     );
+    let detour = folder.flag("./../").replace("./../", "") + "/./report";
+    let detour = ["run", "--from", &input, "--json", &twice, "--record", &detour];
+    refused(&detour, &["--json and --record"]);
+    fs::write(folder.path("audit.log"), "{}").expect("written");
+    let log = folder.flag("audit.log");
+    let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
+    refused(&log, &["is to be read and to be written"]);
     assert!(!folder.path("report").exists());
 }
 

@@ -88,13 +88,13 @@ pub(super) struct Cause {
 /// How many characters of what the hub says are kept.
 const WORDS: usize = 2000;
 
-/// What the hub says, without credentials that it may repeat, and no more than anybody reads.
+/// What the hub says, in one line, without credentials that it may repeat, and no more than anybody reads.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
-    let said = without_credentials(&said);
+    let said = without_credentials(&said).replace(['\n', '\r'], " ");
     Ok(match said.char_indices().nth(WORDS) {
         Some((end, _)) => format!("{}…", &said[..end]),
-        None => said.into_owned(),
+        None => said,
     })
 }
 
@@ -326,4 +326,31 @@ pub(super) fn segment(name: &str) -> String {
         }
     }
     segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_hubs_words_are_one_line_without_credentials() {
+        let token = "eyJhbGciOi.CANARY-CANARY.x";
+        let status = json!({
+            "reason": token, "message": format!("no\ntest result: ok {token} {}", "x".repeat(5000)),
+            "details": {"causes": [{"field": token, "message": format!("Bearer {}", "CANARY".repeat(5))}]},
+        });
+        let status: Status = serde_json::from_value(status).expect("a status");
+        let told = format!("{status:?}");
+        assert!(!told.contains("CANARY"), "{told}");
+        assert!(status.message.starts_with("no test result: ok … x"), "{told}");
+        assert_eq!(status.message.chars().count(), WORDS + 1);
+    }
+
+    #[test]
+    fn a_name_that_makes_no_url_is_no_panic() {
+        let path = format!("/apis/{}", segment(&"\u{7f}".repeat(70_000)));
+        assert!(request(Method::GET, &path).is_err());
+        assert!(request(Method::GET, &format!("/apis/{}", segment("a b/..?#\0"))).is_ok());
+    }
 }

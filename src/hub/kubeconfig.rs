@@ -4,6 +4,7 @@ use std::{
     env,
     ffi::OsString,
     io::ErrorKind,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
 };
 
@@ -77,7 +78,17 @@ fn client(mut config: Config) -> Result<Client, String> {
     config.default_retry = false;
     let agent = HeaderValue::from_static(USER_AGENT);
     config.headers.push((header::USER_AGENT, agent));
-    Client::try_from(config).map_err(|error| cause(&error))
+    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's. The hook would print that.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let client = panic::catch_unwind(AssertUnwindSafe(|| Client::try_from(config)));
+    panic::set_hook(hook);
+    match client {
+        Ok(client) => client.map_err(|error| cause(&error)),
+        Err(_) => {
+            Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
+        }
+    }
 }
 
 /// Reads the kubeconfig; none where there is none but a pod's service account is.

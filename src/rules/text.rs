@@ -8,10 +8,22 @@ pub(super) const ABSENT: &str = "(absent)";
 /// How many characters of the hub's text a finding shows.
 const SHOWN: usize = 200;
 
+/// How many characters a part of a finding has at most, several values of the hub included.
+const TOLD: usize = 2000;
+
 /// Text of the hub for a finding: as it is, but without credentials, and cut when it is long.
 pub(super) fn shown(text: &str) -> String {
+    cut(text, SHOWN)
+}
+
+/// The same for a whole part of a finding, whatever its rule has made of the hub's text.
+pub(super) fn told(text: &str) -> String {
+    cut(text, TOLD)
+}
+
+fn cut(text: &str, longest: usize) -> String {
     let text = without_credentials(text);
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
         None => text.into_owned(),
     }
