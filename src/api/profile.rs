@@ -5,12 +5,11 @@
 //! are shared between the versions of one profile ([`ClusterProfile::share_with`]), and `managedFields` shrinks to
 //! who owns what ([`Writer`]).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Label or annotation keys and values.
-pub type Labels = BTreeMap<String, String>;
+use super::ProfileLabels;
 
 /// One member cluster as its manager describes it (KEP-4322).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +59,7 @@ pub struct Metadata {
     pub deletion_timestamp: Option<Arc<str>>,
     /// Labels.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub labels: Arc<Labels>,
+    pub labels: Arc<ProfileLabels>,
     /// Who owns which fields; `None` where the input came without `managedFields`.
     #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
     pub writers: Option<Arc<[Writer]>>,
@@ -142,10 +141,10 @@ pub struct Version {
 pub struct Property {
     /// A well-known or customised name.
     #[serde(deserialize_with = "or_default")]
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// The value; lists are JSON in a string, as the CRD stores strings.
     #[serde(deserialize_with = "or_default")]
-    pub value: Box<str>,
+    pub value: Arc<str>,
     /// When it was observed on the member, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_time: Option<Box<str>>,
@@ -157,13 +156,13 @@ pub struct Property {
 pub struct Condition {
     /// Type, such as `Joined`.
     #[serde(rename = "type", deserialize_with = "or_default")]
-    pub kind: Box<str>,
+    pub kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "or_default")]
-    pub status: Box<str>,
+    pub status: Arc<str>,
     /// CamelCase reason of the last transition.
     #[serde(deserialize_with = "or_default")]
-    pub reason: Box<str>,
+    pub reason: Arc<str>,
     /// Human-readable details.
     #[serde(deserialize_with = "or_default")]
     pub message: Box<str>,
@@ -181,7 +180,7 @@ pub struct Condition {
 pub struct AccessProvider {
     /// The type of provider, by which a consumer picks its plugin.
     #[serde(deserialize_with = "or_default")]
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Connection details in the shape of a kubeconfig's cluster.
     #[serde(deserialize_with = "or_default")]
     pub cluster: Cluster,
@@ -239,7 +238,7 @@ impl ClusterProfile {
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        self.metadata.labels.get(key).map(String::as_str)
+        self.metadata.labels.get(key)
     }
 
     /// The first property of that name.
@@ -266,26 +265,58 @@ impl ClusterProfile {
             .chain(self.status.credential_providers.iter())
     }
 
-    /// Lets go of every part that equals the one in `previous`, and shares that one.
+    /// Lets go of every part that equals the one in `previous`, and shares that one. Of lists that differ in an
+    /// entry, the other entries' texts are shared: it may be another version of the same profile, or another profile
+    /// of the same manager.
     pub fn share_with(&mut self, previous: &ClusterProfile) {
         share(&mut self.api_version, &previous.api_version);
         share(&mut self.metadata.name, &previous.metadata.name);
         share(&mut self.metadata.namespace, &previous.metadata.namespace);
         share(&mut self.metadata.uid, &previous.metadata.uid);
-        share(&mut self.metadata.labels, &previous.metadata.labels);
+        share_labels(&mut self.metadata.labels, &previous.metadata.labels);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
-            share_writers(own, previous);
+            share_list(own, previous, |own, previous| {
+                share(&mut own.manager, &previous.manager);
+                share(&mut own.operation, &previous.operation);
+                share(&mut own.subresource, &previous.subresource);
+                share_some(&mut own.time, &previous.time);
+                share(&mut own.owns, &previous.owns);
+            });
         }
         share(&mut self.spec, &previous.spec);
-        share(&mut self.status.properties, &previous.status.properties);
-        share(&mut self.status.conditions, &previous.status.conditions);
-        share(
-            &mut self.status.access_providers,
-            &previous.status.access_providers,
+        let own_manager = Arc::get_mut(&mut self.spec).and_then(|spec| spec.cluster_manager.as_mut());
+        if let (Some(own), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
+            share(&mut own.name, &previous.name);
+        }
+        self.status.share_with(&previous.status);
+    }
+}
+
+impl Status {
+    fn share_with(&mut self, previous: &Status) {
+        share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
+        share_list(&mut self.properties, &previous.properties, |own, previous| {
+            share(&mut own.name, &previous.name);
+            share(&mut own.value, &previous.value);
+        });
+        share_list(&mut self.conditions, &previous.conditions, |own, previous| {
+            share(&mut own.kind, &previous.kind);
+            share(&mut own.status, &previous.status);
+            share(&mut own.reason, &previous.reason);
+        });
+        share_list(
+            &mut self.access_providers,
+            &previous.access_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
         );
-        share(
-            &mut self.status.credential_providers,
-            &previous.status.credential_providers,
+        share_list(
+            &mut self.credential_providers,
+            &previous.credential_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
         );
     }
 }
@@ -296,23 +327,32 @@ fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
     }
 }
 
-/// Each write moves the time of one entry: what the entries own is shared even so.
-fn share_writers(own: &mut Arc<[Writer]>, previous: &Arc<[Writer]>) {
-    share(own, previous);
-    // None when all is shared by now.
-    let Some(writers) = Arc::get_mut(own) else { return };
-    for writer in writers {
-        let same = |before: &&Writer| {
-            (&before.manager, &before.operation, &before.subresource)
-                == (&writer.manager, &writer.operation, &writer.subresource)
-        };
-        if let Some(before) = previous.iter().find(same) {
-            share(&mut writer.manager, &before.manager);
-            share(&mut writer.operation, &before.operation);
-            share(&mut writer.subresource, &before.subresource);
-            share(&mut writer.owns, &before.owns);
-        }
+fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+    if own == previous {
+        own.clone_from(previous);
     }
+}
+
+/// Shares all labels, else what they have in common.
+fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
+    share(own, previous);
+    let texts = Arc::get_mut(own).map(ProfileLabels::texts).into_iter().flatten();
+    texts
+        .zip(previous.shared())
+        .for_each(|((key, value), (previous_key, previous_value))| {
+            share(key, previous_key);
+            share(value, previous_value);
+        });
+}
+
+/// Shares the whole list, else what its entries have in common.
+fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
+    share(own, previous);
+    // None where it is shared already.
+    let entries = Arc::get_mut(own).into_iter().flatten();
+    entries
+        .zip(previous.iter())
+        .for_each(|(own, previous)| entry(own, previous));
 }
 
 /// Absent and `null` mean the same: nothing.
@@ -333,28 +373,35 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn version(kubernetes: &str, joined: &str, time: &str) -> ClusterProfile {
+        let fields = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
+        serde_json::from_value(json!({
+            "apiVersion": "v",
+            "metadata": {
+                "name": "a", "labels": {"k": "v"},
+                "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": fields}],
+            },
+            "spec": {"displayName": "a"},
+            "status": {
+                "version": {"kubernetes": kubernetes},
+                "properties": [{"name": "p", "value": "1"}],
+                "conditions": [{"type": "Joined", "status": joined, "reason": "R", "message": "m"}],
+            },
+        }))
+        .expect("a profile")
+    }
+
     #[test]
     fn versions_share_what_did_not_change() {
-        let version = |kubernetes: &str, time: &str| -> ClusterProfile {
-            let status = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
-            serde_json::from_value(json!({
-                "apiVersion": "v", "metadata": {
-                    "name": "a", "labels": {"k": "v"},
-                    "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": status}],
-                },
-                "spec": {"displayName": "a"},
-                "status": {"version": {"kubernetes": kubernetes}, "properties": [{"name": "p", "value": "1"}]},
-            }))
-            .expect("a profile")
-        };
-        let (first, untouched) = (version("v1", "t1"), version("v2", "t2"));
-        let mut second = untouched.clone();
-        second.metadata.writers = second.metadata.writers.map(|writers| writers.to_vec().into());
+        let first = version("v1", "True", "t1");
+        let mut second = version("v2", "False", "t2");
         second.share_with(&first);
-        assert_eq!(second, untouched);
+        assert_eq!(second, version("v2", "False", "t2"));
         assert!(Arc::ptr_eq(&second.spec, &first.spec));
         assert!(Arc::ptr_eq(&second.metadata.labels, &first.metadata.labels));
         assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
+        let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
+        assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));
         let owns = |profile: &ClusterProfile| {
             Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[0].owns)
         };

@@ -10,7 +10,11 @@ use super::{
     call::{ATTEMPTS, Failure, again, get, read, request, segment, send},
     skew::Skew,
 };
-use crate::{api::names, clock::Clock, evidence::ServedVersion};
+use crate::{
+    api::{Edition, names},
+    clock::Clock,
+    evidence::{ServedVersion, crd::served_versions},
+};
 
 /// What was found out of the hub before anything is listed.
 #[derive(Clone, Debug)]
@@ -85,7 +89,7 @@ pub(super) async fn target(
     if served.is_empty() {
         return Err(missing());
     }
-    let version = choose(&served, plan.api_version.as_deref())?;
+    let version = choose(&served, plan.api_version.as_deref(), plan.claim.edition)?;
     let crd = format!(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
         names::PLURAL,
@@ -96,7 +100,7 @@ pub(super) async fn target(
     Ok(Target {
         server_version,
         version,
-        served: versions_of(&crd),
+        served: served_versions(&crd),
         skew,
     })
 }
@@ -147,7 +151,7 @@ async fn timed<T: DeserializeOwned>(
     read(response, path).await
 }
 
-fn choose(served: &[String], wanted: Option<&str>) -> Result<String, CollectError> {
+fn choose(served: &[String], wanted: Option<&str>, edition: Edition) -> Result<String, CollectError> {
     let refused = |wanted: String, advice: String| CollectError::VersionNotServed {
         wanted,
         served: served.to_vec(),
@@ -160,10 +164,8 @@ fn choose(served: &[String], wanted: Option<&str>) -> Result<String, CollectErro
             format!("choose `--api-version {}`, or leave the flag out", served[0]),
         )),
         None => {
-            let known = names::VERSIONS
-                .iter()
-                .find(|known| served.iter().any(|version| version == *known));
-            known.map(|version| (*version).to_owned()).ok_or_else(|| {
+            let known = readable(edition).find(|known| served.iter().any(|version| version == known));
+            known.map(str::to_owned).ok_or_else(|| {
                 refused(
                     names::VERSIONS.join(" or "),
                     format!("use a newer suite, or try `--api-version {}`", served[0]),
@@ -173,104 +175,48 @@ fn choose(served: &[String], wanted: Option<&str>) -> Result<String, CollectErro
     }
 }
 
-/// What the CRD says of each version that it serves.
-fn versions_of(crd: &Value) -> Vec<ServedVersion> {
-    let versions = crd["spec"]["versions"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let served = versions.iter().filter(|version| version["served"] == true);
-    let read = |version: &Value| ServedVersion {
-        name: version["name"].as_str().unwrap_or_default().to_owned(),
-        immutable_manager: keeps_manager(&version["schema"]["openAPIV3Schema"]),
-        status_subresource: version["subresources"]["status"].is_object(),
-    };
-    served.map(read).collect()
-}
-
-/// Whether a schema has a transition rule on `spec.clusterManager`: at the field itself, at its name, or above.
-fn keeps_manager(schema: &Value) -> bool {
-    let spec = &schema["properties"]["spec"];
-    let manager = &spec["properties"]["clusterManager"];
-    let name = &manager["properties"]["name"];
-    let has = |schema: &Value, fits: &dyn Fn(&str) -> bool| {
-        let rules = schema["x-kubernetes-validations"].as_array();
-        rules
-            .into_iter()
-            .flatten()
-            .filter_map(|rule| rule["rule"].as_str())
-            .any(fits)
-    };
-    let transition = |rule: &str| rule.contains("oldSelf");
-    let of_manager = |rule: &str| transition(rule) && rule.contains("clusterManager");
-    // On all of `spec`, `self == oldSelf` keeps the manager with the rest.
-    let of_spec = |rule: &str| of_manager(rule) || is_equality(rule);
-    has(name, &transition) || has(manager, &transition) || has(spec, &of_spec) || has(schema, &of_manager)
-}
-
-fn is_equality(rule: &str) -> bool {
-    let plain: String = rule.split_whitespace().collect();
-    plain == "self==oldSelf" || plain == "oldSelf==self"
+/// The versions that the suite can read, the edition's own first: the older editions know v1alpha1, which has a list
+/// (`credentialProviders`) that v1alpha2 does not show.
+fn readable(edition: Edition) -> impl Iterator<Item = &'static str> {
+    let mut versions = names::VERSIONS;
+    if edition < Edition::Y2026M09 {
+        versions.reverse();
+    }
+    versions.into_iter()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn finds_the_rule_that_keeps_the_manager() {
-        let rule = |rule: &str| json!([{"rule": rule}]);
-        let crd = |spec: Value| {
-            let version = json!({
-                "name": "v1alpha1", "served": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"properties": {"spec": spec}}},
-            });
-            versions_of(&json!({"spec": {"versions": [version, {"name": "v1", "served": false}]}}))
-        };
-        let at_manager =
-            |rules| json!({"properties": {"clusterManager": {"x-kubernetes-validations": rules}}});
-        let at_name = |rules| json!({"properties": {"clusterManager": {"properties": {"name": {"x-kubernetes-validations": rules}}}}});
-        for spec in [
-            at_manager(rule("self == oldSelf")),
-            at_manager(rule("oldSelf.name == self.name")),
-            at_name(rule("self == oldSelf")),
-            json!({"x-kubernetes-validations": rule("self.clusterManager == oldSelf.clusterManager")}),
-            json!({"x-kubernetes-validations": rule("self==oldSelf")}),
-        ] {
-            let versions = crd(spec.clone());
-            assert_eq!(versions.len(), 1);
-            assert!(
-                versions[0].immutable_manager && versions[0].status_subresource,
-                "{spec}"
-            );
-        }
-        for spec in [
-            json!({}),
-            at_manager(rule("self.name != ''")),
-            json!({"x-kubernetes-validations": rule("self.displayName == oldSelf.displayName")}),
-        ] {
-            assert!(!crd(spec.clone())[0].immutable_manager, "{spec}");
-        }
-        assert!(versions_of(&Value::Null).is_empty());
-    }
-
-    #[test]
-    fn chooses_the_newest_version_it_can_read() {
+    fn chooses_the_version_that_the_edition_is_about() {
         let served = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let both = served(&["v1alpha1", "v1alpha2"]);
-        assert_eq!(choose(&both, None).expect("one"), "v1alpha2");
-        assert_eq!(choose(&both, Some("v1alpha1")).expect("one"), "v1alpha1");
+        let chosen = |served: &[String], edition| choose(served, None, edition).expect("one");
+        assert_eq!(chosen(&both, Edition::Standard), "v1alpha1");
+        assert_eq!(chosen(&both, Edition::Y2026M07), "v1alpha1");
+        assert_eq!(chosen(&both, Edition::Y2026M09), "v1alpha2");
         assert_eq!(
-            choose(&served(&["v1beta9", "v1alpha1"]), None).expect("one"),
+            chosen(&served(&["v1beta9", "v1alpha1"]), Edition::Y2026M09),
             "v1alpha1"
         );
-        let error = choose(&served(&["v1beta9"]), None).expect_err("none").to_string();
+        assert_eq!(chosen(&served(&["v1alpha2"]), Edition::Standard), "v1alpha2");
+        assert_eq!(
+            choose(&both, Some("v1alpha2"), Edition::Standard).expect("one"),
+            "v1alpha2"
+        );
+
+        let refusal = |served: &[String], wanted| {
+            let refused = choose(served, wanted, Edition::Standard);
+            refused.expect_err("none").to_string()
+        };
+        let error = refusal(&served(&["v1beta9"]), None);
         assert!(
             error.contains("not in v1alpha2 or v1alpha1 but in v1beta9"),
             "{error}"
         );
-        let error = choose(&both, Some("v2")).expect_err("none").to_string();
+        let error = refusal(&both, Some("v2"));
         assert!(error.contains("not in v2 but in v1alpha1, v1alpha2"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Evidence")]
 pub struct PlanFlags {
-    /// Read the profiles in this API version [default: the newest that the hub serves and the suite knows]
+    /// Read the profiles in this API version [default: the one that the edition is about, where the hub serves it]
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<String>,
     /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, and 30m in the lab]

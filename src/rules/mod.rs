@@ -12,6 +12,7 @@ mod facts;
 mod finding;
 mod identity;
 mod moment;
+mod presence;
 mod properties;
 mod registry;
 mod text;

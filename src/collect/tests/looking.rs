@@ -26,7 +26,7 @@ async fn looks_once_and_says_so() {
 
     let header = &evidence.header;
     assert_eq!(header.hub.source, "lab");
-    assert_eq!(header.hub.api_version.as_deref(), Some("v1alpha2"));
+    assert_eq!(header.hub.api_version.as_deref(), Some("v1alpha1"));
     let served: Vec<_> = header
         .hub
         .served

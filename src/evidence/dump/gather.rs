@@ -155,7 +155,7 @@ impl Gatherer {
             name: metadata.name.to_string(),
             uid: metadata.uid.to_string(),
             resource_version: metadata.resource_version,
-            labels: metadata.labels.as_ref().clone(),
+            labels: metadata.labels.to_map(),
         };
         if !self.is_known("Namespace", &ObjectRef::from(&namespace), item)? {
             self.evidence.namespaces.push(namespace);

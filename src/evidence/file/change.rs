@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::api::{
-    AccessProvider, ClusterProfile, Condition, Labels, Metadata, Property, Spec, Status, Version, Writer,
+    AccessProvider, ClusterProfile, Condition, Metadata, ProfileLabels, Property, Spec, Status, Version,
+    Writer,
 };
 
 /// A part of a profile: `None` where it is as before.
@@ -47,7 +48,7 @@ struct MetadataChange {
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     deletion_timestamp: Part<Option<Arc<str>>>,
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
-    labels: Part<Arc<Labels>>,
+    labels: Part<Arc<ProfileLabels>>,
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     writers: Part<Option<Vec<WriterChange>>>,
 }

@@ -82,7 +82,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
             generate_name: options.1,
             creation_timestamp: options.2,
             deletion_timestamp: options.3,
-            labels: Arc::new(labels),
+            labels: Arc::new(labels.into_iter().collect()),
             writers: writers.map(Arc::from),
         }
     })
@@ -103,7 +103,7 @@ fn access_provider() -> impl Strategy<Value = AccessProvider> {
         few(extension),
     )
         .prop_map(|(name, server, skip, extensions)| AccessProvider {
-            name,
+            name: name.into(),
             cluster: Cluster {
                 server: server.clone(),
                 proxy_url: server,
@@ -116,16 +116,16 @@ fn access_provider() -> impl Strategy<Value = AccessProvider> {
 
 fn status() -> impl Strategy<Value = Status> {
     let property = (boxed(), boxed(), option::of(boxed())).prop_map(|(name, value, at)| Property {
-        name,
-        value,
+        name: name.into(),
+        value: value.into(),
         last_observed_time: at,
     });
     let condition = (boxed(), boxed(), option::of(boxed()), option::of(any::<i64>())).prop_map(
         |(kind, status, at, generation)| Condition {
-            kind,
-            reason: status.clone(),
+            kind: kind.into(),
+            reason: status.clone().into(),
             message: status.clone(),
-            status,
+            status: status.into(),
             last_transition_time: at,
             observed_generation: generation,
         },

@@ -61,13 +61,16 @@ impl Users {
         }
     }
 
-    /// The users as kube-apiserver's `--token-auth-file` wants them: token, name, uid, "group,group".
+    /// The users as kube-apiserver's `--token-auth-file` wants them: token, name, uid, "group,group". An empty last
+    /// column would be a group without a name.
     pub fn token_file(&self) -> String {
         let mut lines = String::new();
         for User { name, groups, token } in &self.0 {
-            let groups = groups.join(",").replace('"', "\"\"");
-            writeln!(lines, "{token},{name},{name},\"{groups}\"")
-                .expect("a string takes all that is written");
+            let groups = match groups.join(",").replace('"', "\"\"") {
+                groups if groups.is_empty() => groups,
+                groups => format!(",\"{groups}\""),
+            };
+            writeln!(lines, "{token},{name},{name}{groups}").expect("a string takes all that is written");
         }
         lines
     }

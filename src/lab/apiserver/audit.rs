@@ -44,6 +44,8 @@ impl AuditLog {
 pub(super) struct Entry {
     log: Arc<AuditLog>,
     event: Map<String, Value>,
+    /// The Status that a success is answered with, if it is one.
+    success: Option<Value>,
 }
 
 impl Entry {
@@ -90,6 +92,7 @@ impl Entry {
         Self {
             log: log.clone(),
             event,
+            success: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl Entry {
         Self {
             log: self.log.clone(),
             event: self.event.clone(),
+            success: None,
         }
     }
 
@@ -112,9 +116,8 @@ impl Entry {
         self.event.insert("annotations".into(), told);
     }
 
-    /// Notes what was sent: the object, or a patch of it.
-    pub(super) fn request(&mut self, sent: &Value) {
-        let level = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Notes the object that was sent, and what it says of which object is meant.
+    pub(super) fn object(&mut self, sent: &Value) {
         let Some(reference) = self.event.get_mut("objectRef").and_then(Value::as_object_mut) else {
             return;
         };
@@ -124,21 +127,37 @@ impl Entry {
                 reference.insert(key.into(), value.clone());
             }
         }
-        let secret = reference["resource"] == "secrets";
+        self.request(sent);
+    }
+
+    /// Notes what was sent: an object, a patch, the options of a deletion.
+    pub(super) fn request(&mut self, sent: &Value) {
+        let level = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let secret = self
+            .event
+            .get("objectRef")
+            .is_some_and(|object| object["resource"] == "secrets");
         if level == AuditLevel::Request && !secret {
             self.event.insert("level".into(), "Request".into());
             self.event.insert("requestObject".into(), sent.clone());
         }
     }
 
-    /// Notes that an answer begins that will go on: a watch.
-    pub(super) fn started(&mut self, code: u16, time: String) {
-        self.write("ResponseStarted", code, None, time);
+    /// Notes the Status with which a success is answered.
+    pub(super) fn success(&mut self, status: &Value) {
+        self.success = Some(status.clone());
     }
 
-    /// Notes that the request is over. `failure` is the status that was answered, if it was one.
+    /// Notes that an answer begins: of a watch, or to somebody unknown. `failure` is the status that was answered, if
+    /// it was one.
+    pub(super) fn started(&mut self, code: u16, failure: Option<&Value>, time: String) {
+        self.write("ResponseStarted", code, failure, time);
+    }
+
+    /// Notes that the request is over.
     pub(super) fn complete(&mut self, code: u16, failure: Option<&Value>, time: String) {
-        self.write("ResponseComplete", code, failure, time);
+        let success = self.success.take();
+        self.write("ResponseComplete", code, failure.or(success.as_ref()), time);
     }
 
     fn write(&mut self, stage: &str, code: u16, failure: Option<&Value>, time: String) {

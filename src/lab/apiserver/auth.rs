@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::field::{FieldError, quoted};
 use super::request::RequestInfo;
 use super::status::{Failure, Outcome, Qualified};
 
@@ -143,6 +144,33 @@ pub(super) fn is_self_review(group: &str, resource: &str) -> bool {
         ("authorization.k8s.io", "selfsubjectaccessreviews")
             | ("authentication.k8s.io", "selfsubjectreviews")
     )
+}
+
+/// What is wrong with a SelfSubjectAccessReview. As in the real answer, the kind is not told.
+pub(super) fn check_review(review: &Value) -> Outcome<()> {
+    let spec = &review["spec"];
+    let error = match (
+        spec["resourceAttributes"].is_object(),
+        spec["nonResourceAttributes"].is_object(),
+    ) {
+        (true, true) => {
+            let text = |key: &str| quoted(spec["nonResourceAttributes"][key].as_str().unwrap_or_default());
+            let value = format!("{{\"Path\":{},\"Verb\":{}}}", text("path"), text("verb"));
+            let why = "cannot be specified in combination with resourceAttributes";
+            FieldError::invalid_raw("spec.nonResourceAttributes", &value, why)
+        }
+        (false, false) => FieldError::invalid(
+            "spec.resourceAttributes",
+            &Value::Null,
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        ),
+        _ => return Ok(()),
+    };
+    let subject = Qualified {
+        group: "authorization.k8s.io",
+        resource: "",
+    };
+    Err(Failure::invalid(subject, "", &[error]))
 }
 
 /// Answers a SelfSubjectAccessReview.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::audit::Entry;
 use super::auth::{self, User};
 use super::body::{Reply, ReplyBody};
+use super::metadata_only;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
@@ -25,6 +26,8 @@ pub(super) struct Context<'a> {
     pub(super) content_type: String,
     pub(super) accept: String,
     pub(super) entry: &'a mut Entry,
+    /// Texts for `Warning` headers, whether the request is refused or not.
+    pub(super) warnings: &'a mut Vec<String>,
 }
 
 /// The resource that a request names, and the version in which it does.
@@ -63,7 +66,8 @@ impl Named {
             _ => false,
         };
         // Cluster-scoped resources are not found below a namespace.
-        let scope = resource.namespaced || target.namespace.is_empty() || target.resource == "namespaces";
+        let is_itself = target.resource == "namespaces" && target.namespace == target.name;
+        let scope = resource.namespaced || target.namespace.is_empty() || is_itself;
         if !scope {
             return Err(missing());
         }
@@ -88,41 +92,71 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server(method);
         };
-        if auth::is_self_review(&target.group, &target.resource) && method == Method::POST {
+        if auth::is_self_review(&target.group, &target.resource) {
+            if method != Method::POST {
+                return Err(Failure::method_not_routed());
+            }
             let review = read_json(&body.await?)?;
             let answer = match target.resource.as_str() {
                 "selfsubjectreviews" => auth::review_self(self.user, &self.server.time()),
-                _ => auth::review_access(self.user, &review),
+                _ => {
+                    auth::check_review(&review)?;
+                    auth::review_access(self.user, &review)
+                }
             };
             return Ok(Reply::value(201, &answer));
         }
         let named = Named::find(&self.server.storage(), target)?;
         self.check_accept()?;
-        match info.verb {
-            "get" => self.get(&named, target),
-            "list" => self.list(&named, target),
-            "watch" => self.watch(&named, target),
-            "create" if target.subresource.is_empty() => {
+        let is_custom = named.resource.family == Family::Custom;
+        // Only what may concern all namespaces is found outside of one.
+        if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")
+        {
+            return Err(match is_custom {
+                true => Failure::no_such_path(),
+                false => Failure::method_not_routed(),
+            });
+        }
+        let reply = self.handle(&named, target, body).await?;
+        Ok(match metadata_only::is_wanted(&self.accept) {
+            true => metadata_only::reduced(reply),
+            false => reply,
+        })
+    }
+
+    async fn handle(
+        &mut self,
+        named: &Named,
+        target: &Target,
+        body: impl Future<Output = Outcome<Bytes>>,
+    ) -> Outcome<Reply> {
+        let is_custom = named.resource.family == Family::Custom;
+        match self.info.verb {
+            "get" => self.get(named, target),
+            "list" => self.list(named, target),
+            "watch" => self.watch(named, target),
+            // Custom resources do not mind a name.
+            "create" if target.subresource.is_empty() && (is_custom || target.name.is_empty()) => {
                 let body = body.await?;
-                self.create(&named, target, &body)
+                self.create(named, target, &body)
             }
             "update" if !target.name.is_empty() => {
                 let body = body.await?;
-                self.update(&named, target, &body)
+                self.update(named, target, &body)
             }
             "patch" if !target.name.is_empty() => {
                 let body = body.await?;
-                self.patch(&named, target, &body)
+                self.patch(named, target, &body)
             }
             "delete" if target.subresource.is_empty() => {
                 let body = body.await?;
-                self.delete(&named, target, &body)
+                self.delete(named, target, &body)
             }
             "deletecollection" => {
                 let body = body.await?;
-                self.delete_collection(&named, target, &body)
+                self.delete_collection(named, target, &body)
             }
-            _ if named.resource.family != Family::Custom => Err(Failure::method_not_routed()),
+            _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
             verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
         }

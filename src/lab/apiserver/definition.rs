@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use super::field::{FieldError, Path};
 use super::names;
 use super::resource::{Family, Resource, Version};
-use super::schema::Schema;
+use super::schema::{Schema, validate};
+
+/// The annotation that tells where the community approved of a definition in one of its groups.
+const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// Fills in what the API server defaults in a definition.
 pub(super) fn set_defaults(object: &mut Map<String, Value>) {
@@ -30,6 +33,61 @@ pub(super) fn set_defaults(object: &mut Map<String, Value>) {
                 .or_insert_with(|| format!("{kind}List").into());
         }
     }
+}
+
+/// What is wrong with a definition, above all as the successor of `old`.
+pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = read(new).err().unwrap_or_default();
+    let Some(old) = old else {
+        errors.extend(check_approval(new));
+        return errors;
+    };
+    // The name cannot change: what no longer goes with it is told below.
+    errors.retain(|error| error.field != "metadata.name");
+    for pointer in [
+        "/spec/scope",
+        "/spec/group",
+        "/spec/names/kind",
+        "/spec/names/plural",
+    ] {
+        if new.pointer(pointer) != old.pointer(pointer) {
+            let field = pointer[1..].replace('/', ".");
+            let value = new.pointer(pointer).unwrap_or(&Value::Null);
+            errors.push(FieldError::invalid(field, value, "field is immutable"));
+        }
+    }
+    let versions = new["spec"]["versions"].as_array().into_iter().flatten();
+    let versions: Vec<&Value> = versions.map(|version| &version["name"]).collect();
+    let stored = old["status"]["storedVersions"].as_array().into_iter().flatten();
+    for (i, name) in stored.enumerate().filter(|(_, name)| !versions.contains(name)) {
+        let version = name.as_str().unwrap_or_default();
+        let why = format!(
+            "missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions \
+             until a storage migration ensures no data remains persisted in {version} and removes {version} from \
+             status.storedVersions"
+        );
+        errors.push(FieldError::invalid(
+            format!("status.storedVersions[{i}]"),
+            name,
+            &why,
+        ));
+    }
+    errors
+}
+
+/// Groups of the Kubernetes community need its approval.
+fn check_approval(definition: &Value) -> Option<FieldError> {
+    let group = definition["spec"]["group"].as_str().unwrap_or_default();
+    let is_of = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
+    let approval = &definition["metadata"]["annotations"][APPROVAL];
+    let protected = is_of("k8s.io") || is_of("kubernetes.io");
+    (protected && approval.as_str().is_none_or(str::is_empty)).then(|| {
+        let why = format!(
+            "protected groups must have approval annotation \"{APPROVAL}\", see \
+             https://github.com/kubernetes/enhancements/pull/1111"
+        );
+        FieldError::required(format!("metadata.annotations[{APPROVAL}]"), &why)
+    })
 }
 
 /// What is wrong with a definition; its resource when nothing is.
@@ -148,10 +206,7 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
         let judged_before = shared && i > 0;
         let schema = match &version["schema"]["openAPIV3Schema"] {
             Value::Null => {
-                errors.push(FieldError::required(
-                    schema_path.child("openAPIV3Schema"),
-                    "schemas are required",
-                ));
+                errors.push(FieldError::required(own_path.child("openAPIV3Schema"), ""));
                 continue;
             }
             schema => schema,
@@ -244,6 +299,19 @@ fn check_structure(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>
                 "must not be empty if x-kubernetes-list-type is map",
             ));
         }
+    }
+    if !schema["default"].is_null()
+        && let Ok(compiled) = Schema::compile(schema, path)
+    {
+        let at = path.child("default").to_string();
+        let wrong = validate(&schema["default"], None, &compiled, "").into_iter();
+        errors.extend(wrong.map(|error| FieldError {
+            field: match error.field.as_str() {
+                "<nil>" => at.clone(),
+                field => format!("{at}.{field}"),
+            },
+            ..error
+        }));
     }
     if kind == "array" && schema["items"].is_null() {
         errors.push(FieldError::required(path.child("items"), "must be specified"));

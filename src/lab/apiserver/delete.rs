@@ -8,14 +8,18 @@ use serde_json::{Value, json};
 use super::body::Reply;
 use super::context::{Context, Named, read_json};
 use super::definition;
+use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
-use super::read::{check_list_options, in_version, namespace, object_key};
-use super::request::Target;
+use super::read::{Page, check_list_options, in_version, namespace, object_key};
+use super::request::{Query, Target};
 use super::resource::Family;
 use super::selectors::Selector;
-use super::status::{Failure, Outcome, details};
+use super::status::{Failure, Outcome, Qualified, details};
 use super::storage::{ResourceId, Storage, Stored};
+
+/// The namespaces that stay.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
 /// What a deletion demands.
 struct Demands {
@@ -27,6 +31,10 @@ struct Demands {
 impl Context<'_> {
     pub(super) fn delete(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let demands = self.demands(body)?;
+        if named.resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
+            let why = "this namespace may not be deleted";
+            return Err(Failure::forbidden(named.resource.qualified(), &target.name, why));
+        }
         let mut storage = self.server.storage();
         let key = object_key(named, target);
         let id = named.resource.id();
@@ -40,12 +48,11 @@ impl Context<'_> {
             None => {
                 let mut about = details(named.resource.qualified(), &target.name);
                 about["uid"] = found.object["metadata"]["uid"].clone();
-                Reply::value(
-                    200,
-                    &json!({
-                        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
-                    }),
-                )
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
+                });
+                self.entry.success(&status);
+                Reply::value(200, &status)
             }
         })
     }
@@ -82,17 +89,10 @@ impl Context<'_> {
         for (key, object) in chosen {
             let remaining = self.remove(&mut storage, named, &id, &key, &object, demands.dry_run);
             let told = remaining.unwrap_or(object);
-            items.push(in_version(&told, named).object.clone());
+            items.push(in_version(&told, named));
         }
-        Ok(Reply::value(
-            200,
-            &json!({
-                "kind": named.resource.list_kind,
-                "apiVersion": named.api_version(),
-                "metadata": {"resourceVersion": storage.revision.to_string()},
-                "items": items,
-            }),
-        ))
+        let page = Page::whole(storage.revision, items);
+        Ok(Reply::json(200, page.to_json(named)))
     }
 
     /// DeleteOptions, from the body or the query.
@@ -102,6 +102,9 @@ impl Context<'_> {
             true => Value::Null,
             false => read_json(body)?,
         };
+        check_kind(&sent)?;
+        self.note_options(&sent);
+        check_options(&sent, &self.info.query)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let dry_runs = sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty());
         Ok(Demands {
@@ -109,6 +112,16 @@ impl Context<'_> {
             uid: text(&sent["preconditions"]["uid"]),
             resource_version: text(&sent["preconditions"]["resourceVersion"]),
         })
+    }
+
+    /// Notes the options that came in a body, in the form in which the real server logs them.
+    fn note_options(&mut self, sent: &Value) {
+        if let Value::Object(sent) = sent {
+            let mut options = sent.clone();
+            options.insert("kind".into(), "DeleteOptions".into());
+            options.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
+            self.entry.request(&Value::Object(options));
+        }
     }
 
     /// Removes one object, or marks it as being deleted; then returns it as it remains.
@@ -203,6 +216,46 @@ impl Demands {
         }
         Ok(())
     }
+}
+
+/// The body of a deletion says what it is, or does not say.
+fn check_kind(sent: &Value) -> Outcome<()> {
+    let kind = sent["kind"].as_str().unwrap_or_default();
+    if !matches!(kind, "" | "DeleteOptions") {
+        let version = sent["apiVersion"].as_str().unwrap_or_default();
+        return Err(Failure::bad_request(format!(
+            "no kind \"{kind}\" is registered for version \"{version}\""
+        )));
+    }
+    Ok(())
+}
+
+/// What is wrong with DeleteOptions. How dependents fare is checked and then makes no difference: the lab has no
+/// collector of garbage, so that nothing waits for it.
+fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
+    let policy = match sent["propagationPolicy"].as_str() {
+        Some(policy) => policy,
+        None => query.get("propagationPolicy"),
+    };
+    let field = "propagationPolicy";
+    let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
+    let error = match policy {
+        "" => return Ok(()),
+        policy if orphans => {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            FieldError::invalid_text(field, policy, why)
+        }
+        "Foreground" | "Background" | "Orphan" => return Ok(()),
+        policy => {
+            let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
+            FieldError::not_supported(field, &policy.into(), &supported)
+        }
+    };
+    let subject = Qualified {
+        group: "meta.k8s.io",
+        resource: "DeleteOptions",
+    };
+    Err(Failure::invalid(subject, "", &[error]))
 }
 
 /// With a definition go its objects.

@@ -218,7 +218,7 @@ pub(super) fn check(
     match resource.family {
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
-        Family::Definition => errors.extend(definition::read(new).err().unwrap_or_default()),
+        Family::Definition => errors.extend(definition::check(new, old)),
         Family::Namespace => {}
     }
 }
@@ -285,6 +285,21 @@ fn check_custom(
     }
 }
 
+/// The keys without which a Secret is not of its type.
+fn check_secret_type(secret: &Value) -> Vec<FieldError> {
+    let needed: &[&str] = match secret["type"].as_str().unwrap_or_default() {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        _ => &[],
+    };
+    let missing = needed.iter().filter(|key| secret["data"].get(**key).is_none());
+    missing
+        .map(|key| FieldError::required(format!("data[{key}]"), ""))
+        .collect()
+}
+
 fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut size = 0;
@@ -309,6 +324,9 @@ fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fiel
             },
             MAX_DATA as u64,
         ));
+    }
+    if resource.family == Family::Secret {
+        errors.extend(check_secret_type(new));
     }
     let Some(old) = old else { return errors };
     if resource.family == Family::Secret && new["type"] != old["type"] {

@@ -64,6 +64,8 @@ pub(super) struct FieldError {
     pub(super) field: String,
     /// The text of the cause, without the field's name.
     pub(super) message: String,
+    /// It was so before: it is warned of and refuses nothing.
+    pub(super) tolerated: bool,
 }
 
 impl FieldError {
@@ -85,6 +87,7 @@ impl FieldError {
             problem,
             field,
             message,
+            tolerated: false,
         }
     }
 
@@ -99,6 +102,11 @@ impl FieldError {
 
     pub(super) fn invalid_text(field: impl fmt::Display, value: &str, detail: &str) -> Self {
         Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
+    }
+
+    /// For values that are told in a way of their own.
+    pub(super) fn invalid_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
+        Self::new(Problem::Invalid, field, Some(value.to_owned()), detail)
     }
 
     pub(super) fn type_invalid(field: impl fmt::Display, value: &str, detail: &str) -> Self {

@@ -1,12 +1,14 @@
 //! Patches: merge patches (RFC 7396) and JSON patches (RFC 6902).
 
 use bytes::Bytes;
+use json_patch::jsonptr::Pointer;
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::family::finalizer_warnings;
 use super::field::FieldError;
+use super::json;
 use super::options::{FieldValidation, WriteOptions};
 use super::read::namespace;
 use super::request::Target;
@@ -32,7 +34,10 @@ impl Context<'_> {
             return Err(Failure::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH]));
         }
         let options = WriteOptions::read(&self.info.query, "PatchOptions", self.agent)?;
-        let patch: Value = serde_json::from_slice(body)
+        let json::Document {
+            value: patch,
+            repeated,
+        } = json::read(body)
             .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
         self.entry.request(&patch);
         let mut storage = self.server.storage();
@@ -58,23 +63,17 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let decoded = fit(named, patched).map_err(|why| invalid(&why))?;
-        if options.field_validation == FieldValidation::Strict && !decoded.unknown.is_empty() {
+        let mut decoded = fit(named, patched).map_err(|why| invalid(&why))?;
+        decoded.repeated = repeated;
+        if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
             return Err(invalid(&decoded.strict_error()));
         }
-        let mut warnings = decoded.warnings(options.field_validation);
+        self.warnings.extend(decoded.warnings(options.field_validation));
         let mut object = decoded.object;
         check_name(&object, &target.name)?;
         ensure_namespace(&mut object, namespace(named, target))?;
-        if target.subresource.is_empty() {
-            let family = named.resource.family;
-            warnings.extend(finalizer_warnings(family, &object, Some(&current.object)));
-        }
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-        Ok(Reply {
-            warnings,
-            ..Reply::json(200, stored.bytes())
-        })
+        Ok(Reply::json(200, stored.bytes()))
     }
 }
 
@@ -91,7 +90,7 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
         return Err(Failure::bad_request(why));
     }
     let applied = match serde_json::from_value::<json_patch::Patch>(patch.clone()) {
-        Ok(patch) => json_patch::patch(object, &patch).is_ok(),
+        Ok(patch) => patch.0.into_iter().all(|operation| apply(object, operation)),
         Err(_) => false,
     };
     applied.then_some(()).ok_or_else(|| {
@@ -103,4 +102,24 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
         failure.details = Some(Value::Object(serde_json::Map::new()));
         failure
     })
+}
+
+/// Whether the operation could be done.
+fn apply(object: &mut Value, operation: PatchOperation) -> bool {
+    let operation = match operation {
+        // To the real server, replacing a field that an object does not have is adding it.
+        PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
+            PatchOperation::Add(AddOperation {
+                path: replace.path,
+                value: replace.value,
+            })
+        }
+        operation => operation,
+    };
+    json_patch::patch(object, &[operation]).is_ok()
+}
+
+fn is_new_field(object: &Value, path: &Pointer) -> bool {
+    let parent = path.parent().and_then(|parent| object.pointer(parent.as_str()));
+    parent.is_some_and(Value::is_object) && object.pointer(path.as_str()).is_none()
 }

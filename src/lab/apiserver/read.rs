@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::request::{Query, Target};
-use super::resource::Family;
+use super::resource::{Family, Resource, Version};
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified};
@@ -49,11 +49,16 @@ impl Context<'_> {
             token => Some(Token::read(token)?),
         };
         let asked = revision(query)?;
+        if token.is_some() && asked > 0 {
+            let why = "specifying resource version is not allowed when using continue";
+            return Err(Failure::bad_request(why));
+        }
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
         }
         let exact = query.get("resourceVersionMatch") == "Exact";
         let at = match &token {
+            Some(token) if token.revision == ANY => storage.revision,
             Some(token) => token.revision,
             None if exact => asked,
             None => storage.revision,
@@ -62,14 +67,9 @@ impl Context<'_> {
         let past = match at < storage.revision {
             true => {
                 let past = table.list_at(at);
-                Some(past.ok_or_else(|| match token {
-                    Some(_) => Failure::expired(
-                        "The provided continue parameter is too old to display a consistent list result. You can \
-                         start a new list without the continue parameter.",
-                    ),
-                    None => Failure::expired(
-                        "The resourceVersion for the provided list is too old.",
-                    ),
+                Some(past.ok_or_else(|| match &token {
+                    Some(token) => token.expired(),
+                    None => Failure::expired("The resourceVersion for the provided list is too old."),
                 })?)
             }
             false => None,
@@ -87,7 +87,7 @@ impl Context<'_> {
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, named)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(&object.object));
-        let limit = query.get("limit").parse::<usize>().unwrap_or(0);
+        let limit = limit(query)?;
         let mut page = Page {
             revision: at,
             items: Vec::new(),
@@ -137,16 +137,19 @@ pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
         return stored.clone();
     }
     stored.in_version(&named.version().name, |object| {
-        to_version(object, &named.resource, named.version())
+        let mut object = object.clone();
+        if let Value::Object(fields) = &mut object {
+            fields.insert("apiVersion".into(), wanted.into());
+            prune(fields, &named.version().schema);
+        }
+        object
     })
 }
 
-/// Versions differ in their schemas only: there is no conversion but pruning and defaulting.
-pub(super) fn to_version(
-    object: &Value,
-    resource: &super::resource::Resource,
-    version: &super::resource::Version,
-) -> Value {
+/// An object in the version in which its resource is stored. There is no conversion but that: what the stored version
+/// does not know is lost, what it defaults is there. Other versions hide what they do not know; what they default
+/// themselves only comes with a write.
+pub(super) fn as_stored(object: &Value, resource: &Resource, version: &Version) -> Value {
     let mut object = object.clone();
     if let Value::Object(fields) = &mut object {
         fields.insert("apiVersion".into(), resource.api_version(&version.name).into());
@@ -154,6 +157,20 @@ pub(super) fn to_version(
         apply_defaults(fields, &version.schema);
     }
     object
+}
+
+/// The limit parameter; absent is none, which is zero.
+fn limit(query: &Query) -> Outcome<usize> {
+    let text = query.get("limit");
+    let limit = match text {
+        "" => Ok(0),
+        text => text.parse::<i64>(),
+    };
+    let limit = limit.map_err(|_| {
+        let text = super::field::quoted(text);
+        Failure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
+    })?;
+    Ok(usize::try_from(limit).unwrap_or(0))
 }
 
 /// The resourceVersion parameter; absent is zero.
@@ -191,7 +208,6 @@ pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
     let mut errors = Vec::new();
     let matching = query.get("resourceVersionMatch");
     let watching = query.flag("watch");
-    let streaming = query.flag("sendInitialEvents");
     if !matching.is_empty() && !watching {
         let version = query.get("resourceVersion");
         let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
@@ -219,13 +235,21 @@ pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
         let why = "sendInitialEvents is forbidden for list";
         errors.push(FieldError::forbidden("sendInitialEvents", why));
     }
-    if watching && streaming && matching != "NotOlderThan" {
-        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        errors.push(FieldError::forbidden("resourceVersionMatch", why));
-    }
-    if watching && !streaming && !matching.is_empty() {
-        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        errors.push(FieldError::forbidden("resourceVersionMatch", why));
+    if watching {
+        let asked = !query.get("sendInitialEvents").is_empty();
+        if asked && matching != "NotOlderThan" {
+            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !asked && !matching.is_empty() {
+            let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+            errors.push(FieldError::forbidden("resourceVersionMatch", why));
+        }
+        if !matches!(matching, "" | "NotOlderThan") {
+            let supported = ["NotOlderThan".to_owned()];
+            let error = FieldError::not_supported("resourceVersionMatch", &matching.into(), &supported);
+            errors.push(error);
+        }
     }
     if errors.is_empty() {
         return Ok(());
@@ -238,7 +262,7 @@ pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
 }
 
 /// A list, or a part of one.
-struct Page {
+pub(super) struct Page {
     revision: u64,
     items: Vec<Arc<Stored>>,
     next: Option<String>,
@@ -246,8 +270,18 @@ struct Page {
 }
 
 impl Page {
+    /// A list that is not a part of one.
+    pub(super) fn whole(revision: u64, items: Vec<Arc<Stored>>) -> Self {
+        Self {
+            revision,
+            items,
+            next: None,
+            remaining: None,
+        }
+    }
+
     /// The list as JSON, around the items' own bytes.
-    fn to_json(&self, named: &Named) -> Bytes {
+    pub(super) fn to_json(&self, named: &Named) -> Bytes {
         let mut metadata = Map::new();
         metadata.insert("resourceVersion".into(), self.revision.to_string().into());
         match &self.next {
@@ -292,7 +326,27 @@ struct Token {
     after: String,
 }
 
+/// Where a list goes on at whatever revision there is.
+const ANY: u64 = 0;
+
 impl Token {
+    /// The refusal of a token that is too old, with one that makes do with a list that is not consistent.
+    fn expired(&self) -> Box<Failure> {
+        let mut failure = Failure::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+             without the continue parameter, or use the continue token in this response to retrieve the remainder of \
+             the results. Continuing with the provided token results in an inconsistent list - objects that were \
+             created, modified, or deleted between the time the first chunk was returned and now may show up in the \
+             list.",
+        );
+        let token = Self {
+            revision: ANY,
+            after: self.after.clone(),
+        };
+        failure.next = Some(token.write());
+        failure
+    }
+
     fn write(&self) -> String {
         let token = json!({"v": "meta.k8s.io/v1", "rv": self.revision, "start": self.after});
         URL_SAFE_NO_PAD.encode(token.to_string())

@@ -94,8 +94,12 @@ impl RequestInfo {
             .filter(|segment| !segment.is_empty())
             .map(|segment| decoded(segment, false))
             .collect();
-        let target = read_target(&segments);
+        let mut target = read_target(&segments);
         let verb = verb(method, target.as_ref(), &query);
+        // A request for many that selects one by its name is about that one, for authorization and the log.
+        if let (Some(target), "list" | "watch" | "deletecollection") = (target.as_mut(), verb) {
+            target.name = selected_name(query.get("fieldSelector")).to_owned();
+        }
         Self {
             target,
             path: path.to_owned(),
@@ -136,6 +140,13 @@ fn read_target(segments: &[String]) -> Option<Target> {
     target.name = text(rest.get(1));
     target.subresource = text(rest.get(2));
     (!target.resource.is_empty() && rest.len() <= 3).then_some(target)
+}
+
+/// The name that a field selector demands, empty when it demands none.
+fn selected_name(selector: &str) -> &str {
+    let mut terms = selector.split(',');
+    let name = terms.find_map(|term| term.strip_prefix("metadata.name="));
+    name.map_or("", |name| name.trim_start_matches('='))
 }
 
 fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str {

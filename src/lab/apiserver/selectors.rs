@@ -211,8 +211,12 @@ fn read_comparison(term: &str) -> Result<(&str, Operator), String> {
             (key.trim(), Operator::Less(bound(value)?))
         }
         () if term.contains(char::is_whitespace) => {
-            let mut words = term.split_whitespace();
-            let rest = words.nth(1).unwrap_or_default();
+            let mut words = term.split_whitespace().skip(1);
+            let rest = words.next().unwrap_or_default();
+            if matches!(rest, "in" | "notin") {
+                let found = words.next().unwrap_or_default();
+                return Err(format!("found '{found}' expected: '('"));
+            }
             return Err(format!("found '{rest}', expected: in, notin, =, ==, !=, gt, lt"));
         }
         () => (term, Operator::Exists),

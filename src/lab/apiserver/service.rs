@@ -61,6 +61,7 @@ impl ApiServer {
             &agent,
             self.audit_time(),
         );
+        let mut warnings = Vec::new();
         let outcome = async {
             let user = self.inner.users.authenticate(&parts.headers)?;
             entry.user(&user);
@@ -79,32 +80,50 @@ impl ApiServer {
                 content_type: header(http::header::CONTENT_TYPE),
                 accept: header(http::header::ACCEPT),
                 entry: &mut entry,
+                warnings: &mut warnings,
             };
             context.dispatch(&parts.method, body::read(body)).await
         };
         let outcome: Outcome<Reply> = outcome.await;
         match outcome {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                reply.warnings.extend(warnings);
                 // A watch is over when its stream is.
                 if !matches!(reply.body, ReplyBody::Events(_)) {
                     entry.complete(reply.code, None, self.audit_time());
                 }
                 reply.into_response()
             }
-            Err(failure) => self.refuse(&failure, entry),
+            Err(failure) => self.refuse(&failure, warnings, info.verb, entry),
         }
     }
 
-    fn refuse(&self, failure: &Failure, mut entry: Entry) -> Response<ResponseBody> {
+    fn refuse(
+        &self,
+        failure: &Failure,
+        warnings: Vec<String>,
+        verb: &str,
+        mut entry: Entry,
+    ) -> Response<ResponseBody> {
         let status = failure.to_value();
-        entry.complete(failure.code, Some(&status), self.audit_time());
+        // What is not answered with a Status has none in the log; nor has the wish for a language that is not spoken.
+        let told = (failure.plain.is_none() && failure.code != 406).then_some(&status);
+        if failure.code == 401 || verb == "watch" {
+            entry.started(failure.code, told, self.audit_time());
+        }
+        if failure.code != 401 {
+            entry.complete(failure.code, told, self.audit_time());
+        }
         let reply = match failure.plain {
             Some(text) => Reply {
                 code: failure.code,
                 body: ReplyBody::Text(text),
-                warnings: Vec::new(),
+                warnings,
             },
-            None => Reply::value(failure.code, &status),
+            None => Reply {
+                warnings,
+                ..Reply::value(failure.code, &status)
+            },
         };
         let mut response = reply.into_response();
         if let Some(seconds) = failure.retry_after {

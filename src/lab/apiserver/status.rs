@@ -29,6 +29,8 @@ pub(super) struct Failure {
     pub(super) details: Option<Value>,
     /// Seconds for the `Retry-After` header.
     pub(super) retry_after: Option<u32>,
+    /// Where a list may go on all the same.
+    pub(super) next: Option<String>,
     /// Answered as this text instead of a Status.
     pub(super) plain: Option<&'static str>,
 }
@@ -44,6 +46,7 @@ impl Failure {
             message: message.into(),
             details: None,
             retry_after: None,
+            next: None,
             plain: None,
         })
     }
@@ -188,7 +191,11 @@ impl Failure {
         let mut status = Map::new();
         status.insert("kind".into(), "Status".into());
         status.insert("apiVersion".into(), "v1".into());
-        status.insert("metadata".into(), json!({}));
+        let metadata = match &self.next {
+            Some(next) => json!({"continue": next}),
+            None => json!({}),
+        };
+        status.insert("metadata".into(), metadata);
         status.insert("status".into(), "Failure".into());
         if !self.message.is_empty() {
             status.insert("message".into(), self.message.clone().into());

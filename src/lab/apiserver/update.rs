@@ -27,8 +27,8 @@ const MODIFIED: &str =
 impl Context<'_> {
     pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let options = WriteOptions::read(&self.info.query, "UpdateOptions", self.agent)?;
-        let (mut object, mut warnings) = self.decode(named, &options, body)?;
-        self.entry.request(&object);
+        let mut object = self.decode(named, &options, body)?;
+        self.entry.object(&object);
         ensure_namespace(&mut object, namespace(named, target))?;
         check_name(&object, &target.name)?;
         let mut storage = self.server.storage();
@@ -45,20 +45,13 @@ impl Context<'_> {
             );
             return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
         }
-        if target.subresource.is_empty() {
-            let family = named.resource.family;
-            warnings.extend(family::finalizer_warnings(family, &object, Some(&current.object)));
-        }
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-        Ok(Reply {
-            warnings,
-            ..Reply::json(200, stored.bytes())
-        })
+        Ok(Reply::json(200, stored.bytes()))
     }
 
     /// Puts `object` in the place of `current`, and returns what then is there, in the request's version.
     pub(super) fn replace(
-        &self,
+        &mut self,
         storage: &mut Storage,
         named: &Named,
         target: &Target,
@@ -79,7 +72,13 @@ impl Context<'_> {
         track(Some(old), &mut object, &named.version().schema, &writer);
         check_resource_version(named, target, &mut object, old)?;
         prepare(named, target, &mut object, old, &time);
-        check(named, target, &object, old)?;
+        let (warnings, outcome) = check(named, target, &object, old);
+        self.warnings.extend(warnings);
+        outcome?;
+        if target.subresource.is_empty() {
+            let warnings = family::finalizer_warnings(named.resource.family, &object, Some(old));
+            self.warnings.extend(warnings);
+        }
         if same_but_times(&object, old) {
             return Ok(current);
         }
@@ -195,7 +194,8 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time
     }
 }
 
-fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
+/// What is wrong with an object refuses it; what was wrong with it before is returned, for warnings.
+fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> (Vec<String>, Outcome<()>) {
     let (resource, version) = (&named.resource, named.version());
     let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
     errors.extend(meta::validate_update(object, old));
@@ -213,12 +213,17 @@ fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome
         );
     }
     errors.extend(more);
-    match errors.as_slice() {
+    let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
+    let warnings = tolerated
+        .iter()
+        .map(|error| format!("{}: {}", error.field, error.message));
+    let outcome = match errors.as_slice() {
         [] => Ok(()),
         errors => Err(Failure::invalid(
             family::kind_of(resource, object),
             meta::text(object, "name"),
             errors,
         )),
-    }
+    };
+    (warnings.collect(), outcome)
 }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::audit::Entry;
 use super::body::Reply;
 use super::context::{Context, Named};
+use super::metadata_only;
 use super::read::{check_list_options, in_version, namespace, revision, too_large};
 use super::request::Target;
 use super::selectors::Selector;
@@ -61,7 +62,9 @@ impl Context<'_> {
             ready: VecDeque::new(),
             over: false,
             bookmarks: query.flag("allowWatchBookmarks"),
+            metadata_only: metadata_only::is_wanted(&self.accept),
             next_bookmark: Instant::now(),
+            told: storage.revision,
             deadline: Instant::now() + timeout,
             audit: None,
         };
@@ -76,7 +79,8 @@ impl Context<'_> {
                     watcher.initial(object);
                 }
             }
-            if streaming && watcher.bookmarks {
+            // Who wants bookmarks is told where the present ends, be it a streaming list or not.
+            if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
         } else if asked != 0 {
@@ -90,7 +94,7 @@ impl Context<'_> {
         }
         drop(storage);
         let mut audit = self.entry.branch();
-        audit.started(200, self.server.audit_time());
+        audit.started(200, None, self.server.audit_time());
         watcher.audit = Some(audit);
         Ok(Reply::events(watcher.into_stream()))
     }
@@ -114,7 +118,10 @@ struct Watcher {
     /// Nothing follows the ready events.
     over: bool,
     bookmarks: bool,
+    metadata_only: bool,
     next_bookmark: Instant,
+    /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
+    told: u64,
     deadline: Instant,
     audit: Option<Entry>,
 }
@@ -161,7 +168,7 @@ impl Watcher {
                 () = tokio::time::sleep_until(self.deadline) => return None,
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
                     self.plan_bookmark();
-                    if let Some(revision) = self.quiet_revision() {
+                    if let Some(revision) = self.quiet_revision().filter(|revision| *revision > self.told) {
                         self.bookmark(revision, false);
                     }
                 }
@@ -231,10 +238,10 @@ impl Watcher {
             let before = change.before.as_ref().unwrap_or(&change.object);
             let mut gone = in_version(before, &self.named).object.clone();
             gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
-            self.push(kind, gone.to_string().as_bytes());
+            self.tell(kind, &Stored::new(gone, change.revision));
             return;
         }
-        self.push(kind, &object.bytes());
+        self.tell(kind, &object);
     }
 
     fn selects(&self, object: &Arc<Stored>) -> bool {
@@ -243,19 +250,23 @@ impl Watcher {
 
     fn initial(&mut self, object: &Arc<Stored>) {
         if self.selects(object) {
-            let bytes = in_version(object, &self.named).bytes();
-            self.push("ADDED", &bytes);
+            let object = in_version(object, &self.named);
+            self.tell("ADDED", &object);
         }
     }
 
     fn bookmark(&mut self, revision: u64, initial_end: bool) {
+        self.told = revision;
         let mut object = json!({
             "kind": self.named.resource.kind,
             "apiVersion": self.named.api_version(),
-            "metadata": {"resourceVersion": revision.to_string(), "creationTimestamp": null},
+            "metadata": {"resourceVersion": revision.to_string()},
         });
         if initial_end {
             object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        if self.metadata_only {
+            object = metadata_only::of(&object);
         }
         self.push("BOOKMARK", object.to_string().as_bytes());
     }
@@ -265,6 +276,17 @@ impl Watcher {
         let status: Value = failure.to_value();
         self.push("ERROR", status.to_string().as_bytes());
         self.over = true;
+    }
+
+    /// Takes in an event about an object.
+    fn tell(&mut self, kind: &str, object: &Stored) {
+        match self.metadata_only {
+            true => {
+                let metadata = metadata_only::of(&object.object).to_string();
+                self.push(kind, metadata.as_bytes());
+            }
+            false => self.push(kind, &object.bytes()),
+        }
     }
 
     fn push(&mut self, kind: &str, object: &[u8]) {

@@ -10,7 +10,7 @@ use super::family;
 use super::managed_fields::{Writer, track};
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
-use super::read::{in_version, namespace, to_version};
+use super::read::{as_stored, in_version, namespace};
 use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
@@ -20,31 +20,41 @@ use super::storage::{Storage, Stored, key};
 /// An object as it was sent, made to fit its schema.
 pub(super) struct Decoded {
     pub(super) object: Value,
+    /// Paths of fields that stand twice.
+    pub(super) repeated: Vec<String>,
     /// Paths that the schema does not know.
     pub(super) unknown: Vec<String>,
 }
 
 impl Decoded {
-    /// What strict decoding says of the unknown fields.
-    pub(super) fn strict_error(&self) -> String {
-        let fields: Vec<String> = self
-            .unknown
-            .iter()
-            .map(|path| format!("unknown field \"{path}\""))
-            .collect();
-        format!("strict decoding error: {}", fields.join(", "))
+    /// Whether even a strict decoder has nothing to say.
+    pub(super) fn is_strictly_good(&self) -> bool {
+        self.repeated.is_empty() && self.unknown.is_empty()
     }
 
-    /// What is told of the unknown fields when they are only warned about.
+    /// What strict decoding says.
+    pub(super) fn strict_error(&self) -> String {
+        format!("strict decoding error: {}", self.complaints().join(", "))
+    }
+
+    /// What is told when it is only warned about.
     pub(super) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
         match validation {
-            FieldValidation::Warn => self
-                .unknown
-                .iter()
-                .map(|path| format!("unknown field \"{path}\""))
-                .collect(),
+            FieldValidation::Warn => self.complaints(),
             FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
         }
+    }
+
+    fn complaints(&self) -> Vec<String> {
+        let repeated = self
+            .repeated
+            .iter()
+            .map(|path| format!("duplicate field \"{path}\""));
+        let unknown = self
+            .unknown
+            .iter()
+            .map(|path| format!("unknown field \"{path}\""));
+        repeated.chain(unknown).collect()
     }
 }
 
@@ -98,17 +108,16 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decod
         apply_defaults(fields, &version.schema);
         family::set_defaults(resource.family, fields);
     }
-    Ok(Decoded { object, unknown })
+    Ok(Decoded {
+        object,
+        repeated: Vec::new(),
+        unknown,
+    })
 }
 
 impl Context<'_> {
     /// Decodes the body of a create or an update.
-    pub(super) fn decode(
-        &mut self,
-        named: &Named,
-        options: &WriteOptions,
-        body: &Bytes,
-    ) -> Outcome<(Value, Vec<String>)> {
+    pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
         let kind = &named.resource.kind;
         let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
         if !matches!(media_type, "" | "application/json") {
@@ -120,10 +129,10 @@ impl Context<'_> {
                 summary(body)
             ))
         };
-        let sent: Value = serde_json::from_slice(body).map_err(|error| {
+        let document = super::json::read(body).map_err(|error| {
             unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
         })?;
-        let Value::Object(mut object) = sent else {
+        let Value::Object(mut object) = document.value else {
             return Err(unrecognized(
                 "couldn't get version/kind; json parse error: not an object",
             ));
@@ -159,19 +168,24 @@ impl Context<'_> {
         if named.resource.family != Family::Custom && sent_kind != *kind {
             return Err(cannot(&format!("no kind \"{sent_kind}\" is registered here")));
         }
-        let decoded = fit(named, object).map_err(|why| cannot(&why))?;
-        if options.field_validation == FieldValidation::Strict && !decoded.unknown.is_empty() {
+        let mut decoded = fit(named, object).map_err(|why| cannot(&why))?;
+        decoded.repeated = document.repeated;
+        if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
             return Err(cannot(&decoded.strict_error()));
         }
-        let warnings = decoded.warnings(options.field_validation);
-        Ok((decoded.object, warnings))
+        self.warnings.extend(decoded.warnings(options.field_validation));
+        Ok(decoded.object)
     }
 
     pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let (mut object, mut warnings) = self.decode(named, &options, body)?;
-        self.entry.request(&object);
-        warnings.extend(family::finalizer_warnings(named.resource.family, &object, None));
+        let mut object = self.decode(named, &options, body)?;
+        self.entry.object(&object);
+        if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
+            // The real server does not blame the client.
+            let why = "resourceVersion should not be set on objects to be created";
+            return Err(Failure::new(500, "", why));
+        }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
         let time = self.server.time();
@@ -185,12 +199,14 @@ impl Context<'_> {
         };
         track(None, &mut object, &named.version().schema, &writer);
         let mut storage = self.server.storage();
-        check_namespace(&storage, meta::text(&object, "namespace"))?;
+        check_namespace(&storage, named, &object)?;
         self.name(&storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
         family::prepare_create(&named.resource, named.version(), &mut object);
         check_new(named, &object)?;
+        let warnings = family::finalizer_warnings(named.resource.family, &object, None);
+        self.warnings.extend(warnings);
         let name = meta::text(&object, "name").to_owned();
         let key = key(meta::text(&object, "namespace"), &name);
         let id = named.resource.id();
@@ -202,20 +218,14 @@ impl Context<'_> {
             return Err(failure);
         }
         if options.dry_run {
-            return Ok(Reply {
-                warnings,
-                ..Reply::value(201, &object)
-            });
+            return Ok(Reply::value(201, &object));
         }
         serve_definition(&mut storage, named, &object);
         let stored = store(&mut storage, named, &key, object);
         if named.resource.family == Family::Definition {
             establish(&mut storage, named, &key, &stored.object, &time);
         }
-        Ok(Reply {
-            warnings,
-            ..Reply::json(201, in_version(&stored, named).bytes())
-        })
+        Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
 
     /// Makes a name where only the beginning of one was given.
@@ -257,7 +267,7 @@ pub(super) fn store(
     let version = resource.storage_version();
     let object = match version.name == named.version().name {
         true => object,
-        false => to_version(&object, resource, version),
+        false => as_stored(&object, resource, version),
     };
     storage.put(&resource.id(), key, object)
 }
@@ -328,7 +338,8 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 }
 
 /// New objects need a namespace that exists and stays.
-fn check_namespace(storage: &Storage, namespace: &str) -> Outcome<()> {
+fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    let namespace = meta::text(object, "namespace");
     if namespace.is_empty() {
         return Ok(());
     }
@@ -343,7 +354,8 @@ fn check_namespace(storage: &Storage, namespace: &str) -> Outcome<()> {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let mut failure = Failure::forbidden(subject, namespace, &why);
+    let name = meta::text(object, "name");
+    let mut failure = Failure::forbidden(named.resource.qualified(), name, &why);
     let cause = json!({
         "reason": "NamespaceTerminating",
         "message": format!("namespace {namespace} is being terminated"),

@@ -3,7 +3,7 @@
 use crate::{
     api::names::{CONDITION_HEALTHY, CONDITION_JOINED},
     evidence::Evidence,
-    rules::{Finding, Findings},
+    rules::{Finding, Findings, presence::each_has, text::ABSENT},
 };
 
 /// `conditions/control-plane-healthy-reported`
@@ -17,16 +17,15 @@ pub(in crate::rules) fn joined_reported(evidence: &Evidence, findings: &mut Find
 }
 
 fn is_reported(kind: &str, evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has been there for longer than the grace of 2 min");
-    for profile in evidence.settled() {
-        findings.examine();
-        if profile.condition(kind).is_none() {
-            findings.report(
-                Finding::on(profile, format!("condition {kind} is missing"))
-                    .at(format!("status.conditions[{kind}]"))
-                    .expected("True, False or Unknown")
-                    .observed("(absent)"),
-            );
-        }
-    }
+    each_has(
+        evidence,
+        findings,
+        |profile| profile.condition(kind).is_some(),
+        |profile| {
+            Finding::on(profile, format!("condition {kind} is missing"))
+                .at(format!("status.conditions[{kind}]"))
+                .expected("True, False or Unknown")
+                .observed(ABSENT)
+        },
+    );
 }

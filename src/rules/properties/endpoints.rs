@@ -6,6 +6,7 @@ use crate::{
     rules::{
         Finding, Findings,
         endpoints::{Endpoints, fault},
+        presence::each_has,
         text::{ABSENT, shown},
     },
 };
@@ -16,17 +17,17 @@ const NONE_HAS_IT: &str = "no profile has the property cluster-endpoints.k8s.io"
 
 /// Every profile has the property, once it had the time to be filled.
 pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings: &mut Findings) {
-    for profile in evidence.settled() {
-        findings.examine();
-        if profile.property(names::PROPERTY_ENDPOINTS).is_none() {
-            findings.report(
-                Finding::on(profile, "profile does not tell the endpoints of its member")
-                    .at(PATH)
-                    .expected("a list of URLs of the member's API server")
-                    .observed(ABSENT),
-            );
-        }
-    }
+    each_has(
+        evidence,
+        findings,
+        |profile| profile.property(names::PROPERTY_ENDPOINTS).is_some(),
+        |profile| {
+            Finding::on(profile, "profile does not tell the endpoints of its member")
+                .at(PATH)
+                .expected("a list of URLs of the member's API server")
+                .observed(ABSENT)
+        },
+    );
 }
 
 /// At most so many entries of one profile are told one by one: a value may hold a hundred thousand.

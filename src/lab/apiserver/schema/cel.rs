@@ -11,10 +11,11 @@ use kube_cel::cel::objects::{Key, Map as CelMap};
 use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use serde_json::{Map, Value};
 
+use super::cel_fields::undefined_field;
 use super::formats::Format;
 use super::structural::{Extra, Schema};
 use super::validate::correlated;
-use crate::lab::apiserver::field::{FieldError, Path};
+use crate::lab::apiserver::field::{FieldError, Path, quoted};
 
 /// One rule of one node.
 #[derive(Debug)]
@@ -37,27 +38,43 @@ impl Rule {
         let rules = json["x-kubernetes-validations"].as_array();
         let mut read = Vec::new();
         for (i, rule) in rules.into_iter().flatten().enumerate() {
-            match Self::read(rule) {
+            match Self::read(rule, json) {
                 Ok(rule) => read.push(rule),
                 Err(detail) => {
                     let field = path.index(i);
-                    let text = rule["rule"].as_str().unwrap_or_default();
-                    errors.push(FieldError::invalid_text(field.child("rule"), text, &detail));
+                    errors.push(FieldError::invalid_raw(
+                        field.child("rule"),
+                        &as_told(rule),
+                        &detail,
+                    ));
                 }
             }
         }
         read
     }
 
-    fn read(json: &Value) -> Result<Self, String> {
+    /// `schema` is that of the value which the rule calls `self`.
+    fn read(json: &Value, schema: &Value) -> Result<Self, String> {
         let text = |key: &str| {
             json[key]
                 .as_str()
                 .filter(|text| !text.is_empty())
                 .map(str::to_owned)
         };
-        let compile =
-            |source: &str| Program::compile(source).map_err(|error| format!("compilation failed: {error}"));
+        let compile = |source: &str| {
+            let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
+            let program = Program::compile(source).map_err(|error| failed(&error.to_string()))?;
+            match undefined_field(program.expression(), schema) {
+                None => Ok(program),
+                Some(name) => {
+                    let at = source.find(&format!(".{name}")).unwrap_or_default();
+                    let (column, dots) = (at + 1, ".".repeat(at));
+                    Err(failed(&format!(
+                        "ERROR: <input>:1:{column}: undefined field '{name}'\n| {source}\n| {dots}^"
+                    )))
+                }
+            }
+        };
         let rule = text("rule").unwrap_or_default();
         let program = compile(&rule)?;
         let message_program = match text("messageExpression") {
@@ -203,11 +220,11 @@ fn check_here(
                 format!("{error} evaluating rule: {name}")
             }
         };
-        // What was wrong before, and is no business of this change, passes.
-        if !rule.is_transition && old == Some(value) {
-            continue;
-        }
-        errors.push(error(rule, value, schema, path, &detail));
+        errors.push(FieldError {
+            // What was wrong before, and is no business of this change, passes.
+            tolerated: !rule.is_transition && old == Some(value),
+            ..error(rule, value, schema, path, &detail)
+        });
     }
 }
 
@@ -337,8 +354,22 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
+/// A rule as refusals of it tell it.
+fn as_told(rule: &Value) -> String {
+    let text = |key: &str| quoted(rule[key].as_str().unwrap_or_default());
+    format!(
+        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
+        text("rule"),
+        text("message"),
+        text("messageExpression"),
+        rule["reason"],
+        text("fieldPath"),
+        rule["optionalOldSelf"],
+    )
+}
+
 /// A field's name as an expression must write it.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }
@@ -381,6 +412,7 @@ mod tests {
                 "a": text, "namespace": text, "x_y": {"type": "integer"}, "d.e": {"type": "integer"},
                 "when": {"type": "string", "format": "date-time"},
                 "period": {"type": "string", "format": "duration"},
+                "nothing": {"type": "integer"},
             },
             "x-kubernetes-validations": [{"rule": rule, "optionalOldSelf": optional}],
         }));

@@ -1,6 +1,7 @@
 //! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
 
 mod cel;
+mod cel_fields;
 mod defaults;
 mod formats;
 mod lists;

@@ -1,0 +1,14 @@
+//! The parts of `hub_fidelity`: scripts of requests, the hubs that answer them, and the comparison of the answers.
+
+mod compare;
+mod hubs;
+mod normal;
+mod player;
+mod script;
+mod table;
+
+pub use compare::differences;
+pub use hubs::{Hub, Real};
+pub use player::{Answer, play};
+pub use script::Script;
+pub use table::Table;
