@@ -13,7 +13,9 @@ use tempfile::NamedTempFile;
 thread_local!(static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new().expect("a file")));
 
 fuzz_target!(|data: &[u8]| FILE.with_borrow_mut(|file| {
-    std::fs::File::create(file.path()).and_then(|mut file| file.write_all(data)).expect("written");
+    std::fs::File::create(file.path())
+        .and_then(|mut file| file.write_all(data))
+        .expect("written");
     if let Ok(log) = read_audit_log(&[file.path().to_owned()]) {
         merge_into(&mut Evidence::default(), log);
     }

@@ -7,7 +7,10 @@ use tokio::runtime::Builder;
 
 fuzz_target!(|data: &[u8]| match data {
     [0, body @ ..] => {
-        let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
         runtime.block_on(fuzzing::watch(body));
     }
     [piece, body @ ..] => fuzzing::list(body, usize::from(*piece)),

@@ -174,6 +174,19 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 fn sink(path: &Path) -> io::Result<Sink> {
+    // Opened anew, a file that they lead to would be written from its beginning by both.
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let stream = match path.to_str() {
+            Some("/dev/stdout") => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            Some("/dev/stderr") => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(stream) = stream {
+            return Ok(Sink::Into(stream.into()));
+        }
+    }
     let target = match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         // `/dev/stdout` may well be a regular file; replaced, it would lose what else is printed to it.
