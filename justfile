@@ -26,6 +26,18 @@ envtest:
 audit:
     cargo deny check
 
+# A whole run over a large inventory on a real API server, beside a raw read of it. Arguments: see benches/README.md.
+bench-inventory *ARGS:
+    cargo bench --bench inventory -- {{ARGS}}
+
+# Watching a fleet whose status is written all the time.
+bench-watching *ARGS:
+    cargo bench --bench watching -- {{ARGS}}
+
+# The rules alone, beside reading the JSON that they judge.
+bench-rules *ARGS:
+    cargo bench --bench rules -- {{ARGS}}
+
 # Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -2,12 +2,14 @@
 
 pub mod crd;
 mod edition;
+mod json;
 mod labels;
 pub mod names;
 mod profile;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownName};
+pub use json::Json;
 pub use labels::{Labels, ProfileLabels};
 pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Metadata, Property, Spec,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::ProfileLabels;
+use super::{Json, ProfileLabels};
 
 /// One member cluster as its manager describes it (KEP-4322).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ pub struct Condition {
     pub reason: Arc<str>,
     /// Human-readable details.
     #[serde(deserialize_with = "or_default")]
-    pub message: Box<str>,
+    pub message: Arc<str>,
     /// When the status last changed, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Box<str>>,
@@ -224,7 +224,7 @@ pub struct Extension {
     #[serde(deserialize_with = "or_default")]
     pub name: Box<str>,
     /// Its content.
-    pub extension: serde_json::Value,
+    pub extension: Json,
 }
 
 impl ClusterProfile {
@@ -303,6 +303,7 @@ impl Status {
             share(&mut own.kind, &previous.kind);
             share(&mut own.status, &previous.status);
             share(&mut own.reason, &previous.reason);
+            share(&mut own.message, &previous.message);
         });
         share_list(
             &mut self.access_providers,

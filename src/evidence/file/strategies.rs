@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     api::{
         AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Edition, Extension, Feature,
-        Labels, Metadata, Property, Spec, Status, Version as Versions, Writer,
+        Json, Labels, Metadata, Property, Spec, Status, Version as Versions, Writer,
     },
     evidence::*,
 };
@@ -95,7 +95,10 @@ fn access_provider() -> impl Strategy<Value = AccessProvider> {
         json!("text"),
         json!([]),
     ]);
-    let extension = (boxed(), content).prop_map(|(name, extension)| Extension { name, extension });
+    let extension = (boxed(), content).prop_map(|(name, content)| Extension {
+        name,
+        extension: Json::from(&content),
+    });
     (
         boxed(),
         option::of(boxed()),
@@ -124,7 +127,7 @@ fn status() -> impl Strategy<Value = Status> {
         |(kind, status, at, generation)| Condition {
             kind: kind.into(),
             reason: status.clone().into(),
-            message: status.clone(),
+            message: status.clone().into(),
             status: status.into(),
             last_transition_time: at,
             observed_generation: generation,

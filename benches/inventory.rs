@@ -1,0 +1,242 @@
+//! A whole run over a large inventory, against the fastest way to read that inventory at all.
+//!
+//! On a real API server unless told otherwise; the lab's is filled many times as fast.
+
+mod support;
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context, ensure};
+use clap::{Parser, ValueEnum};
+use clusterprofile_conformance::{
+    clock::Clock,
+    hub::{Assets, EnvtestOptions, Hub, KubeconfigOptions},
+};
+use http::{Request, header};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde_json::Value;
+use support::{
+    child::{self, Taken},
+    fleet, lab,
+    measure::{median, megabytes, ratio, seconds},
+};
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+
+/// How much longer than the raw read a run may take.
+const GOAL: f64 = 1.25;
+/// How much memory it may take at 100,000 profiles, in bytes.
+const GOAL_PEAK: u64 = 400_000_000;
+/// After how long a new profile has to have its status; before, several rules have nothing to do.
+const GRACE: Duration = Duration::from_secs(125);
+/// Four simple rules: label and manager agree, endpoints are there, the cluster has joined, names are unique.
+const FOUR_RULES: &str = r#"
+  [ ([.items[] | select(.metadata.labels["x-k8s.io/cluster-manager"] != .spec.clusterManager.name)] | length),
+    ([.items[] | select(any(.status.properties[]?; .name == "cluster-endpoints.k8s.io") | not)] | length),
+    ([.items[] | select(any(.status.conditions[]?; .type == "Joined") | not)] | length),
+    ([.items | group_by(.metadata.name)[] | select(length > 1)] | length) ]"#;
+
+/// Judges a large inventory.
+#[derive(Parser)]
+struct Arguments {
+    /// The API server that has it
+    #[arg(long, value_enum, default_value_t = Server::Envtest)]
+    hub: Server,
+    /// How many profiles are published
+    #[arg(long, default_value_t = 10_000)]
+    profiles: usize,
+    /// How often everything is measured
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Leave out kubectl and jq, which take many times as long
+    #[arg(long)]
+    no_kubectl: bool,
+    /// Comes from cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// An API server.
+#[derive(Clone, Copy, ValueEnum)]
+enum Server {
+    /// A real one, started from envtest binaries (KUBEBUILDER_ASSETS)
+    Envtest,
+    /// The lab's, in this process, over a socket without TLS
+    Lab,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let hub = match arguments.hub {
+        Server::Envtest => {
+            // The audit log would tell of every profile that is published, and the disk would set the pace.
+            let options = EnvtestOptions {
+                api_server_flags: vec!["--audit-log-path=".to_owned(), "--audit-policy-file=".to_owned()],
+                ..EnvtestOptions::default()
+            };
+            Hub::envtest(&Assets::find(None)?, options).await?
+        }
+        Server::Lab => Hub::lab(Clock::system()).await?,
+    };
+    let outcome = bench(&arguments, &hub).await;
+    hub.stop().await?;
+    outcome
+}
+
+async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
+    let started = Instant::now();
+    fleet::publish(hub, arguments.profiles).await?;
+    println!(
+        "{}: published {} profiles in {}",
+        hub.source,
+        arguments.profiles,
+        seconds(started.elapsed())
+    );
+    sleep(GRACE.saturating_sub(started.elapsed())).await;
+
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    let text = match hub.as_envtest() {
+        Some(envtest) => envtest.kubeconfig("conformance"),
+        None => lab::serve(hub).await?,
+    };
+    std::fs::write(&kubeconfig, text)?;
+    let (mut bytes, mut raw, mut run) = (0, Vec::new(), Vec::new());
+    for round in 0..=arguments.rounds {
+        let (size, took) = raw_read(&kubeconfig).await?;
+        let taken = whole_run(&kubeconfig, folder.path(), arguments.profiles).await?;
+        // The first round warms up the server and the machine.
+        if round > 0 {
+            bytes = size;
+            raw.push(took);
+            run.push(taken);
+            println!(
+                "round {round}: raw read {}, run {} ({:.2}), peak {}",
+                seconds(took),
+                seconds(taken.wall),
+                ratio(taken.wall, took),
+                megabytes(taken.peak)
+            );
+        }
+    }
+
+    let base = median(raw);
+    println!(
+        "\n{:<44} {:>10} {:>7} {:>14}",
+        "medians", "wall", "ratio", "peak memory"
+    );
+    row(
+        &format!("one list, read and thrown away ({} MB)", bytes / 1_000_000),
+        base,
+        base,
+        None,
+    );
+    let wall = median(run.iter().map(|taken| taken.wall));
+    let peak = run.iter().filter_map(|taken| taken.peak).max();
+    row("clusterprofile-conformance run --observe 0s", wall, base, peak);
+    match kubectl_and_jq(arguments, &kubeconfig, folder.path()).await {
+        Ok((get, filter)) => {
+            row("kubectl get -o json (once)", get.wall, base, get.peak);
+            row("jq, four simple rules (once)", filter.wall, base, filter.peak);
+        }
+        Err(reason) => println!("kubectl and jq left out: {reason:#}"),
+    }
+    println!(
+        "goals: wall at most {GOAL} times the raw read; at 100000 profiles a peak of at most {}",
+        megabytes(Some(GOAL_PEAK))
+    );
+    Ok(())
+}
+
+fn row(what: &str, wall: Duration, base: Duration, peak: Option<u64>) {
+    println!(
+        "{what:<44} {:>10} {:>7.2} {:>14}",
+        seconds(wall),
+        ratio(wall, base),
+        megabytes(peak)
+    );
+}
+
+/// The fastest way to read the inventory: one list without a limit, from the server's cache. Gives its bytes.
+async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
+    let started = Instant::now();
+    // A client, and so a connection, of its own: as in a run.
+    let options = KubeconfigOptions {
+        path: Some(kubeconfig.to_owned()),
+        ..KubeconfigOptions::default()
+    };
+    let client = Hub::from_kubeconfig(&options).await?.client;
+    let list = format!("/apis/multicluster.x-k8s.io/{}/clusterprofiles", fleet::VERSION);
+    let request = Request::get(list)
+        .header(header::ACCEPT, "application/json")
+        .body(Body::empty())?;
+    let response = client.send(request).await?;
+    ensure!(
+        response.status().is_success(),
+        "the list failed: {}",
+        response.status()
+    );
+    let mut body = response.into_body();
+    let mut bytes = 0;
+    while let Some(frame) = body.frame().await {
+        bytes += frame?.data_ref().map_or(0, |data| data.len());
+    }
+    Ok((bytes, started.elapsed()))
+}
+
+/// The whole program, from its start to its report.
+async fn whole_run(kubeconfig: &Path, folder: &Path, profiles: usize) -> anyhow::Result<Taken> {
+    let report = folder.join("report.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command
+        .args(["run", "--observe", "0s", "--format", "terse"])
+        .args(["--api-version", fleet::VERSION, "--kubeconfig"])
+        .arg(kubeconfig)
+        .arg("--json")
+        .arg(&report)
+        .stdout(std::process::Stdio::null());
+    let taken = child::run(command, &[0]).await?;
+    let report: Value = serde_json::from_slice(&std::fs::read(&report)?)?;
+    ensure!(
+        report["profiles"] == profiles,
+        "the run saw {} profiles",
+        report["profiles"]
+    );
+    Ok(taken)
+}
+
+/// The same inventory by the usual tools.
+async fn kubectl_and_jq(
+    arguments: &Arguments,
+    kubeconfig: &Path,
+    folder: &Path,
+) -> anyhow::Result<(Taken, Taken)> {
+    ensure!(!arguments.no_kubectl, "--no-kubectl was given");
+    ensure!(
+        matches!(arguments.hub, Server::Envtest),
+        "they are measured on a real API server only"
+    );
+    let kubectl = Assets::find(None)?.kubectl();
+    let kubectl = kubectl.context("there is no kubectl among the assets")?;
+    let dump = folder.join("dump.json");
+    let mut get = Command::new(kubectl);
+    get.arg("--kubeconfig")
+        .arg(kubeconfig)
+        .args([
+            "get",
+            &format!("clusterprofiles.{}.multicluster.x-k8s.io", fleet::VERSION),
+            "-A",
+            "-o",
+            "json",
+        ])
+        .env("HOME", folder)
+        .stdout(std::fs::File::create(&dump)?);
+    let get = child::run(get, &[0]).await?;
+    let mut jq = Command::new("jq");
+    jq.arg(FOUR_RULES).arg(&dump).stdout(std::process::Stdio::null());
+    Ok((get, child::run(jq, &[0]).await?))
+}

@@ -1,0 +1,125 @@
+//! All rules over a large inventory in memory, against the time that it takes to read the inventory's JSON.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use clap::Parser;
+use clusterprofile_conformance::{
+    api::ClusterProfile,
+    evidence::{Asked, Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Version, Window},
+    judge::{Selection, Verdict, judge},
+    rules::{self, Findings},
+};
+use jiff::{Timestamp, ToSpan as _};
+use support::{
+    fleet,
+    measure::{median, ratio, seconds, timed},
+};
+
+/// How much slower than reading the JSON the rules may be.
+const GOAL: f64 = 0.15;
+
+/// Judges a large inventory in memory.
+#[derive(Parser)]
+struct Arguments {
+    /// How many profiles there are
+    #[arg(long, default_value_t = 100_000)]
+    profiles: usize,
+    /// How often everything is measured
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Comes from cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let now = fleet::created_at();
+    let texts: Vec<String> = (0..arguments.profiles)
+        .map(|number| fleet::shown(number, now).to_string())
+        .collect();
+    let bytes: usize = texts.iter().map(String::len).sum();
+    println!(
+        "{} profiles, {} MB of JSON, {} bytes each",
+        texts.len(),
+        bytes / 1_000_000,
+        bytes / texts.len().max(1)
+    );
+
+    // The files of the rules are read once in a run, whatever the hub's size.
+    let (count, start) = timed(|| rules::all().len());
+    println!("{count} rules, read in {}", seconds(start));
+
+    let (mut reading, mut judging) = (Vec::new(), Vec::new());
+    let mut each: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for _ in 0..arguments.rounds {
+        let (profiles, took) = timed(|| read(&texts));
+        reading.push(took);
+        let evidence = evidence(profiles, now);
+        let (judgement, took) = timed(|| judge(&evidence, &Selection::default()));
+        judging.push(took);
+        for verdict in judgement.verdicts {
+            if verdict.verdict == Verdict::Skipped {
+                continue;
+            }
+            assert_ne!(
+                verdict.verdict,
+                Verdict::Fail,
+                "{}: {:?}",
+                verdict.rule.id,
+                verdict.findings.first()
+            );
+            let (_, took) = timed(|| (verdict.rule.examine)(&evidence, &mut Findings::default()));
+            each.entry(verdict.rule.id).or_default().push(took);
+        }
+    }
+
+    let (reading, judging) = (median(reading), median(judging));
+    println!("\n{:<44} {:>10}", "medians", "time");
+    println!("{:<44} {:>10}", "read the JSON into profiles", seconds(reading));
+    println!(
+        "{:<44} {:>10}",
+        format!("judge by {} rules", each.len()),
+        seconds(judging)
+    );
+    let mut each: Vec<_> = each.into_iter().map(|(id, took)| (median(took), id)).collect();
+    each.sort_unstable_by(|one, other| other.cmp(one));
+    for (took, id) in each.iter().take(8) {
+        println!("  {id:<42} {:>10}", seconds(*took));
+    }
+    println!(
+        "rules / reading: {:.3} (goal: at most {GOAL})",
+        ratio(judging, reading)
+    );
+}
+
+fn read(texts: &[String]) -> Vec<ClusterProfile> {
+    let read = |text: &String| serde_json::from_str(text).expect("a profile");
+    texts.iter().map(read).collect()
+}
+
+/// What one look at a hub with these profiles would have shown.
+fn evidence(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
+    let until = now + 10.minutes();
+    let mut evidence = Evidence::default();
+    evidence.header.format = FORMAT.to_owned();
+    evidence.header.window = Some(Window { from: until, until });
+    evidence.header.asked = [Kind::Inventory, Kind::Namespaces, Kind::Writers]
+        .map(|kind| (kind, Asked::Yes))
+        .into();
+    evidence.namespaces = fleet::NAMESPACES
+        .map(|name| Namespace {
+            name: name.to_owned(),
+            ..Namespace::default()
+        })
+        .into();
+    let history = |profile| ProfileHistory {
+        origin: Origin::Listed,
+        versions: vec![Version { at: until, profile }],
+        deleted: None,
+    };
+    evidence.profiles = profiles.into_iter().map(history).collect();
+    evidence
+}

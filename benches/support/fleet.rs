@@ -1,0 +1,263 @@
+//! A large fleet: profiles as a manager publishes them, 3.7 kB each as the hub shows them.
+
+use std::sync::LazyLock;
+
+use anyhow::Context;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use clusterprofile_conformance::{clock::Clock, hub::Hub};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::{Timestamp, ToSpan as _};
+use kube::{
+    Client,
+    api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
+};
+use serde_json::{Value, json};
+
+/// The name of the cluster manager and of its field manager.
+pub const MANAGER: &str = "fleet-manager";
+/// The user as whom it writes.
+const USER: &str = "reference-manager";
+/// Where the profiles live, in turns.
+pub const NAMESPACES: [&str; 3] = ["fleet-east", "fleet-north", "fleet-west"];
+/// How many requests are under way at once while a hub is filled.
+const AT_ONCE: usize = 48;
+/// The API version that is written and read: the one that is stored, so that the server need not convert.
+pub const VERSION: &str = "v1alpha1";
+
+/// Certificates of members' authorities, as `certificate-authority-data` has them; shared out in turns.
+static AUTHORITIES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let authority = |number: usize| {
+        let name = format!("authority-{number}.clusters.example");
+        let certificate = rcgen::generate_simple_self_signed([name]).expect("a certificate");
+        BASE64.encode(certificate.cert.pem())
+    };
+    (0..32).map(authority).collect()
+});
+
+/// The namespace of the profile of that number.
+pub fn namespace(number: usize) -> &'static str {
+    NAMESPACES[number % NAMESPACES.len()]
+}
+
+/// The name of the profile of that number.
+pub fn name(number: usize) -> String {
+    format!("{MANAGER}-{number:06}")
+}
+
+/// The profile of that number, as its manager creates it.
+pub fn created(number: usize) -> Value {
+    json!({
+        "apiVersion": format!("multicluster.x-k8s.io/{VERSION}"),
+        "kind": "ClusterProfile",
+        "metadata": {
+            "name": name(number),
+            "namespace": namespace(number),
+            "labels": {
+                "x-k8s.io/cluster-manager": MANAGER,
+                "multicluster.x-k8s.io/inventory-member-id": member_id(number),
+                "topology.kubernetes.io/region": region(number),
+            },
+        },
+        "spec": {"displayName": format!("Cluster {number}"), "clusterManager": {"name": MANAGER}},
+    })
+}
+
+/// Its status. A manager that looks again `nodes` nodes later writes another one.
+pub fn status(number: usize, nodes: usize, now: Timestamp) -> Value {
+    let now = rfc3339(now);
+    let property = |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": now});
+    let condition = |kind: &str, reason: &str, message: &str| {
+        json!({
+            "type": kind, "status": "True", "reason": reason, "message": message,
+            "lastTransitionTime": now, "observedGeneration": 1,
+        })
+    };
+    let host = format!("{}.{}.clusters.example", name(number), region(number));
+    json!({
+        "version": {"kubernetes": format!("v1.{}.{}", 32 + number % 4, number % 11)},
+        "properties": [
+            property("cluster.clusterset.k8s.io", member_id(number)),
+            property("cluster-endpoints.k8s.io", json!([format!("{host}:6443")]).to_string()),
+            property("location.topology.k8s.io", region(number).to_owned()),
+            property("count.node.k8s.io", (3 + number % 200 + nodes).to_string()),
+            property("type.node.k8s.io", json!(["standard-8", "highmem-16"]).to_string()),
+            property("metrics-endpoints.k8s.io", json!([{"Prometheus": format!("https://metrics.{host}")}]).to_string()),
+            property("group.customResource.k8s.io", json!(["argoproj.io", "cert-manager.io"]).to_string()),
+            property("provider.clusters.example/tier", format!("tier-{}", number % 5)),
+        ],
+        "conditions": [
+            condition("ControlPlaneHealthy", "ControlPlaneHealthy", "all checks of the control plane pass"),
+            condition("Joined", "Registered", "the member is managed by the hub"),
+        ],
+        "accessProviders": [{
+            "name": "secretreader",
+            "cluster": {
+                "server": format!("https://{host}:6443"),
+                "certificate-authority-data": AUTHORITIES[number % AUTHORITIES.len()],
+                "extensions": [{
+                    "name": "client.authentication.k8s.io/exec",
+                    "extension": {"clusterName": name(number)},
+                }],
+            },
+        }],
+    })
+}
+
+/// The whole profile, as a hub shows it.
+pub fn shown(number: usize, now: Timestamp) -> Value {
+    let mut profile = created(number);
+    profile["status"] = status(number, 0, now);
+    let metadata = &mut profile["metadata"];
+    metadata["uid"] = member_id(number + 1_000_000).into();
+    metadata["resourceVersion"] = (1000 + 2 * number).to_string().into();
+    metadata["generation"] = 1.into();
+    metadata["creationTimestamp"] = rfc3339(now).into();
+    let keyed = |key: &str, value: &str, fields: &[&str]| {
+        let mut owned = json!({".": {}});
+        for field in fields {
+            owned[format!("f:{field}")] = json!({});
+        }
+        (format!("k:{}", json!({key: value})), owned)
+    };
+    let condition = [
+        "lastTransitionTime",
+        "message",
+        "observedGeneration",
+        "reason",
+        "status",
+        "type",
+    ];
+    let conditions = ["ControlPlaneHealthy", "Joined"].map(|kind| keyed("type", kind, &condition));
+    let property_names = profile["status"]["properties"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    let properties = property_names.iter().map(|property| {
+        keyed(
+            "name",
+            property["name"].as_str().expect("a name"),
+            &["lastObservedTime", "name", "value"],
+        )
+    });
+    let entry = |subresource: Option<&str>, fields: Value| {
+        let mut entry = json!({
+            "manager": MANAGER, "operation": "Update", "apiVersion": profile["apiVersion"],
+            "time": rfc3339(now), "fieldsType": "FieldsV1", "fieldsV1": fields,
+        });
+        if let Some(subresource) = subresource {
+            entry["subresource"] = subresource.into();
+        }
+        entry
+    };
+    let labels: serde_json::Map<String, Value> = profile["metadata"]["labels"]
+        .as_object()
+        .expect("labels")
+        .keys()
+        .map(|key| (format!("f:{key}"), json!({})))
+        .collect();
+    let managed = json!([
+        entry(
+            None,
+            json!({
+                "f:metadata": {"f:labels": labels},
+                "f:spec": {".": {}, "f:clusterManager": {".": {}, "f:name": {}}, "f:displayName": {}},
+            })
+        ),
+        entry(
+            Some("status"),
+            json!({"f:status": {
+                ".": {}, "f:accessProviders": {}, "f:version": {".": {}, "f:kubernetes": {}},
+                "f:conditions": serde_json::Map::from_iter(conditions),
+                "f:properties": serde_json::Map::from_iter(properties),
+            }})
+        ),
+    ]);
+    profile["metadata"]["managedFields"] = managed;
+    profile
+}
+
+/// Publishes so many profiles on a hub of the suite's own, each with its status.
+///
+/// # Errors
+/// When the hub does not take one.
+pub async fn publish(hub: &Hub, count: usize) -> anyhow::Result<()> {
+    let client = hub.client_as(USER, MANAGER)?;
+    let namespaces = api(
+        &client,
+        None,
+        &ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
+    );
+    for name in NAMESPACES {
+        let namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+        namespaces.create(&PostParams::default(), &namespace).await?;
+    }
+    let now = created_at();
+    let publishing = stream::iter(0..count).map(|number| {
+        let profiles = profiles(&client, namespace(number));
+        async move {
+            let profile = serde_json::from_value(created(number))?;
+            profiles.create(&PostParams::default(), &profile).await?;
+            write_status(&profiles, number, 0, now).await.map(drop)
+        }
+    });
+    let mut done = 0;
+    publishing
+        .buffer_unordered(AT_ONCE)
+        .try_for_each(|()| {
+            done += 1;
+            if done % 10_000 == 0 {
+                eprintln!("published {done} of {count} profiles");
+            }
+            async { Ok(()) }
+        })
+        .await
+        .context("failed to publish the fleet")
+}
+
+/// Writes a profile's status as its manager does, and gives the resourceVersion that comes of it.
+///
+/// # Errors
+/// When the hub does not take it.
+pub async fn write_status(
+    profiles: &Api<DynamicObject>,
+    number: usize,
+    nodes: usize,
+    now: Timestamp,
+) -> anyhow::Result<String> {
+    let patch = Patch::Merge(json!({"status": status(number, nodes, now)}));
+    let written = profiles
+        .patch_status(&name(number), &PatchParams::default(), &patch)
+        .await?;
+    written.metadata.resource_version.context("no resourceVersion")
+}
+
+/// The profiles of a namespace.
+pub fn profiles(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("multicluster.x-k8s.io", VERSION, "ClusterProfile");
+    api(client, Some(namespace), &ApiResource::from_gvk(&kind))
+}
+
+fn api(client: &Client, namespace: Option<&str>, resource: &ApiResource) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    }
+}
+
+/// When the fleet says that it was last looked at: a moment ago, as clocks tell whole seconds.
+pub fn created_at() -> Timestamp {
+    Clock::system().now() - 2.seconds()
+}
+
+fn region(number: usize) -> &'static str {
+    ["europe-north1", "europe-west4", "us-east1", "asia-south2"][number % 4]
+}
+
+fn member_id(number: usize) -> String {
+    format!("6f1c7a52-3d0e-4b8f-9a41-{number:012x}")
+}
+
+/// RFC 3339 to the second, as Kubernetes writes times.
+fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,7 @@
+//! What the benchmarks share. Each of them uses a part of it.
+#![allow(dead_code)]
+
+pub mod child;
+pub mod fleet;
+pub mod lab;
+pub mod measure;

@@ -1,0 +1,166 @@
+//! Watching many profiles while their status is written all the time: does every version arrive, and at what cost?
+//!
+//! The hub is the lab's, served over a socket; a real API server on the same machine would need all of it for that
+//! many writes.
+
+mod support;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use clusterprofile_conformance::{
+    clock::Clock,
+    evidence::{Evidence, Kind, read_input},
+    hub::Hub,
+};
+use futures::future::try_join_all;
+use support::{
+    child, fleet, lab,
+    measure::{megabytes, ratio, seconds},
+};
+use tokio::{
+    process::Command,
+    time::{Instant, interval, sleep},
+};
+
+/// How long the run gets for its first look before the writing begins.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// How long it watches on when the writing has ended.
+const REST: Duration = Duration::from_secs(5);
+/// How often writes are sent.
+const EVERY: Duration = Duration::from_millis(10);
+
+/// Watches a fleet whose status is written all the time.
+#[derive(Parser)]
+struct Arguments {
+    /// How many profiles there are
+    #[arg(long, default_value_t = 10_000)]
+    profiles: usize,
+    /// How many status writes there are in a second
+    #[arg(long, default_value_t = 2_000)]
+    rate: usize,
+    /// For how many seconds status is written
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    /// Comes from cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// The resourceVersions that came of the writes, by the number of the profile.
+type Written = BTreeMap<usize, BTreeSet<u64>>;
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let hub = Hub::lab(Clock::system()).await?;
+    fleet::publish(&hub, arguments.profiles).await?;
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, lab::serve(&hub).await?)?;
+
+    let record = folder.path().join("evidence.jsonl");
+    let observe = FIRST_LOOK + REST + Duration::from_secs(arguments.seconds);
+    let run = tokio::spawn(child::run(command(&kubeconfig, &record, observe), &[0, 1, 3]));
+    sleep(FIRST_LOOK).await;
+    let started = Instant::now();
+    let written = write(&hub, &arguments).await?;
+    let writing = started.elapsed();
+    let taken = run.await??;
+
+    let evidence = read_input(&record)?.evidence;
+    let writes: usize = written.values().map(BTreeSet::len).sum();
+    println!(
+        "{} profiles, {writes} status writes in {}: {:.0} a second",
+        arguments.profiles,
+        seconds(writing),
+        writes as f64 / writing.as_secs_f64()
+    );
+    let missed = missed(&evidence, &written)?;
+    println!(
+        "missed: {missed}; gaps in the watch: {}",
+        evidence.gaps(Kind::Timeline).count()
+    );
+    match taken.cpu {
+        Some(cpu) => println!(
+            "CPU of the whole run, first look and judging included: {}, {:.2} of a core while status was written",
+            seconds(cpu),
+            ratio(cpu, writing)
+        ),
+        None => println!("CPU not measured"),
+    }
+    println!("peak memory: {}", megabytes(taken.peak));
+    println!("goals: none missed, less than one core");
+    ensure!(missed == 0, "{missed} versions were missed");
+    Ok(())
+}
+
+fn command(kubeconfig: &Path, record: &Path, observe: Duration) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command
+        .args(["run", "--format", "terse", "--observe"])
+        .arg(format!("{}s", observe.as_secs()))
+        .arg("--kubeconfig")
+        .arg(kubeconfig)
+        .arg("--record")
+        .arg(record)
+        .stdout(std::process::Stdio::null());
+    command
+}
+
+/// Writes the status of one profile after the other, so many in a second.
+async fn write(hub: &Hub, arguments: &Arguments) -> anyhow::Result<Written> {
+    let client = hub.client_as("reference-manager", fleet::MANAGER)?;
+    let namespaces = fleet::NAMESPACES.map(|name| fleet::profiles(&client, name));
+    let batch = arguments.rate / (Duration::from_secs(1).as_millis() / EVERY.as_millis()) as usize;
+    let batches = arguments.rate * arguments.seconds as usize / batch;
+    let (mut written, mut next) = (Written::new(), 0);
+    // Ticks that come late are made up for.
+    let mut ticks = interval(EVERY);
+    for _ in 0..batches {
+        ticks.tick().await;
+        let now = Clock::system().now();
+        let writes = (next..next + batch).map(|turn| {
+            let number = turn % arguments.profiles;
+            let profiles = &namespaces[number % namespaces.len()];
+            async move {
+                let version =
+                    fleet::write_status(profiles, number, 1 + turn / arguments.profiles, now).await?;
+                anyhow::Ok((number, version.parse::<u64>()?))
+            }
+        });
+        for (number, version) in try_join_all(writes).await? {
+            written.entry(number).or_default().insert(version);
+        }
+        next += batch;
+    }
+    Ok(written)
+}
+
+/// How many of the versions that were written after the first look are not in the evidence.
+fn missed(evidence: &Evidence, written: &Written) -> anyhow::Result<usize> {
+    let mut seen = BTreeMap::new();
+    for history in &evidence.profiles {
+        let versions = history.versions.iter();
+        let versions = versions.map(|version| version.profile.metadata.resource_version.parse::<u64>());
+        let versions = versions.collect::<Result<BTreeSet<u64>, _>>()?;
+        seen.insert(history.last().metadata.name.to_string(), versions);
+    }
+    let mut missed = 0;
+    for (number, versions) in written {
+        let seen = seen
+            .get(&fleet::name(*number))
+            .context("a profile was never seen")?;
+        let first = seen.first().context("a history without a version")?;
+        missed += versions
+            .range(first..)
+            .filter(|version| !seen.contains(version))
+            .count();
+    }
+    Ok(missed)
+}

@@ -1,0 +1,41 @@
+//! JSON of any shape, in little room.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error as _};
+use serde_json::Value;
+
+/// A JSON value, kept as its text with keys in order: as a tree it would take ten times the room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Json(Box<str>);
+
+impl Json {
+    /// The value.
+    pub fn value(&self) -> Value {
+        // The text was written from a value.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Default for Json {
+    fn default() -> Self {
+        Self("null".into())
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value: Value = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&Value::deserialize(deserializer)?))
+    }
+}
