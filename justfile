@@ -41,3 +41,8 @@ bench-rules *ARGS:
 # Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}
+
+# Fuzz what reads other people's words (nightly, cargo-fuzz). Usage: just fuzz TARGET [libfuzzer flags]
+fuzz TARGET *FLAGS:
+    mkdir -p fuzz/corpus/{{TARGET}}
+    cargo +nightly fuzz run --sanitizer none {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/seeds/{{TARGET}} -- -max_total_time=300 {{FLAGS}}

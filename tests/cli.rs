@@ -231,7 +231,29 @@ fn outputs_are_checked_before_anything_else() {
         &["run", "--from", &input, "--json", &input],
         &["is to be read and to be written"],
     );
+    fs::create_dir(folder.path("folder")).expect("created");
+    let detour = folder.flag("folder/../report");
+    let detour = ["run", "--from", &input, "--json", &twice, "--record", &detour];
+    refused(&detour, &["--json and --record"]);
+    fs::write(folder.path("audit.log"), "{}").expect("written");
+    let log = folder.flag("audit.log");
+    let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
+    refused(&log, &["is to be read and to be written"]);
     assert!(!folder.path("report").exists());
+}
+
+#[test]
+fn a_report_on_standard_output_stays_when_that_is_a_file() {
+    let folder = Folder::new();
+    let file = fs::File::create(folder.path("out")).expect("created");
+    let mut run = command(&["run", "--from", "conforming.yaml", "--record", "/dev/stdout"]);
+    assert!(run.stdout(file).status().expect("the command runs").success());
+    let told = folder.text("out");
+    assert!(
+        told.starts_with("{\"header\":") && told.contains("\n{\"end\":{}}\n"),
+        "{told}"
+    );
+    assert!(told.contains("identity/manager-label-present"), "{told}");
 }
 
 #[test]

@@ -10,7 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use clusterprofile_conformance::hub::{Assets, Envtest, EnvtestError, EnvtestOptions};
+use clusterprofile_conformance::{
+    clock::Clock,
+    hub::{Assets, Envtest, EnvtestError, EnvtestOptions, Hub},
+    lab::manager::Manager,
+};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{Api, ListParams, PostParams};
 use kube::{Client, Config};
@@ -29,6 +33,9 @@ fn main() -> ExitCode {
             runtime().block_on(serves_its_users_and_leaves_nothing_behind(assets));
         }),
         trial("goes_when_the_run_is_killed", goes_when_the_run_is_killed),
+        trial("a_run_stores_nothing", |assets| {
+            runtime().block_on(a_run_stores_nothing(assets));
+        }),
         trial("says_why_it_does_not_start", |assets| {
             runtime().block_on(says_why_it_does_not_start(assets));
         }),
@@ -171,6 +178,91 @@ async fn start_and_wait(assets: &Path) {
     println!("{}", json!([envtest.process_ids(), envtest.folder()]));
     std::io::stdout().flush().unwrap();
     future::pending::<()>().await;
+}
+
+/// By default the command stores nothing, though it may do everything: the hub's audit log says so.
+async fn a_run_stores_nothing(assets: Assets) {
+    let hub = Hub::envtest(&assets, EnvtestOptions::default()).await.unwrap();
+    let envtest = hub.as_envtest().unwrap();
+    let manager = hub.client_as("reference-manager", "reference-manager").unwrap();
+    let clock = Clock::system();
+    Manager::new(Vec::new(), clock).set_up(&manager).await.unwrap();
+    let before = everything(&manager).await;
+
+    let kubeconfig = envtest.folder().join("kubeconfig");
+    fs::write(&kubeconfig, envtest.kubeconfig("conformance")).unwrap();
+    // The hub itself was prepared by `admin`.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command.args([
+        "run",
+        "--observe",
+        "2s",
+        "--feature",
+        "consumer-secrets",
+        "--kubeconfig",
+    ]);
+    command
+        .arg(&kubeconfig)
+        .env_remove("KUBECONFIG")
+        .stdin(Stdio::null());
+    let done = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(told.contains("identity/manager-immutable"), "{told}");
+    assert!(
+        matches!(done.status.code(), Some(0 | 1 | 3)),
+        "{told}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+
+    let log = fs::read_to_string(envtest.audit_log()).unwrap();
+    let events = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ours: Vec<Value> = events
+        .filter(|event| event["user"]["username"] == "conformance")
+        .collect();
+    let mut dry_runs = 0;
+    for event in &ours {
+        let (verb, uri) = (
+            event["verb"].as_str().unwrap(),
+            event["requestURI"].as_str().unwrap(),
+        );
+        let reads = matches!(verb, "get" | "list" | "watch");
+        let asks = verb == "create" && uri.ends_with("/selfsubjectaccessreviews");
+        let dry = matches!(verb, "patch" | "update") && uri.contains("?dryRun=All&");
+        dry_runs += usize::from(dry);
+        assert!(reads || asks || dry, "{verb} {uri}");
+    }
+    assert!(dry_runs > 0, "it was not even tried: {told}");
+    assert_eq!(everything(&manager).await, before);
+    hub.stop().await.unwrap();
+}
+
+/// Names and versions of all objects that the suite looks at.
+async fn everything(client: &Client) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in [
+        "/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles",
+        "/api/v1/secrets",
+        "/api/v1/namespaces",
+    ] {
+        let list: Value = client
+            .request(http::Request::get(path).body(Vec::new()).unwrap())
+            .await
+            .unwrap();
+        let metadata = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| &item["metadata"]);
+        found.extend(
+            metadata.map(|metadata| format!("{path} {} {}", metadata["name"], metadata["resourceVersion"])),
+        );
+    }
+    assert!(found.len() > 20, "{found:?}");
+    found
 }
 
 async fn says_why_it_does_not_start(assets: Assets) {

@@ -4,13 +4,13 @@ use std::{fmt::Write as _, future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use crate::hub;
+use crate::{evidence::redact::without_credentials, hub};
 
 /// How long a small request may take in all, and a large one may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,7 +60,9 @@ pub(super) struct Refusal {
 #[serde(default)]
 pub(super) struct Status {
     pub code: u16,
+    #[serde(deserialize_with = "words")]
     pub reason: String,
+    #[serde(deserialize_with = "words")]
     pub message: String,
     pub details: Option<Details>,
 }
@@ -77,8 +79,23 @@ pub(super) struct Details {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Cause {
+    #[serde(deserialize_with = "words")]
     pub field: String,
+    #[serde(deserialize_with = "words")]
     pub message: String,
+}
+
+/// How many characters of what the hub says are kept.
+const WORDS: usize = 2000;
+
+/// What the hub says, in one line, without credentials that it may repeat, and no more than anybody reads.
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
+    let said = without_credentials(&said).replace(['\n', '\r'], " ");
+    Ok(match said.char_indices().nth(WORDS) {
+        Some((end, _)) => format!("{}…", &said[..end]),
+        None => said,
+    })
 }
 
 impl Failure {
@@ -205,9 +222,16 @@ pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Resp
     })))
 }
 
+/// The largest answer that is read at once: etcd holds no object of more than a few megabytes.
+const LARGEST: usize = 64 << 20;
+
 /// The whole body of an answer that is known to be small.
 async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
-    let body = response.into_body().collect().await.map_err(Failure::from)?;
+    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+    let body = body.map_err(|error| match error.downcast::<kube::Error>() {
+        Ok(error) => Failure::from(*error),
+        Err(_) => Failure::broken("what the hub answered is too large"),
+    })?;
     Ok(body.to_bytes())
 }
 
@@ -253,7 +277,7 @@ pub(super) async fn once<T: DeserializeOwned>(
     let body_sent = sent
         .map(|value| value.to_string().into_bytes())
         .unwrap_or_default();
-    let mut request = request(method, path);
+    let mut request = request(method, path)?;
     if sent.is_some() {
         let content_type = header::HeaderValue::from_static(content_type);
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
@@ -277,14 +301,19 @@ pub(super) async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Res
 }
 
 /// A request without a body.
-pub(super) fn request(method: Method, path: &str) -> Request<Body> {
+///
+/// # Errors
+/// When the path is too long to be one: names and versions in it are the hub's.
+pub(super) fn request(method: Method, path: &str) -> Result<Request<Body>, Failure> {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
-    // Every part of a path is a constant or went through `segment`.
-    *request.uri_mut() = path.parse().expect("a path of known parts");
+    // Every part of a path is a constant or went through `segment`, so that nothing but its length can be wrong.
+    *request.uri_mut() = path
+        .parse()
+        .map_err(|_| Failure::broken("the hub gave a name or version that makes no URL"))?;
     let json = header::HeaderValue::from_static("application/json");
     request.headers_mut().insert(header::ACCEPT, json);
-    request
+    Ok(request)
 }
 
 /// A name as a part of a path or query.
@@ -297,4 +326,31 @@ pub(super) fn segment(name: &str) -> String {
         }
     }
     segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_hubs_words_are_one_line_without_credentials() {
+        let token = "eyJhbGciOi.CANARY-CANARY.x";
+        let status = json!({
+            "reason": token, "message": format!("no\ntest result: ok {token} {}", "x".repeat(5000)),
+            "details": {"causes": [{"field": token, "message": format!("Bearer {}", "CANARY".repeat(5))}]},
+        });
+        let status: Status = serde_json::from_value(status).expect("a status");
+        let told = format!("{status:?}");
+        assert!(!told.contains("CANARY"), "{told}");
+        assert!(status.message.starts_with("no test result: ok … x"), "{told}");
+        assert_eq!(status.message.chars().count(), WORDS + 1);
+    }
+
+    #[test]
+    fn a_name_that_makes_no_url_is_no_panic() {
+        let path = format!("/apis/{}", segment(&"\u{7f}".repeat(70_000)));
+        assert!(request(Method::GET, &path).is_err());
+        assert!(request(Method::GET, &format!("/apis/{}", segment("a b/..?#\0"))).is_ok());
+    }
 }

@@ -26,7 +26,7 @@ pub(super) async fn list<F>(client: &Client, path: &str, each: F) -> Result<Stri
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
-    let mut body = send(client, request(Method::GET, path)).await?.into_body();
+    let mut body = send(client, request(Method::GET, path)?).await?.into_body();
     let splitter = Splitter::default();
     let mut reader = Turn::Mine(Reader { splitter, each });
     let (mut batch, mut size) = (Vec::<Bytes>::new(), 0);

@@ -4,6 +4,8 @@
 
 mod call;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod lines;
 mod list;
 mod namespaces;

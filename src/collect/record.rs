@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     api::{ClusterProfile, names},
-    evidence::{Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version},
+    evidence::{Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version, unfit},
 };
 
 /// What is known of the profiles so far.
@@ -151,11 +151,11 @@ impl Record {
 
     /// Reads a profile, or notes that it does not fit, and gives its identity.
     fn read(&mut self, json: &[u8]) -> Result<ClusterProfile, ObjectRef> {
-        serde_json::from_slice(json).map_err(|error| {
+        serde_json::from_slice(json).map_err(|_| {
             let object = identity(json);
             let unreadable = Unreadable {
                 object: object.clone(),
-                message: error.to_string().chars().take(200).collect(),
+                message: misfit(json),
             };
             let pass = self.passes;
             self.unreadable
@@ -207,6 +207,17 @@ fn key_of(object: &ObjectRef) -> Arc<str> {
     match object.uid.as_str() {
         "" => object.path().into(),
         uid => uid.into(),
+    }
+}
+
+/// What does not fit, without quoting it.
+fn misfit(json: &[u8]) -> String {
+    let read = serde_json::from_slice(json).map(|value| unfit::read_profile(&value));
+    match read {
+        Ok(Err(unreadable)) => unreadable.message,
+        // Only the typed reading minds a key that is repeated.
+        Ok(Ok(_)) => "a key is repeated".to_owned(),
+        Err(_) => "it is no JSON, or nests too deep".to_owned(),
     }
 }
 

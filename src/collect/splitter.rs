@@ -94,13 +94,9 @@ impl Splitter {
             at += 1;
         }
         let within = self.in_items && self.depth > BETWEEN;
-        let (rest, largest) = if within {
-            (&mut self.item, LARGEST_ITEM)
-        } else {
-            (&mut self.frame, LARGEST_FRAME)
-        };
+        let rest = if within { &mut self.item } else { &mut self.frame };
         rest.extend_from_slice(&piece[start..]);
-        if rest.len() > largest {
+        if self.item.len() > LARGEST_ITEM || self.frame.len() > LARGEST_FRAME {
             return Err("a part of the list is too large to be one");
         }
         Ok(())

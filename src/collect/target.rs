@@ -142,7 +142,7 @@ async fn timed<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     let (asked, response) = again(ATTEMPTS, Failure::is_ailing, || async {
         let asked = clock.now();
-        send(client, request(Method::GET, path))
+        send(client, request(Method::GET, path)?)
             .await
             .map(|response| (asked, response))
     })

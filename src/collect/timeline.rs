@@ -204,7 +204,7 @@ impl Watch {
             self.path,
             segment(&self.resource_version)
         );
-        let response = send(&self.client, request(Method::GET, &path)).await?;
+        let response = send(&self.client, request(Method::GET, &path)?).await?;
         self.lines = Some(Lines::new(response.into_body()));
         let now = self.clock.now();
         if let Some(cause) = self.outage.take()
@@ -289,7 +289,7 @@ impl Watch {
              &timeoutSeconds={LIFETIME}",
             self.path
         );
-        let response = send(&self.client, request(Method::GET, &path)).await?;
+        let response = send(&self.client, request(Method::GET, &path)?).await?;
         let mut lines = Lines::new(response.into_body());
         let pass = lock(&self.record).begin(origin);
         let early = || Failure::broken("the hub ended the watch before it had told of everything");

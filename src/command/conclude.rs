@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use anyhow::Context;
 use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
@@ -102,8 +101,8 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
 /// Writes every file that it can, and gives back the first failure.
 fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
     let recorded = outputs.record.map_or(Ok(()), |output| {
-        let path = output.release();
-        file::write(report.evidence, &path).with_context(|| format!("failed to record {}", path.display()))
+        let path = output.path().to_owned();
+        output.write(|into| file::write_named(report.evidence, &path, into))
     });
     let json = outputs
         .json
@@ -111,10 +110,7 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
     let junit = outputs
         .junit
         .map_or(Ok(()), |output| output.write(|into| junit::write(report, into)));
-    recorded
-        .and(json.map_err(Into::into))
-        .and(junit.map_err(Into::into))
-        .map_err(Failure::could_not_run)
+    recorded.and(json).and(junit).map_err(Failure::could_not_run)
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clusterprofile_conformance::{judge::Decision, report::inert};
+use clusterprofile_conformance::{collect::CollectError, judge::Decision, report::inert};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,12 @@ impl Failure {
             red("error:"),
             inert::line(lines.next().unwrap_or_default())
         );
-        // Some errors bring a manifest, which is to be copied as it is.
+        // One error brings a manifest, which is to be copied as it is. In all others a line break may be that of a
+        // file's name, which must not pass for a line of ours.
+        let manifest = matches!(self.error.downcast_ref(), Some(CollectError::Forbidden { .. }));
+        let margin = if manifest { "" } else { "    " };
         for line in lines {
-            anstream::eprintln!("{}", inert::line(line));
+            anstream::eprintln!("{margin}{}", inert::line(line));
         }
         for cause in self.causes() {
             anstream::eprintln!("  caused by: {}", inert::line(&cause));

@@ -1,6 +1,6 @@
 //! The flags that say what to leave behind, and how to print.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -39,17 +39,14 @@ pub enum Format {
 }
 
 impl OutputFlags {
-    /// Makes sure that the files can be written, and that none of them is what is to be read.
+    /// Makes sure that the files can be written, and that none of them is one of those to be read.
     ///
     /// # Errors
     /// When one cannot be.
-    pub fn prepare(&self, input: Option<&std::path::Path>) -> Result<Prepared, Failure> {
-        let written = [&self.junit, &self.json, &self.record];
-        if let Some(input) = input.and_then(|input| input.canonicalize().ok())
-            && let Some(path) = written
-                .into_iter()
-                .flatten()
-                .find(|p| p.canonicalize().is_ok_and(|p| p == input))
+    pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
+        let inputs: Vec<PathBuf> = inputs.into_iter().flat_map(Path::canonicalize).collect();
+        let mut written = [&self.junit, &self.json, &self.record].into_iter().flatten();
+        if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
         {
             return Err(Failure::usage(anyhow!(
                 "{} is to be read and to be written: give the report a file of its own",

@@ -88,7 +88,11 @@ impl Run {
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
         let plan = self.plan.plan(claim, scope, target.default_observe());
-        let outputs = self.outputs.prepare(None)?;
+        let inputs = target
+            .kubeconfig()
+            .into_iter()
+            .chain(plan.audit_logs.iter().map(PathBuf::as_path));
+        let outputs = self.outputs.prepare(inputs)?;
         match observe::observe(target, &plan) {
             Ok(evidence) => {
                 // It is needed to the end, and of a large hub it is millions of pieces: the system takes them back at
@@ -113,7 +117,7 @@ pub fn from_file(
     claim: &ClaimFlags,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
-    let outputs = flags.prepare(Some(path))?;
+    let outputs = flags.prepare(audit_logs.iter().map(PathBuf::as_path).chain([path]))?;
     let input = match read(path, audit_logs) {
         Ok(input) => input,
         Err(failure) => {

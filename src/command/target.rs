@@ -1,6 +1,10 @@
 //! The flags that say which hub to judge.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -107,6 +111,14 @@ impl Target {
             },
             Target::Lab(_) => "lab".to_owned(),
             Target::Envtest(_) => "envtest".to_owned(),
+        }
+    }
+
+    /// The file that the user has named as the kubeconfig.
+    pub fn kubeconfig(&self) -> Option<&Path> {
+        match self {
+            Target::Kubeconfig(options) => options.path.as_deref(),
+            Target::Lab(_) | Target::Envtest(_) => None,
         }
     }
 

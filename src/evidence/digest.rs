@@ -317,8 +317,9 @@ fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Flaw> 
 /// The URL without what may be secret in it: userinfo, query and fragment.
 fn without_userinfo(url: &str) -> String {
     let (scheme, rest) = match url.find("://") {
-        Some(end) => url.split_at(end + 3),
-        None => ("", url),
+        // What is no scheme may be the beginning of a password.
+        Some(end) if url[..end].bytes().all(|byte| byte.is_ascii_alphanumeric()) => url.split_at(end + 3),
+        _ => ("", url),
     };
     // The last `@`, wherever it is: an unescaped password may hold every other character.
     let rest = rest.rsplit('@').next().unwrap_or_default();
@@ -471,6 +472,19 @@ users:
             let flaw = secret.kubeconfig_error.expect("an error");
             assert!(flaw.starts_with(expected), "{flaw} instead of {expected}");
             assert!(!flaw.contains("CANARY"), "{flaw}");
+        }
+    }
+
+    #[test]
+    fn a_url_keeps_where_it_leads_and_nothing_else() {
+        for (url, kept) in [
+            ("https://u:p@a:6443/k8s?token=t#f", "https://a:6443/k8s"),
+            ("u:p@a:6443", "a:6443"),
+            ("u:p://q@a:6443", "a:6443"),
+            ("https://[2001:db8::1]:6443", "https://[2001:db8::1]:6443"),
+            ("", ""),
+        ] {
+            assert_eq!(without_userinfo(url), kept);
         }
     }
 

@@ -13,6 +13,7 @@ mod input;
 mod kind;
 mod object;
 mod probe;
+pub mod redact;
 mod request;
 mod secret;
 pub mod unfit;

@@ -14,6 +14,10 @@ pub fn cause(error: &kube::Error) -> String {
             Some(error) => credentials(error),
             None => root(&**error),
         },
+        // Their message shows the URL, which may hold a password.
+        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
+            "its proxy-url is neither http, https nor socks5".to_owned()
+        }
         // Its message quotes what it could not read.
         kube::Error::SerdeError(_) => {
             "the hub answered with something that is no JSON of that kind".to_owned()
@@ -63,13 +67,14 @@ fn deeper<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
 
 fn credentials(error: &AuthError) -> String {
     match error {
-        AuthError::AuthExecRun { cmd, out } => {
-            let program = cmd.split_whitespace().next().unwrap_or_default();
-            format!("the credential plugin `{program}` failed ({})", out.status)
+        // The command comes with its environment before it, which may hold a password.
+        AuthError::AuthExecRun { out, .. } => {
+            format!("the kubeconfig's credential plugin failed ({})", out.status)
         }
         AuthError::AuthExecStart(source) => format!("the credential plugin could not be started: {source}"),
-        AuthError::ReadTokenFile(source, path) => {
-            format!("the token file {} could not be read: {source}", path.display())
+        // Without its path: who mixes up `token` and `tokenFile` has the token there.
+        AuthError::ReadTokenFile(source, _) => {
+            format!("the kubeconfig's token file could not be read: {source}")
         }
         AuthError::MissingCommand => "the credential plugin has no command in the kubeconfig".to_owned(),
         AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed | AuthError::ParseTokenKey(_) => {

@@ -4,6 +4,7 @@ use std::{
     env,
     ffi::OsString,
     io::ErrorKind,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
 };
 
@@ -77,7 +78,17 @@ fn client(mut config: Config) -> Result<Client, String> {
     config.default_retry = false;
     let agent = HeaderValue::from_static(USER_AGENT);
     config.headers.push((header::USER_AGENT, agent));
-    Client::try_from(config).map_err(|error| cause(&error))
+    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's. The hook would print that.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let client = panic::catch_unwind(AssertUnwindSafe(|| Client::try_from(config)));
+    panic::set_hook(hook);
+    match client {
+        Ok(client) => client.map_err(|error| cause(&error)),
+        Err(_) => {
+            Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
+        }
+    }
 }
 
 /// Reads the kubeconfig; none where there is none but a pod's service account is.
@@ -203,6 +214,10 @@ fn flaw(error: &KubeconfigError) -> String {
         }
         KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
         KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
+        // Who mixes up `client-key` and `client-key-data` has the key where the path should be.
+        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, _)) => {
+            format!("its client key: the file cannot be read: {source}")
+        }
         KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
         _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),

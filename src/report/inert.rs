@@ -45,19 +45,24 @@ pub fn cdata(text: &str) -> String {
 }
 
 /// Whether a character is not seen as itself.
-fn is_hidden(c: char) -> bool {
+pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}'                        // soft hyphen
+            | '\u{34f}'                     // grapheme joiner
             | '\u{61c}'                     // Arabic letter mark
-            | '\u{180e}'                    // Mongolian vowel separator
+            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // fillers
+            | '\u{17b4}' | '\u{17b5}'       // vowels that are not written
+            | '\u{180b}'..='\u{180f}'       // Mongolian variation selectors and vowel separator
             | '\u{200b}'..='\u{200f}'       // no width, and direction marks
             | '\u{2028}'..='\u{202e}'       // line and paragraph separators, direction embeddings and overrides
             | '\u{2060}'..='\u{206f}'       // invisible operators, direction isolates, deprecated controls
+            | '\u{fe00}'..='\u{fe0f}'       // variation selectors
             | '\u{feff}'                    // byte order mark
             | '\u{fff9}'..='\u{fffb}'       // interlinear annotations
             | '\u{fffe}' | '\u{ffff}'       // no characters
-            | '\u{e0000}'..='\u{e007f}'     // tags
+            | '\u{1d173}'..='\u{1d17a}'     // musical formatting
+            | '\u{e0000}'..='\u{e0fff}'     // tags and more variation selectors
         )
 }
 

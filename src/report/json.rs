@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, io};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Coverage, Report};
+use super::{Coverage, Report, visible};
 use crate::{
     api::Edition,
     evidence::{Claim, Kind, Scope, Window},
@@ -150,7 +150,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         not_asked: &coverage.not_asked,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
     };
-    serde_json::to_writer_pretty(&mut into, &document)?;
+    visible::write(&document, &mut into)?;
     into.write_all(b"\n")
 }
 

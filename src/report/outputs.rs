@@ -93,7 +93,7 @@ impl Outputs {
         for (place, (second, path)) in named.iter().enumerate() {
             for (first, other) in &named[..place] {
                 if let (Some(path), Some(other)) = (path, other)
-                    && path == other
+                    && is_same(path, other)
                 {
                     return Err(OutputError::Same {
                         first,
@@ -131,11 +131,6 @@ impl Output {
         &self.path
     }
 
-    /// Gives the path back to whoever writes the file by other means.
-    pub fn release(self) -> PathBuf {
-        self.path
-    }
-
     /// Writes the content; the file has all of it, or is as it was before.
     pub fn write(
         self,
@@ -161,7 +156,37 @@ fn buffered(
     io::Write::flush(&mut buffer)
 }
 
+/// Whether two paths lead to one regular file, which may not be there yet.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        fs::canonicalize(path).ok().or_else(|| {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            Some(folder.join(path.file_name()?))
+        })
+    };
+    // Of what is no regular file, such as /dev/null, there is enough for both.
+    let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
+    match (place(one), place(other)) {
+        (Some(one), Some(other)) => one == other && !is_special(&one),
+        _ => one == other,
+    }
+}
+
 fn sink(path: &Path) -> io::Result<Sink> {
+    // Opened anew, a file that they lead to would be written from its beginning by both.
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let stream = match path.to_str() {
+            Some("/dev/stdout") => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            Some("/dev/stderr") => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(stream) = stream {
+            return Ok(Sink::Into(stream.into()));
+        }
+    }
     let target = match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         // `/dev/stdout` may well be a regular file; replaced, it would lose what else is printed to it.
@@ -191,6 +216,10 @@ fn sink(path: &Path) -> io::Result<Sink> {
     let file = builder
         .tempfile_in(folder)
         .map_err(|error| io::Error::from(error.kind()))?;
+    if let Ok(there) = fs::metadata(&target) {
+        // Whoever has hidden it from others wants the next one hidden too.
+        file.as_file().set_permissions(there.permissions())?;
+    }
     Ok(Sink::Beside { file, target })
 }
 

@@ -77,19 +77,22 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut line = String::new();
     let mut used = 0;
     for word in text.split(' ') {
-        let mut rest: Vec<char> = word.chars().collect();
-        if used > 0 && used + 1 + rest.len() > width {
+        let long = word.chars().count();
+        if used > 0 && used + 1 + long > width {
             lines.push(std::mem::take(&mut line));
             used = 0;
         } else if used > 0 {
             line.push(' ');
             used += 1;
         }
-        while rest.len() > width {
-            lines.push(rest.drain(..width).collect());
+        for c in word.chars() {
+            if used == width {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            line.push(c);
+            used += 1;
         }
-        used += rest.len();
-        line.extend(rest);
     }
     lines.push(line);
     lines

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::text::told;
 use crate::evidence::ObjectRef;
 
 /// One violation: which object, where in it, what was expected and what was seen.
@@ -45,7 +46,7 @@ impl Finding {
             path: String::new(),
             expected: String::new(),
             observed: String::new(),
-            message: message.into(),
+            message: told(&message.into()),
             advisory: false,
         }
     }
@@ -58,13 +59,13 @@ impl Finding {
 
     /// What was expected.
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = expected.into();
+        self.expected = told(&expected.into());
         self
     }
 
     /// What was seen instead.
     pub fn observed(mut self, observed: impl Into<String>) -> Self {
-        self.observed = observed.into();
+        self.observed = told(&observed.into());
         self
     }
 

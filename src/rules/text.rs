@@ -1,6 +1,6 @@
 //! How findings show text of the hub, and the syntax of label values.
 
-use std::borrow::Cow;
+use crate::evidence::redact::without_credentials;
 
 /// What a finding shows for a field that is not there.
 pub(super) const ABSENT: &str = "(absent)";
@@ -8,33 +8,25 @@ pub(super) const ABSENT: &str = "(absent)";
 /// How many characters of the hub's text a finding shows.
 const SHOWN: usize = 200;
 
-/// Text of the hub for a finding: as it is, but without credentials in URLs, and cut when it is long.
+/// How many characters a part of a finding has at most, several values of the hub included.
+const TOLD: usize = 2000;
+
+/// Text of the hub for a finding: as it is, but without credentials, and cut when it is long.
 pub(super) fn shown(text: &str) -> String {
-    let text = without_userinfo(text);
-    match text.char_indices().nth(SHOWN) {
+    cut(text, SHOWN)
+}
+
+/// The same for a whole part of a finding, whatever its rule has made of the hub's text.
+pub(super) fn told(text: &str) -> String {
+    cut(text, TOLD)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let text = without_credentials(text);
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
         None => text.into_owned(),
     }
-}
-
-/// Takes out what stands before an `@` in the authority of a URL.
-fn without_userinfo(text: &str) -> Cow<'_, str> {
-    if !text.contains('@') || !text.contains("//") {
-        return text.into();
-    }
-    let mut parts = text.split("//");
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\\' | ',');
-        let (authority, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
-        clean.push_str("//");
-        match authority.rsplit_once('@') {
-            Some((_, host)) => clean.extend(["…@", host]),
-            None => clean.push_str(authority),
-        }
-        clean.push_str(rest);
-    }
-    clean.into()
 }
 
 /// The same for a field that may be absent.
@@ -71,13 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn credentials_in_urls_are_not_shown() {
+    fn credentials_are_not_shown() {
         assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
-        assert_eq!(
-            shown(r#"["https://s3cret@a","https:\/\/b","//u:p@q@c"]"#),
-            r#"["https://…@a","https:\/\/b","//…@c"]"#
-        );
-        assert_eq!(shown("oidc:alice@example.com"), "oidc:alice@example.com");
+        let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
+        assert_eq!(shown(&token), "…");
     }
 
     #[test]

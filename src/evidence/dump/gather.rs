@@ -334,11 +334,18 @@ impl Gatherer {
     }
 }
 
-/// Such as `2 × Pod, 1 × Secret`.
+/// Such as `2 × Pod, 1 × Secret`; of many kinds the first.
 fn counted(what: &BTreeMap<String, usize>) -> String {
-    let counts: Vec<String> = what
-        .iter()
-        .map(|(what, count)| format!("{count} × {what}"))
+    const SHOWN: usize = 20;
+    // As long as a kind with its group may be.
+    const LONGEST: usize = 320;
+    let shown = what.iter().take(SHOWN);
+    let mut counts: Vec<String> = shown
+        .map(|(what, count)| format!("{count} × {}", what.chars().take(LONGEST).collect::<String>()))
         .collect();
+    let more: usize = what.values().skip(SHOWN).sum();
+    if more > 0 {
+        counts.push(format!("{more} of other kinds"));
+    }
     counts.join(", ")
 }

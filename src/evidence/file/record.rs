@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 use super::change::Change;
 use crate::{
     api::ClusterProfile,
-    evidence::{Gap, Header, Namespace, Origin, Probe, Request, Secret, Unreadable, Window},
+    evidence::{
+        Gap, Header, Namespace, Origin, Probe, Request, Secret, Unreadable, Window, unfit::without_values,
+    },
 };
 
 /// How every evidence file begins, white space aside: the header is first, and so is the format within it.
@@ -122,13 +124,13 @@ impl Record {
     }
 }
 
-/// Parses JSON. The place in the message is left out: it counts from the part's beginning.
+/// Parses JSON. The place in the message is left out, as it counts from the part's beginning, and so is what it quotes:
+/// a value that stands in the wrong place may be a secret.
 fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| {
         let message = error.to_string();
-        message
-            .rfind(" at line ")
-            .map_or(message.clone(), |at| message[..at].to_owned())
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        without_values(&message[..end])
     })
 }
 

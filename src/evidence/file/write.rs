@@ -29,11 +29,11 @@ pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
 }
 
 fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
-    let packed = path.extension().is_some_and(|extension| extension == "zst");
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return pour(evidence, &File::options().write(true).open(path)?, packed);
+        return write_named(evidence, path, &File::options().write(true).open(path)?);
     }
     // Through a link, its target is replaced and not the link.
+    let named = path;
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -48,21 +48,23 @@ fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let beside = builder.tempfile_in(folder)?;
-    pour(evidence, beside.as_file(), packed)?;
+    write_named(evidence, named, beside.as_file())?;
     beside.as_file().sync_all()?;
     beside.persist(&path).map_err(|refused| refused.error)?;
     Ok(())
 }
 
-fn pour(evidence: &Evidence, file: &File, packed: bool) -> io::Result<()> {
-    if packed {
-        let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
-        write_to(evidence, &mut encoder)?;
-        encoder.finish()?;
-        Ok(())
-    } else {
-        write_to(evidence, file)
+/// Writes evidence to what will stand at `path`: packed when its name ends in `.zst`.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_named(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<()> {
+    if path.extension().is_none_or(|extension| extension != "zst") {
+        return write_to(evidence, into);
     }
+    let mut encoder = zstd::Encoder::new(into, ZSTD_LEVEL)?;
+    write_to(evidence, &mut encoder)?;
+    encoder.finish()?.flush()
 }
 
 /// Writes evidence as JSON Lines. The header's format is always that of this suite.

@@ -11,10 +11,9 @@ use super::definition;
 use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
-use super::read::{Page, check_list_options, in_version, namespace, object_key};
+use super::read::{Page, in_version, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
-use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified, details};
 use super::storage::{ResourceId, Storage, Stored};
 
@@ -63,17 +62,10 @@ impl Context<'_> {
         target: &Target,
         body: &Bytes,
     ) -> Outcome<Reply> {
-        let query = &self.info.query;
-        check_list_options(query)?;
         if named.resource.family == Family::Namespace {
             return Err(Failure::method_not_routed());
         }
-        let selector = Selector::read(
-            query.get("labelSelector"),
-            query.get("fieldSelector"),
-            &named.resource,
-            named.version(),
-        )?;
+        let selector = self.selector(named)?;
         let demands = self.demands(body)?;
         let mut storage = self.server.storage();
         let id = named.resource.id();

@@ -25,16 +25,21 @@ impl Context<'_> {
     }
 
     pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+        let selector = self.selector(named)?;
+        let page = self.page(named, target, &selector)?;
+        Ok(Reply::json(200, page.to_json(named)))
+    }
+
+    /// What a list, a watch or a deletion of many is to be about, once its options are seen to be good.
+    pub(super) fn selector(&self, named: &Named) -> Outcome<Selector> {
         let query = &self.info.query;
         check_list_options(query)?;
-        let selector = Selector::read(
+        Selector::read(
             query.get("labelSelector"),
             query.get("fieldSelector"),
             &named.resource,
             named.version(),
-        )?;
-        let page = self.page(named, target, &selector)?;
-        Ok(Reply::json(200, page.to_json(named)))
+        )
     }
 
     /// The part of a list that a request wants.
@@ -203,7 +208,7 @@ pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
 }
 
 /// Combinations of parameters that make no sense.
-pub(super) fn check_list_options(query: &Query) -> Outcome<()> {
+fn check_list_options(query: &Query) -> Outcome<()> {
     use super::field::FieldError;
     let mut errors = Vec::new();
     let matching = query.get("resourceVersionMatch");

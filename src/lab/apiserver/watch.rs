@@ -14,7 +14,7 @@ use super::audit::Entry;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::metadata_only;
-use super::read::{check_list_options, in_version, namespace, revision, too_large};
+use super::read::{in_version, namespace, revision, too_large};
 use super::request::Target;
 use super::selectors::Selector;
 use super::server::ApiServer;
@@ -31,13 +31,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 impl Context<'_> {
     pub(super) fn watch(&mut self, named: &Named, target: &Target) -> Outcome<Reply> {
         let query = &self.info.query;
-        check_list_options(query)?;
-        let selector = Selector::read(
-            query.get("labelSelector"),
-            query.get("fieldSelector"),
-            &named.resource,
-            named.version(),
-        )?;
+        let selector = self.selector(named)?;
         let asked = revision(query)?;
         let timeout = match query.get("timeoutSeconds").parse() {
             Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),

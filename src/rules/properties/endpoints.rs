@@ -30,6 +30,9 @@ pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings:
     );
 }
 
+/// At most so many entries of one profile are told one by one: a value may hold a hundred thousand.
+const MOST: usize = 20;
+
 /// At least one endpoint can be read from the property, and all of them are endpoints.
 pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_HAS_IT);
@@ -50,13 +53,19 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
         if endpoints.entries().is_empty() {
             report("no endpoint can be read from the property", &property.value);
         }
-        for entry in endpoints.entries() {
-            if let Some(fault) = fault(entry) {
-                // What stands before an `@` is a credential, with or without a scheme before it.
-                match entry.rsplit_once('@') {
-                    Some((_, host)) => report(fault, &format!("…@{host}")),
-                    None => report(fault, entry),
-                }
+        let faulty = endpoints
+            .entries()
+            .iter()
+            .filter_map(|entry| Some((entry, fault(entry)?)));
+        for (number, (entry, fault)) in faulty.enumerate() {
+            if number == MOST {
+                report("there are more entries that are no endpoints", "…");
+                break;
+            }
+            // What stands before an `@` is a credential, with or without a scheme before it.
+            match entry.rsplit_once('@') {
+                Some((_, host)) => report(fault, &format!("…@{host}")),
+                None => report(fault, entry),
             }
         }
     }

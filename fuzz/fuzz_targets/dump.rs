@@ -1,0 +1,13 @@
+//! A kubectl dump: read, judged and reported, whatever it holds.
+#![no_main]
+
+mod judged;
+
+use clusterprofile_conformance::evidence::dump::read_from;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(input) = read_from(data, "fuzz") {
+        judged::judged(&input.evidence);
+    }
+});

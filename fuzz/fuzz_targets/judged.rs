@@ -1,0 +1,23 @@
+//! What follows the reading of any evidence.
+
+use clusterprofile_conformance::{
+    evidence::Evidence,
+    judge::{Selection, judge},
+    report::{Report, json, junit, terminal},
+};
+
+/// Judges the evidence and tells of it in every way.
+pub fn judged(evidence: &Evidence) {
+    let selection = Selection::default();
+    let judgement = judge(evidence, &selection);
+    let report = Report {
+        evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Default::default(),
+        file: None,
+    };
+    terminal::after_list(&report);
+    json::write(&report, std::io::sink()).expect("a sink takes all");
+    junit::write(&report, std::io::sink()).expect("a sink takes all");
+}

@@ -1,0 +1,97 @@
+//! JSON whose bytes are as harmless on a terminal as its values are to a parser.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{
+    Serializer,
+    ser::{Formatter, PrettyFormatter},
+};
+
+use super::inert::is_hidden;
+
+/// Writes indented JSON in which characters that are not seen as themselves stand as `\u` escapes: whoever looks at the
+/// report with `cat` sees what is there, and whoever parses it gets the hub's text as it is.
+pub(super) fn write(value: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
+    let formatter = Visible(PrettyFormatter::new());
+    Ok(value.serialize(&mut Serializer::with_formatter(into, formatter))?)
+}
+
+struct Visible<'a>(PrettyFormatter<'a>);
+
+impl Formatter for Visible<'_> {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(is_hidden) {
+            let (before, behind) = rest.split_at(at);
+            writer.write_all(before.as_bytes())?;
+            let mut behind = behind.chars();
+            for unit in behind.next().into_iter().flat_map(escape) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+            rest = behind.as_str();
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+}
+
+/// The character in UTF-16, which JSON's escapes are made of.
+fn escape(c: char) -> Vec<u16> {
+    c.encode_utf16(&mut [0; 2]).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn hides_nothing_and_changes_nothing() {
+        let value = json!({"a\u{9b}": ["x\u{202e}y\n\u{7f}", "é日", {"b": "\u{e0041}"}], "c": [], "d": {}});
+        let mut bytes = Vec::new();
+        write(&value, &mut bytes).expect("a vector takes all");
+        assert_eq!(
+            serde_json::from_slice::<Value>(&bytes).expect("still JSON"),
+            value
+        );
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text}");
+        assert!(text.contains("é日") && text.contains(r"\udb40\udc41"), "{text}");
+    }
+}
