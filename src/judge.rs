@@ -238,6 +238,9 @@ fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Opt
     if findings.examined > 0 {
         return (Verdict::Pass, None);
     }
+    if let Some(evidence) = &findings.not_asked {
+        return (Verdict::Skipped, Some(evidence.clone()));
+    }
     match &findings.not_applicable {
         // Without any profile, "nothing to apply to" says nothing about the implementation.
         Some(reason) if evidence.histories().next().is_some() => {
