@@ -1,4 +1,4 @@
-//! A large fleet: profiles as a manager publishes them, 3.7 kB each as the hub shows them.
+//! A large fleet: profiles as a manager publishes them, nearly 5 kB each as the hub shows them.
 
 use std::sync::LazyLock;
 

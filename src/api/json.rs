@@ -39,3 +39,20 @@ impl<'de> Deserialize<'de> for Json {
         Ok(Self::from(&Value::deserialize(deserializer)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn is_the_value_that_it_was_read_from() {
+        let value = json!({"b": [1, null, "é\n"], "a": {}});
+        let read: Json = serde_json::from_value(value.clone()).expect("any value");
+        assert_eq!(read.value(), value);
+        assert_eq!(serde_json::to_value(&read).expect("writes"), value);
+        let in_another_order = serde_json::from_str(r#"{"a": {}, "b": [1, null, "é\n"]}"#);
+        assert_eq!(read, in_another_order.expect("reads"));
+        assert_eq!(Json::default().value(), Value::Null);
+    }
+}
