@@ -2,12 +2,6 @@
 //!
 //! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
 
-use std::{
-    num::NonZero,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
-
 use serde::Serialize;
 
 use crate::{
@@ -15,9 +9,6 @@ use crate::{
     evidence::{Asked, Evidence, Kind},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
-
-/// From so many profiles on, rules are judged side by side.
-const WORTH_A_THREAD: usize = 1000;
 
 /// The verdict on one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -125,7 +116,11 @@ pub struct Judgement {
 /// Judges the evidence by the edition and the claims that its header holds.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let edition = evidence.header.claim.edition;
-    let verdicts = verdicts(evidence, selection);
+    let verdicts: Vec<RuleVerdict> = rules::all()
+        .iter()
+        .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
+        .map(|(rule, applies)| verdict(rule, applies, evidence, selection))
+        .collect();
     let mut tally = Tally::default();
     for verdict in &verdicts {
         tally.level_mut(verdict.rule.facts.level).add(verdict.verdict);
@@ -136,42 +131,6 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
         tally,
         verdicts,
     }
-}
-
-/// The verdict on every rule of the edition, in the ledger's order. Rules know nothing of each other: on a large
-/// inventory each core takes the next one.
-fn verdicts(evidence: &Evidence, selection: &Selection) -> Vec<RuleVerdict> {
-    let edition = evidence.header.claim.edition;
-    let rules: Vec<(&'static Rule, &Applies)> = rules::all()
-        .iter()
-        .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
-        .collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut judged = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some((rule, applies)) = rules.get(place) else {
-                return judged;
-            };
-            judged.push((place, verdict(rule, applies, evidence, selection)));
-        }
-    };
-    let mut judged = if evidence.profiles.len() < WORTH_A_THREAD {
-        work()
-    } else {
-        thread::scope(|scope| {
-            let cores = thread::available_parallelism().map_or(1, NonZero::get);
-            let others: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
-            let mut judged = work();
-            for other in others {
-                judged.extend(other.join().expect("a rule does not panic"));
-            }
-            judged
-        })
-    };
-    judged.sort_by_key(|(place, _)| *place);
-    judged.into_iter().map(|(_, verdict)| verdict).collect()
 }
 
 /// The ledger's decision: failures first, then doubts; and nothing is conformant that was not judged. Of MAY rules
@@ -278,6 +237,9 @@ fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Opt
     }
     if findings.examined > 0 {
         return (Verdict::Pass, None);
+    }
+    if let Some(evidence) = &findings.not_asked {
+        return (Verdict::Skipped, Some(evidence.clone()));
     }
     match &findings.not_applicable {
         // Without any profile, "nothing to apply to" says nothing about the implementation.

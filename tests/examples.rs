@@ -41,7 +41,8 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
     let (finding, count) = match (&example.expectation, verdict.verdict) {
         (Expectation::Passes, Verdict::Pass)
         | (Expectation::Inconclusive, Verdict::Inconclusive)
-        | (Expectation::Inapplicable, Verdict::NotApplicable) => return None,
+        | (Expectation::Inapplicable, Verdict::NotApplicable)
+        | (Expectation::Skipped, Verdict::Skipped) => return None,
         (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
         (expected, _) => return Some(format!("expected {expected:?}, got {verdict:#?}")),
     };

@@ -1,9 +1,6 @@
 //! `run`: judge a hub, or what is known of one.
 
-use std::{
-    mem::ManuallyDrop,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clusterprofile_conformance::{
@@ -94,12 +91,7 @@ impl Run {
             .chain(plan.audit_logs.iter().map(PathBuf::as_path));
         let outputs = self.outputs.prepare(inputs)?;
         match observe::observe(target, &plan) {
-            Ok(evidence) => {
-                // It is needed to the end, and of a large hub it is millions of pieces: the system takes them back at
-                // once.
-                let evidence = ManuallyDrop::new(evidence);
-                conclude(&evidence, &selection, outputs, None, self.outputs.format)
-            }
+            Ok(evidence) => conclude(&evidence, &selection, outputs, None, self.outputs.format),
             Err(failure) => Err(conclude_without_evidence(failure, plan.claim, &source, outputs)),
         }
     }

@@ -32,6 +32,8 @@ pub struct Findings {
     pub list: Vec<Finding>,
     /// Why the rule could not tell, for each cause once.
     pub inconclusive: Vec<String>,
+    /// Which evidence would have told, and was not asked for.
+    pub not_asked: Option<String>,
     /// Why there was nothing that the rule applies to.
     pub not_applicable: Option<String>,
     /// Remarks for the report, such as which evidence was used.
@@ -93,6 +95,11 @@ impl Findings {
         if !self.inconclusive.contains(&reason) {
             self.inconclusive.push(reason);
         }
+    }
+
+    /// Says which evidence would tell, where it was not asked for; counts only while nothing was examined.
+    pub fn not_asked(&mut self, evidence: impl Into<String>) {
+        self.not_asked = Some(evidence.into());
     }
 
     /// Says that there is nothing that the rule applies to; counts only while nothing was examined.

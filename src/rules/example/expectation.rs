@@ -38,6 +38,8 @@ pub enum Expectation {
     Inconclusive,
     /// There is nothing that it applies to.
     Inapplicable,
+    /// The evidence that would tell was not asked for.
+    Skipped,
 }
 
 /// What one finding looks like; what is not given may be anything.
@@ -67,6 +69,7 @@ struct Text {
     fails: Option<Value>,
     inconclusive: Option<Value>,
     inapplicable: Option<Value>,
+    skipped: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
 }
@@ -119,12 +122,14 @@ impl Example {
             (text.fails, fails),
             (text.inconclusive, Expectation::Inconclusive),
             (text.inapplicable, Expectation::Inapplicable),
+            (text.skipped, Expectation::Skipped),
         ]
         .into_iter()
         .filter_map(|(world, expectation)| Some((world?, expectation)));
         let (Some((world, expectation)), None) = (given.next(), given.next()) else {
             return Err(
-                "give exactly one of `passes`, `fails`, `inconclusive` and `inapplicable`".to_owned(),
+                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable` and `skipped`"
+                    .to_owned(),
             );
         };
         if told && !matches!(expectation, Expectation::Fails { .. }) {

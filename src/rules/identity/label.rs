@@ -153,8 +153,12 @@ fn judge_creations(
     }
     match (untold, findings.examined) {
         (0, _) => {}
+        (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
+            findings
+                .cannot_tell("the audit log tells of creations that the watch missed, but not what was sent");
+        }
         (_, 0) => {
-            findings.cannot_tell("the audit log tells of creations, but not what was sent (level Request)");
+            findings.not_asked("the audit log does not tell what creations sent: log them at level Request");
         }
         (_, _) => findings.note(format!(
             "{untold} creations are not judged: the audit log does not tell what was sent"
