@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::status::Access;
-use crate::lab::token::new_token;
 
 /// A kubeconfig with one cluster, one user and one context: one consumer's way into one member.
-pub(super) fn kubeconfig(access: &Access, consumer: &str) -> Value {
+pub(super) fn kubeconfig(access: &Access, consumer: &str, token: &str) -> Value {
     let member = &access.cluster;
     json!({
         "apiVersion": "v1",
@@ -15,7 +14,7 @@ pub(super) fn kubeconfig(access: &Access, consumer: &str) -> Value {
             "name": member,
             "cluster": {"server": access.server, "certificate-authority-data": access.ca_data},
         }],
-        "users": [{"name": consumer, "user": {"token": new_token()}}],
+        "users": [{"name": consumer, "user": {"token": token}}],
         "contexts": [{"name": format!("{consumer}@{member}"), "context": {"cluster": member, "user": consumer}}],
         "current-context": format!("{consumer}@{member}"),
     })

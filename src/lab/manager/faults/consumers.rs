@@ -83,11 +83,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secret-single-consumer:shared",
         "gives two consumers one token",
         |world| {
-            let shared = json!({"token": new_token()});
+            let shared = new_token();
             for consumer in CONSUMERS {
-                world.alter_secret(QUIET, consumer, |secret| {
-                    secret.kubeconfig["users"][0]["user"] = shared.clone();
-                });
+                world.alter_secret(QUIET, consumer, |secret| secret.renew(&shared));
             }
         },
     ),
