@@ -1,6 +1,7 @@
 //! A member's state as objects of its API.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -126,7 +127,9 @@ fn definition_name(group: &str) -> String {
 /// The definition of the group's one resource; what that is matters to nobody, but for ClusterProperty.
 fn definition(group: &str) -> Value {
     if group == ABOUT {
-        return serde_json::to_value(crd::cluster_property()).unwrap_or_default();
+        static CLUSTER_PROPERTY: LazyLock<Value> =
+            LazyLock::new(|| serde_json::to_value(crd::cluster_property()).unwrap_or_default());
+        return CLUSTER_PROPERTY.clone();
     }
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     json!({
