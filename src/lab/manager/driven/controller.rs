@@ -1,0 +1,248 @@
+//! The rounds: members are asked, profiles compared, what differs is mended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::future::join_all;
+use kube::Client;
+use kube::api::DynamicObject;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use super::budget::Budget;
+use super::credentials;
+use super::look::{Health, Inventory, health, inventory};
+use super::manners::Manners;
+use super::publish::{
+    access, difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
+};
+use super::remote::{Commands, Order};
+use crate::clock::Clock;
+use crate::lab::manager::certificates::new_ca_data;
+use crate::lab::manager::hub::{Hub, ManagerError};
+use crate::lab::manager::lifetime::profile_resource;
+use crate::lab::manager::members::FLEET;
+use crate::lab::manager::script::Via;
+use crate::lab::manager::world::MANAGER;
+
+/// How often members are asked how they are, and profiles compared.
+const ROUND: Duration = Duration::from_secs(10);
+/// How often members are asked what they have, which seldom changes and costs more.
+const INVENTORY: Duration = Duration::from_secs(60);
+/// How long the manager is away when it restarts.
+const RESTART: Duration = Duration::from_secs(5);
+
+/// The manager of the members that it is told of.
+pub(in crate::lab::manager) struct Controller {
+    commands: Commands,
+    hub: Hub,
+    clock: Clock,
+    manners: Manners,
+    /// Which members there are. A manager writes this down somewhere: it outlives a restart.
+    members: BTreeMap<String, Registered>,
+    /// What it remembers of them, which a restart loses.
+    memory: BTreeMap<String, Memory>,
+}
+
+/// A member, as it is written down.
+struct Registered {
+    client: Client,
+    /// The certificate of its authority.
+    ca_data: String,
+}
+
+/// What is remembered of a member.
+struct Memory {
+    health: Health,
+    inventory: Option<Inventory>,
+    /// When it is to be asked what it has.
+    due: Instant,
+    budget: Budget,
+    /// What consumers call it, as was last seen.
+    display_name: String,
+    has_credentials: bool,
+}
+
+impl Controller {
+    pub(in crate::lab::manager) fn new(commands: Commands, hub: Hub, clock: Clock, manners: Manners) -> Self {
+        Self {
+            commands,
+            hub,
+            clock,
+            manners,
+            members: BTreeMap::new(),
+            memory: BTreeMap::new(),
+        }
+    }
+
+    /// Does as it is told, and never ends by itself.
+    pub(in crate::lab::manager) async fn run(mut self) -> Result<(), ManagerError> {
+        let mut rounds = interval(ROUND);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                // Those who join together are looked at together.
+                biased;
+                Some((order, taken)) = self.commands.recv() => {
+                    match order {
+                        Order::Join { name, member } => {
+                            self.join(name, member);
+                            // Who told us waits no longer than that: the rest is for the round.
+                            let _ = taken.send(());
+                            rounds.reset_immediately();
+                        }
+                        Order::Leave { name } => {
+                            let _ = taken.send(());
+                            self.leave(&name).await?;
+                        }
+                        Order::Restart => {
+                            self.restart().await?;
+                            let _ = taken.send(());
+                            rounds.reset_immediately();
+                        }
+                    }
+                }
+                _ = rounds.tick(), if !self.members.is_empty() => self.round().await?,
+            }
+        }
+    }
+
+    fn join(&mut self, name: String, client: Client) {
+        let ca_data = new_ca_data(&name);
+        self.memory.insert(name.clone(), Memory::of_a_newcomer(&name));
+        self.members.insert(name, Registered { client, ca_data });
+    }
+
+    async fn leave(&mut self, name: &str) -> Result<(), ManagerError> {
+        if self.members.remove(name).is_none() {
+            return Ok(());
+        }
+        self.memory.remove(name);
+        // The credentials first: no Secret may name a profile that is gone.
+        credentials::take(&self.hub, name).await?;
+        match self.hub.find(&target(name)).await? {
+            Some(profile) if is_ours(&profile) => self.hub.delete(&target(name)).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn restart(&mut self) -> Result<(), ManagerError> {
+        self.memory.clear();
+        sleep(RESTART).await;
+        Ok(())
+    }
+
+    async fn round(&mut self) -> Result<(), ManagerError> {
+        self.look().await;
+        let profiles = self.hub.list(&profile_resource(), FLEET).await?;
+        let names: Vec<String> = self.members.keys().cloned().collect();
+        for name in names {
+            let wanted = profile_name(&name);
+            let there = profiles
+                .iter()
+                .find(|profile| profile.metadata.name.as_ref() == Some(&wanted));
+            match self.reconcile(&name, there).await {
+                // It went in the meantime: the next round sees that.
+                Err(error) if error.is_not_found() => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks all members at once, so that one that is slow keeps nobody waiting for long.
+    async fn look(&mut self) {
+        let now = self.clock.now();
+        let asked = self.members.iter().map(|(name, member)| {
+            let is_due = self
+                .memory
+                .get(name)
+                .is_none_or(|memory| memory.due <= Instant::now());
+            async move {
+                let health = health(&member.client, now).await;
+                let inventory = match is_due {
+                    true => inventory(&member.client).await,
+                    false => None,
+                };
+                (name.clone(), health, inventory)
+            }
+        });
+        for (name, health, inventory) in join_all(asked).await {
+            let memory = self
+                .memory
+                .entry(name)
+                .or_insert_with_key(|name| Memory::after_a_restart(name));
+            memory.health = health;
+            if inventory.is_some() {
+                memory.inventory = inventory;
+                memory.due = Instant::now() + INVENTORY;
+            }
+        }
+    }
+
+    /// Makes the profile of a member what it should be, where `there` is what it is.
+    async fn reconcile(&mut self, name: &str, there: Option<&DynamicObject>) -> Result<(), ManagerError> {
+        let (Some(member), Some(memory)) = (self.members.get(name), self.memory.get_mut(name)) else {
+            return Ok(());
+        };
+        let (hub, target) = (&self.hub, target(name));
+        let created;
+        let there = match there {
+            // Somebody else was there first.
+            Some(there) if !is_ours(there) => return Ok(()),
+            Some(there) => there,
+            None => {
+                let object = profile(name, &memory.display_name);
+                hub.create(&target, MANAGER, &object).await?;
+                match hub.find(&target).await? {
+                    Some(object) => {
+                        created = object;
+                        &created
+                    }
+                    None => return Ok(()),
+                }
+            }
+        };
+        if let Some(called) = there.data["spec"]["displayName"].as_str() {
+            memory.display_name = called.to_owned();
+        }
+        if let Some(labels) = missing_labels(name, there) {
+            hub.patch(&target, MANAGER, Via::Object, &labels).await?;
+        }
+        let wanted = status(
+            memory.inventory.as_ref(),
+            &memory.health,
+            access(name, &member.ca_data),
+            there,
+            self.clock.now(),
+        );
+        if let Some(patch) = difference(there, &wanted)
+            && memory.budget.allows_one()
+        {
+            hub.patch(&target, MANAGER, Via::Status, &patch).await?;
+        }
+        if !memory.has_credentials && memory.inventory.is_some() {
+            memory.has_credentials = credentials::give(hub, name, &member.ca_data, &member.client).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn of_a_newcomer(name: &str) -> Self {
+        Self {
+            health: Health::Silent,
+            inventory: None,
+            due: Instant::now(),
+            budget: Budget::full(),
+            display_name: display_name(name),
+            has_credentials: false,
+        }
+    }
+
+    fn after_a_restart(name: &str) -> Self {
+        Self {
+            budget: Budget::unknown(),
+            ..Self::of_a_newcomer(name)
+        }
+    }
+}
