@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use kube::Client;
 use kube::api::DynamicObject;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::budget::Budget;
 use super::credentials;
@@ -28,6 +28,8 @@ use crate::lab::manager::world::MANAGER;
 const ROUND: Duration = Duration::from_secs(10);
 /// How often members are asked what they have, which seldom changes and costs more.
 const INVENTORY: Duration = Duration::from_secs(60);
+/// How long the manager waits for more when a member joins: those who join together are looked at together.
+const TOGETHER: Duration = Duration::from_secs(1);
 /// How long the manager is away when it restarts.
 const RESTART: Duration = Duration::from_secs(5);
 
@@ -76,32 +78,33 @@ impl Controller {
 
     /// Does as it is told, and never ends by itself.
     pub(in crate::lab::manager) async fn run(mut self) -> Result<(), ManagerError> {
-        let mut rounds = interval(ROUND);
-        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut next = Instant::now();
         loop {
             tokio::select! {
-                // Those who join together are looked at together.
-                biased;
                 Some((order, taken)) = self.commands.recv() => {
                     match order {
                         Order::Join { name, member } => {
                             self.join(name, member);
                             // Who told us waits no longer than that: the rest is for the round.
                             let _ = taken.send(());
-                            rounds.reset_immediately();
+                            let (now, soon) = (Instant::now(), Instant::now() + TOGETHER);
+                            next = if next < now { soon } else { next.min(soon) };
                         }
                         Order::Leave { name } => {
                             let _ = taken.send(());
                             self.leave(&name).await?;
                         }
                         Order::Restart => {
-                            self.restart().await?;
+                            self.restart().await;
                             let _ = taken.send(());
-                            rounds.reset_immediately();
+                            next = Instant::now();
                         }
                     }
                 }
-                _ = rounds.tick(), if !self.members.is_empty() => self.round().await?,
+                () = sleep_until(next), if !self.members.is_empty() => {
+                    self.round().await?;
+                    next = Instant::now() + ROUND;
+                }
             }
         }
     }
@@ -125,10 +128,9 @@ impl Controller {
         }
     }
 
-    async fn restart(&mut self) -> Result<(), ManagerError> {
+    async fn restart(&mut self) {
         self.memory.clear();
         sleep(RESTART).await;
-        Ok(())
     }
 
     async fn round(&mut self) -> Result<(), ManagerError> {
