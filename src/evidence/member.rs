@@ -191,6 +191,20 @@ impl Member {
     }
 }
 
+impl Look {
+    /// Whether it has that part.
+    pub fn has(&self, part: MemberPart) -> bool {
+        match part {
+            MemberPart::Version => self.version.is_some(),
+            MemberPart::Readyz => self.readyz.is_some(),
+            MemberPart::Leases => self.leases.is_some(),
+            MemberPart::Nodes => self.nodes.is_some(),
+            MemberPart::CustomResourceGroups => self.custom_resource_groups.is_some(),
+            MemberPart::ClusterProperties => self.cluster_properties.is_some(),
+        }
+    }
+}
+
 impl MemberPart {
     /// For people: completes "could not be read: ".
     pub fn name(self) -> &'static str {

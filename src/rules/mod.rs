@@ -11,12 +11,14 @@ pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod member;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
 mod text;
 mod updates;
+mod version;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
