@@ -1,16 +1,15 @@
 //! The manager: it sets up its world on a hub, then lives in it.
 
-use std::collections::VecDeque;
-
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::faults::Fault;
+use super::fleet::{Fleet, FleetMember, members, stand_ins};
 use super::hub::{Hub, ManagerError, Target};
 use super::members::CONSUMERS;
-use super::script::{Action, Change, Step, Via, pulse};
+use super::script::{Action, Change, Step, Via, pulses};
 use super::world::{MANAGER, Namespace, Profile, Secret, World};
 use crate::api::names::{GROUP, KIND, PLURAL};
 use crate::clock::Clock;
@@ -21,6 +20,7 @@ const VERSION: &str = "v1alpha1";
 /// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
 pub struct Manager {
     world: World,
+    fleet: Fleet,
     clock: Clock,
 }
 
@@ -37,7 +37,23 @@ impl Manager {
         for fault in faults {
             fault.apply(&mut world);
         }
-        Self { world, clock }
+        Self {
+            fleet: stand_ins(&world, clock),
+            world,
+            clock,
+        }
+    }
+
+    /// The members that can be asked themselves, as they were before anything happened. What happens to them as the
+    /// manager lives, happens to these.
+    pub fn members(&self) -> Vec<FleetMember> {
+        members(&self.world, &self.fleet)
+    }
+
+    /// What it will do.
+    #[cfg(test)]
+    pub(super) fn world(&self) -> &World {
+        &self.world
     }
 
     /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
@@ -76,20 +92,17 @@ impl Manager {
         let mut script = std::mem::take(&mut self.world.script);
         // Stable, so that steps at one time keep the order in which they were written.
         script.sort_by_key(|step| step.at);
-        let mut script = VecDeque::from(script);
-        let mut pulses = 0;
-        loop {
-            let next_pulse = pulse(pulses);
-            let step = match script.front() {
-                Some(step) if step.at <= next_pulse.at => script.pop_front().unwrap_or(next_pulse),
-                _ => {
-                    pulses += 1;
-                    next_pulse
-                }
-            };
+        let mut script = script.into_iter().peekable();
+        let mut pulses = pulses().peekable();
+        let mut next = move || {
+            let is_earlier = |pulse: &Step| script.peek().is_none_or(|step| pulse.at < step.at);
+            pulses.next_if(is_earlier).or_else(|| script.next())
+        };
+        while let Some(step) = next() {
             tokio::time::sleep_until(born + step.at).await;
             self.take(step, &hub).await?;
         }
+        Ok(())
     }
 
     async fn take(&mut self, step: Step, hub: &Hub) -> Result<(), ManagerError> {
@@ -98,6 +111,12 @@ impl Manager {
             Action::Join => self.join(&member, hub).await,
             Action::Observe(change) => self.observe(&member, &change, hub).await,
             Action::Leave => self.leave(&member, hub).await,
+            Action::Happen(event) => {
+                if let Some(stand_in) = self.fleet.get(&member) {
+                    stand_in.alter(|state| event(state));
+                }
+                Ok(())
+            }
             Action::Request { by, via, patch } => {
                 let profile = self.world.profile(&member);
                 hub.patch(&profile.target(), &by, via, &patch).await?;

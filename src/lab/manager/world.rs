@@ -7,14 +7,16 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::kubeconfig::kubeconfig;
-use super::members::{CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
+use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
 use super::script::{Action, Step, Via, life};
-use super::status::Status;
+use super::status::{Status, cluster_properties, custom_resource_groups};
 use crate::api::Labels;
 use crate::api::names::{
     LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
     LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
 };
+use crate::lab::member::{MemberState, Property, StandIn};
+use crate::lab::token::new_token;
 
 /// The name of the cluster manager, and of its field manager.
 pub(super) const MANAGER: &str = "reference-manager";
@@ -26,6 +28,8 @@ pub(super) struct World {
     pub namespaces: Vec<Namespace>,
     pub profiles: Vec<Profile>,
     pub secrets: Vec<Secret>,
+    /// What members that can be asked are like at first, by name.
+    pub states: BTreeMap<String, MemberState>,
     pub script: Vec<Step>,
 }
 
@@ -63,8 +67,20 @@ pub(super) struct Secret {
     /// The data key under which the kubeconfig stands.
     pub key: String,
     pub kubeconfig: Value,
+    /// The token that the member knows for it, and as whose.
+    pub login: Login,
     /// The member that it opens; where the member joins or leaves, so does the Secret.
     pub member: String,
+}
+
+/// How a member knows the bearer of a Secret.
+#[derive(Clone)]
+pub(super) struct Login {
+    pub token: String,
+    /// The user's name.
+    pub called: String,
+    /// Whose rights: [`StandIn::CONSUMER`] or [`StandIn::CLUSTER_ADMIN`].
+    pub rights: &'static str,
 }
 
 impl World {
@@ -75,9 +91,15 @@ impl World {
             namespaces: namespaces(),
             profiles: Vec::new(),
             secrets: Vec::new(),
+            states: BTreeMap::new(),
             script: life(),
         };
         for (number, member) in MEMBERS.iter().enumerate() {
+            if ASKABLE.contains(&member.name) {
+                world
+                    .states
+                    .insert(member.name.to_owned(), state_of(member, number));
+            }
             world.publish(Profile::of(member, number, MANAGER, now));
         }
         world
@@ -97,6 +119,13 @@ impl World {
             .iter_mut()
             .find(|profile| profile.member == member)
             .expect("steps and faults name members of the fleet")
+    }
+
+    /// What the member is like at first.
+    pub(super) fn state(&mut self, member: &str) -> &mut MemberState {
+        self.states
+            .get_mut(member)
+            .expect("faults that tell on members name those that can be asked")
     }
 
     /// Alters the Secret of that member for that consumer, where there is one.
@@ -182,16 +211,28 @@ impl Profile {
 impl Secret {
     /// The Secret by which a consumer gets into a profile's member.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
+        let token = new_token();
         let mut secret = Self {
             namespace: consumer_namespace(consumer),
             name: String::new(),
             labels: Labels::new(),
             key: SECRET_CONFIG_KEY.to_owned(),
-            kubeconfig: kubeconfig(&profile.status.access[0], consumer),
+            kubeconfig: kubeconfig(&profile.status.access[0], consumer, &token),
+            login: Login {
+                token,
+                called: consumer.to_owned(),
+                rights: StandIn::CONSUMER,
+            },
             member: profile.member.clone(),
         };
         secret.refer_to(profile);
         secret
+    }
+
+    /// Holds another token, which the member knows.
+    pub(super) fn renew(&mut self, token: &str) {
+        self.login.token = token.to_owned();
+        self.kubeconfig["users"][0]["user"] = json!({"token": token});
     }
 
     /// Takes the name and the labels that belong to a profile of this name.
@@ -204,6 +245,21 @@ impl Secret {
                 profile.namespace.clone(),
             ),
         ]);
+    }
+}
+
+/// What a member is like of which its profile tells the truth.
+fn state_of(member: &Member, number: usize) -> MemberState {
+    let properties = cluster_properties(member, number);
+    MemberState {
+        version: member.kubernetes.to_owned(),
+        nodes: member.nodes,
+        custom_resource_groups: custom_resource_groups(number),
+        cluster_properties: properties
+            .iter()
+            .map(|(name, value)| Property::labelled(name, value))
+            .collect(),
+        ..MemberState::default()
     }
 }
 

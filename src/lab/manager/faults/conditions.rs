@@ -8,7 +8,7 @@ use super::registry::FaultInfo;
 use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 use crate::lab::manager::members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET};
 use crate::lab::manager::script::{Action, minutes};
-use crate::lab::manager::status::{Condition, healthy, unreachable};
+use crate::lab::manager::status::{Condition, healthy, unready};
 use crate::lab::manager::world::World;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 let at = minutes(4) + Duration::from_secs(30) * turn;
                 world.observe(at, QUIET, move |status, now| {
                     status.report(&match turn % 2 {
-                        0 => unreachable(now),
+                        0 => unready("ping", now),
                         _ => healthy(now),
                     });
                 });

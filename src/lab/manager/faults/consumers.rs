@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::registry::FaultInfo;
 use crate::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
-use crate::lab::manager::kubeconfig::token;
 use crate::lab::manager::members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE};
 use crate::lab::manager::world::{Namespace, Secret, World, consumer_namespace};
+use crate::lab::token::new_token;
 
 /// A namespace that belongs to no consumer.
 const STRAY: &str = "lab-stray";
@@ -72,7 +72,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| {
             kubeconfig(world, |config| {
                 let first = config["users"][0].clone();
-                config["users"] = json!([first, {"name": "second", "user": {"token": token()}}]);
+                config["users"] = json!([first, {"name": "second", "user": {"token": new_token()}}]);
                 let first = config["contexts"][0].clone();
                 let second = json!({"cluster": QUIET, "user": "second"});
                 config["contexts"] = json!([first, {"name": "second", "context": second}]);
@@ -83,11 +83,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secret-single-consumer:shared",
         "gives two consumers one token",
         |world| {
-            let shared = json!({"token": token()});
+            let shared = new_token();
             for consumer in CONSUMERS {
-                world.alter_secret(QUIET, consumer, |secret| {
-                    secret.kubeconfig["users"][0]["user"] = shared.clone();
-                });
+                world.alter_secret(QUIET, consumer, |secret| secret.renew(&shared));
             }
         },
     ),
