@@ -21,11 +21,12 @@ const LONGEST_VALUE: usize = 1024;
 /// `properties/honours-only-labelled`
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(
-        "no member that was asked has a ClusterProperty without the label that only its own administrator could know",
+        "no member that was asked has a ClusterProperty that a manager would not know of itself",
     );
-    // A manager may know of itself what the standard properties tell, and what it has named itself.
-    let about = |property: &ClusterProperty, _| !property.labelled && !is_common_knowledge(&property.name);
-    let agrees = |said: Option<&str>, property: &ClusterProperty| said != Some(&*property.value);
+    // A manager may know by itself what the standard properties tell, and what it has named itself.
+    let about = |property: &ClusterProperty, _| !is_common_knowledge(&property.name);
+    let agrees =
+        |said: Option<&str>, property: &ClusterProperty| property.labelled || said != Some(&*property.value);
     compare(evidence, findings, about, agrees, |profile, property, _| {
         Finding::on(
             profile,
