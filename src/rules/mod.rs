@@ -6,7 +6,6 @@
 mod bucket;
 mod conditions;
 mod consumers;
-mod endpoints;
 pub mod example;
 mod facts;
 mod finding;
@@ -24,7 +23,7 @@ pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
 pub use registry::{Rule, all, find};
 
-use crate::evidence::Evidence;
+use crate::{api::endpoints, evidence::Evidence};
 
 /// A rule's function.
 pub type Examine = fn(&Evidence, &mut Findings);
