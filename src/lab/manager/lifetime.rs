@@ -107,7 +107,7 @@ impl Manager {
             commands,
         } = self;
         let hub = Hub::new(client);
-        let driven = Controller::new(commands, hub.clone(), clock, world.manners.clone());
+        let driven = Controller::new(commands, hub.clone(), clock, world.lapses.clone());
         let life = Life { world, fleet, clock };
         tokio::try_join!(life.live(&hub), driven.run()).map(|_| ())
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::driven::Manners;
+use super::driven::Lapses;
 use super::kubeconfig::kubeconfig;
 use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
 use super::script::{Action, Step, Via, life};
@@ -32,8 +32,8 @@ pub(super) struct World {
     /// What members that can be asked are like at first, by name.
     pub states: BTreeMap<String, MemberState>,
     pub script: Vec<Step>,
-    /// How the manager goes about the members that it is told of.
-    pub manners: Manners,
+    /// What the manager does wrong with the members that it is told of.
+    pub lapses: Lapses,
 }
 
 /// A namespace that the manager needs.
@@ -96,7 +96,7 @@ impl World {
             secrets: Vec::new(),
             states: BTreeMap::new(),
             script: life(),
-            manners: Manners::default(),
+            lapses: Lapses::default(),
         };
         for (number, member) in MEMBERS.iter().enumerate() {
             if ASKABLE.contains(&member.name) {

@@ -10,18 +10,19 @@
 //! * `publish`: what its profile should say;
 //! * `credentials`: what consumers are given;
 //! * `budget`: when a profile may be written;
-//! * `manners`: how it goes about all this, which faults change.
+//! * `lapses`: what it does wrong where a fault has it so, and `wrong`: how.
 
 mod budget;
 mod controller;
 mod credentials;
+mod lapses;
 mod look;
-mod manners;
 mod publish;
 mod remote;
+mod wrong;
 
 pub(super) use controller::Controller;
-pub(super) use manners::Manners;
+pub(super) use lapses::{Lapse, Lapses};
 pub(super) use remote::{Commands, channel};
 pub use remote::{Remote, RemoteError};
 

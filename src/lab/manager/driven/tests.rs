@@ -16,10 +16,10 @@ use crate::api::names::{
 };
 use crate::clock::Clock;
 use crate::lab::apiserver::ApiServer;
-use crate::lab::manager::Manager;
 use crate::lab::manager::lifetime::profile_resource;
 use crate::lab::manager::members::{CONSUMERS, FLEET};
 use crate::lab::manager::world::consumer_namespace;
+use crate::lab::manager::{Fault, Manager, faults};
 use crate::lab::member::{Leases, MemberState, Property, StandIn};
 
 /// Longer than the manager needs for anything.
@@ -35,13 +35,18 @@ struct Stage {
 
 /// Plays `test` while the manager lives.
 async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
+    on_stage_with(Vec::new(), test).await;
+}
+
+/// Plays `test` while a manager with these faults lives.
+async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> T) -> T {
     let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"));
     let hub = ApiServer::new(clock);
     for definition in crd::all() {
         hub.define(serde_json::to_value(definition).expect("JSON"));
     }
     let client = hub.client(Manager::NAME);
-    let mut manager = Manager::new(Vec::new(), clock);
+    let mut manager = Manager::new(faults, clock);
     manager.set_up(&client).await.expect("a world");
     let stage = Stage {
         remote: manager.remote(),
@@ -50,7 +55,7 @@ async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
         clock,
     };
     tokio::select! {
-        () = test(&stage) => {}
+        told = test(&stage) => told,
         end = manager.run(client) => panic!("the manager ended: {end:?}"),
     }
 }
@@ -100,6 +105,41 @@ impl Stage {
             found.extend(listed.expect("secrets").items);
         }
         found
+    }
+
+    /// Puts a profile of another manager there.
+    async fn put_foreigner(&self, name: &str) {
+        let foreign = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": name, "labels": {LABEL_MANAGER: "another"}},
+            "spec": {"clusterManager": {"name": "another"}},
+        });
+        let foreign = serde_json::from_value(foreign).expect("an object");
+        let created = self.profiles.create(&PostParams::default(), &foreign).await;
+        created.expect("created");
+    }
+
+    async fn delete(&self, name: &str) {
+        let name = Remote::profile(name).1;
+        let deleted = self.profiles.delete(&name, &DeleteParams::default()).await;
+        deleted.expect("deleted");
+    }
+
+    /// All that the manager wrote so far: when, what, and where.
+    fn log(&self) -> Vec<String> {
+        let text = |event: &Value, at: &str| event.pointer(at).map_or(String::new(), Value::to_string);
+        let events = self.hub.audit_events();
+        let written = events
+            .iter()
+            .filter(|event| event["user"]["username"] == Manager::NAME)
+            .filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap_or_default()));
+        written
+            .map(|event| {
+                ["/requestReceivedTimestamp", "/verb", "/requestURI"]
+                    .map(|at| text(event, at))
+                    .join(" ")
+            })
+            .collect()
     }
 
     /// The manager's own requests that changed something of that name, oldest first: verb and resource.
@@ -366,12 +406,7 @@ async fn what_others_break_is_mended_and_what_is_theirs_stays() {
         assert_eq!(property(&after, "lie.example.com"), "");
         assert_eq!(after["status"]["conditions"], before["status"]["conditions"]);
 
-        let name = Remote::profile("aarhus").1;
-        stage
-            .profiles
-            .delete(&name, &DeleteParams::default())
-            .await
-            .expect("deleted");
+        stage.delete("aarhus").await;
         sleep(A_WHILE).await;
         let again = stage.profile("aarhus").await.expect("it is back");
         assert_ne!(again["metadata"]["uid"], after["metadata"]["uid"]);
@@ -387,17 +422,7 @@ async fn profiles_of_others_stay_as_they_are() {
     on_stage(async |stage| {
         // One beside, and one under the very name that the manager would give.
         for name in ["stranger", "reference-manager-aarhus"] {
-            let foreign = json!({
-                "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-                "metadata": {"name": name, "labels": {LABEL_MANAGER: "another"}},
-                "spec": {"clusterManager": {"name": "another"}},
-            });
-            let foreign = serde_json::from_value(foreign).expect("an object");
-            stage
-                .profiles
-                .create(&PostParams::default(), &foreign)
-                .await
-                .expect("created");
+            stage.put_foreigner(name).await;
         }
         let others = async || {
             let mut others = Vec::new();
@@ -471,4 +496,54 @@ async fn a_manager_that_is_gone_is_said_to_be() {
     let remote = manager.remote();
     drop(manager);
     assert!(matches!(remote.restart().await, Err(RemoteError)));
+}
+
+/// Every fault that shows only when the manager is driven does so in what it writes.
+#[tokio::test(start_paused = true)]
+async fn every_driven_fault_makes_the_manager_write_something_else() {
+    const FEW: usize = 7;
+    let conforming = driven(Vec::new(), FEW).await;
+    let again = driven(Vec::new(), FEW).await;
+    assert_eq!(again, conforming, "the manager is deterministic");
+    for info in faults().iter().filter(|info| info.needs_driver) {
+        let fault = vec![Fault::parse(info.id).expect("a fault")];
+        let shows = match info.id {
+            "updates/scale-within-budget" => driven(fault, 50).await != driven(Vec::new(), 50).await,
+            _ => driven(fault, FEW).await != conforming,
+        };
+        assert!(shows, "{} shows nowhere", info.id);
+    }
+}
+
+/// Drives the manager through all that a run does, with so many members, and gives what it wrote.
+async fn driven(faults: Vec<Fault>, members: usize) -> Vec<String> {
+    const PATIENCE: Duration = Duration::from_secs(120);
+    on_stage_with(faults, async |stage| {
+        let members: Vec<StandIn> = (0..members)
+            .map(|number| stage.member(&format!("m{number}"), MemberState::default()))
+            .collect();
+        for member in &members {
+            stage.join(member).await;
+        }
+        stage.put_foreigner("stranger").await;
+        sleep(PATIENCE).await;
+        stage.remote.leave("m0").await.expect("a manager");
+        members[1].alter(|state| state.unreachable = true);
+        members[2].alter(|state| state.version = "v1.36.0".to_owned());
+        stage.delete("m3").await;
+        let lie = json!({"status": {"version": {"kubernetes": "v0.0.1"}}});
+        stage.merge("m4", &lie, "status").await;
+        let no_label = json!({"metadata": {"labels": {LABEL_MANAGER: null}}});
+        stage.merge("m5", &no_label, "").await;
+        stage
+            .merge("m6", &json!({"spec": {"displayName": "Ours"}}), "")
+            .await;
+        sleep(PATIENCE).await;
+        members[1].alter(|state| state.unreachable = false);
+        sleep(PATIENCE).await;
+        stage.remote.restart().await.expect("a manager");
+        sleep(PATIENCE).await;
+        stage.log()
+    })
+    .await
 }
