@@ -203,7 +203,8 @@ impl Profile {
     }
 
     async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
-        self.generation = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        self.generation = created.metadata.generation.unwrap_or_default();
         Ok(())
     }
 
@@ -213,14 +214,9 @@ impl Profile {
             return Ok(());
         }
         let status = self.status.to_json(self.generation, clock.now());
-        self.generation = hub
-            .patch(
-                &self.target(),
-                &self.writer,
-                Via::Status,
-                &json!({"status": status}),
-            )
-            .await?;
+        let (target, patch) = (self.target(), json!({"status": status}));
+        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
+        self.generation = patched.metadata.generation.unwrap_or_default();
         self.written = Some(self.status.clone());
         Ok(())
     }
