@@ -61,9 +61,11 @@ impl Commands {
     /// # Errors
     /// When there is no place for the hub's kubeconfig, or no shell to keep watch.
     pub fn new(file: DriverFile, hub: &Handout, run: &str) -> io::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("clusterprofile-conformance-")
-            .tempdir()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("clusterprofile-conformance-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.tempdir()?;
         let keeper = Keeper::over(folder.path())?;
         let commands = Self {
             run: run.to_owned(),

@@ -69,7 +69,7 @@ impl<'a> Writes<'a> {
     }
 
     /// Gives the field its former value, unless somebody else has changed it since.
-    async fn set_back(&self, change: &FieldDebt) -> Result<(), Failure> {
+    pub async fn set_back(&self, change: &FieldDebt) -> Result<(), Failure> {
         let (now, wanted) = (change.after.as_deref(), change.before.as_deref());
         match self.put(change, now, wanted).await {
             // It is gone, or no longer as we left it (the test in the patch).
@@ -89,11 +89,15 @@ impl<'a> Writes<'a> {
         self.patch(&change.profile, change.status, &patch).await
     }
 
+    /// Sends a JSON patch (a list) or a merge patch (an object). Gives the profile's new resourceVersion.
     async fn patch(&self, key: &ProfileKey, status: bool, patch: &Value) -> Result<String, Failure> {
         let path = format!("{}?fieldManager={OURSELVES}", self.path(key, status));
-        let json_patch = "application/json-patch+json";
+        let content_type = match patch {
+            Value::Array(_) => "application/json-patch+json",
+            _ => "application/merge-patch+json",
+        };
         let answer: Value = again(ATTEMPTS, Failure::is_ailing, || {
-            once(self.client, Method::PATCH, &path, json_patch, Some(patch))
+            once(self.client, Method::PATCH, &path, content_type, Some(patch))
         })
         .await?;
         let version = answer["metadata"]["resourceVersion"].as_str();
@@ -129,16 +133,27 @@ impl<'a> Writes<'a> {
         self.patch(&key, true, &patch).await
     }
 
-    /// Notes that a profile is about to be written to, which it must be allowed to be.
+    /// Whether a profile may be written to. The error is for a person.
+    pub fn check(&self, profile: &ObjectRef) -> Result<(), String> {
+        let allowed = !profile.uid.is_empty() && self.lock().uids.contains(&profile.uid);
+        allowed.then_some(()).ok_or_else(|| {
+            format!(
+                "the profile {} is none that this run has joined or created: it is not written to",
+                profile.path()
+            )
+        })
+    }
+
+    /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
     fn touch(&self, uid: &str, key: &ProfileKey) -> Result<(), Failure> {
-        let mut ours = self.lock();
-        if uid.is_empty() || !ours.uids.contains(uid) {
-            let path = format!("{}/{}", key.namespace, key.name);
-            return Err(Failure::broken(format!(
-                "the profile {path} is none that this run has joined or created: it is not written to"
-            )));
-        }
-        ours.touched.insert(key.clone());
+        let profile = ObjectRef {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            uid: uid.to_owned(),
+            ..ObjectRef::default()
+        };
+        self.check(&profile).map_err(Failure::broken)?;
+        self.lock().touched.insert(key.clone());
         Ok(())
     }
 
@@ -164,9 +179,20 @@ async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
     }
 }
 
-/// A JSON patch that fails where the object is another one, or the field not as expected.
+/// A patch that fails where the object is another one, or the field not as expected.
 fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Value {
     let pointer = &change.pointer;
+    if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
+        // What holds the field may be gone with it, as labels are with the last of them. Nobody may change a uid.
+        let mut patch = json!({"metadata": {"uid": change.uid}});
+        let (parents, key) = pointer.rsplit_once('/').unwrap_or_default();
+        let mut place = &mut patch;
+        for parent in parents.split('/').skip(1) {
+            place = &mut place[parent];
+        }
+        place[key.replace("~1", "/").replace("~0", "~")] = wanted.into();
+        return patch;
+    }
     let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": change.uid})];
     if let Some(expected) = expected {
         patch.push(json!({"op": "test", "path": pointer, "value": expected}));
@@ -178,7 +204,7 @@ fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Va
     Value::Array(patch)
 }
 
-/// Undoes the change of a field, also one of a run that is over.
+/// Undoes the change of a field that a run has made which is over.
 pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldDebt) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.

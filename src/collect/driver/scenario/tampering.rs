@@ -10,7 +10,6 @@ use crate::{
             hooks::Called,
             journal::{Debt, FieldDebt},
             session::{STOPPED, Session},
-            writes::undo_field,
         },
         record::Record,
     },
@@ -24,9 +23,12 @@ const UNTRUE: &str = "v0.0.1";
 pub(super) async fn delete_profile(session: &Session<'_>) {
     with_guest(session, Scenario::Tampering, async |guest, _| {
         let mut step = guest.begin(session, DriverAction::DeleteProfile);
-        let Some(profile) = step.profile.clone() else {
-            session.forgo(step, NO_PROFILE);
-            return;
+        let profile = match ours(session, &step) {
+            Ok(profile) => profile,
+            Err(reason) => {
+                session.forgo(step, reason);
+                return;
+            }
         };
         let deleted = session.writes.delete(&profile).await;
         session.did(&mut step, called(deleted.map_err(|failure| failure.told())));
@@ -45,10 +47,11 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
 pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
     with_guest(session, Scenario::Tampering, async |guest, _| {
         let mut step = guest.begin(session, action);
-        let planned = guest
-            .profile(&session.record())
-            .ok_or(NO_PROFILE)
-            .and_then(|profile| field(action, profile, &session.plan.run));
+        let planned = ours(session, &step).and_then(|_| {
+            let record = session.record();
+            let profile = guest.profile(&record).ok_or(NO_PROFILE)?;
+            Ok(field(action, profile, &session.plan.run)?)
+        });
         let (path, change) = match planned {
             Ok(planned) => planned,
             Err(reason) => {
@@ -87,6 +90,13 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
         }
     })
     .await;
+}
+
+/// The profile of the step's member, where it may be written to. The error is for a person.
+fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, String> {
+    let profile = step.profile.clone().ok_or(NO_PROFILE)?;
+    session.writes.check(&profile)?;
+    Ok(profile)
 }
 
 /// Which field is changed, and how.
@@ -178,7 +188,7 @@ async fn set_back(
     let is_right = right(&session.record());
     let undone = match is_right {
         true => Ok(()),
-        false => undo_field(session.lent.client, session.lent.target, change).await,
+        false => session.writes.set_back(change).await,
     };
     match undone {
         Ok(()) => session.undone(debt),
