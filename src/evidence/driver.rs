@@ -56,7 +56,8 @@ pub struct DriverStep {
     /// The member that it was done to; empty where it concerns the whole implementation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub member: String,
-    /// The profile of that member, as it was when the step began; none before there is one, or where none was found.
+    /// The profile of that member, as it was when the step began; of a member that joins, the one that was found for
+    /// it. None where there is none, or none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
     /// When it began, by the runner's clock.

@@ -31,9 +31,12 @@ pub(super) fn version(profile: &ClusterProfile) -> Option<&str> {
     profile.status.version.kubernetes.as_deref()
 }
 
-/// Whether two versions are the same, a leading `v` aside.
-pub(super) fn is_same_version(one: &str, other: &str) -> bool {
-    one.strip_prefix('v').unwrap_or(one) == other.strip_prefix('v').unwrap_or(other)
+/// Whether a version is the one that was wanted, or that one of some vendor (`v1.35.2+k3s1`).
+pub(super) fn is_version(told: &str, wanted: &str) -> bool {
+    let bare = |version: &'_ str| version.strip_prefix('v').unwrap_or(version).to_owned();
+    bare(told)
+        .strip_prefix(&bare(wanted))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
 }
 
 fn is(profile: &ClusterProfile, condition: &str) -> bool {

@@ -68,6 +68,19 @@ pub async fn clean(
     stop: Stop,
 ) -> Result<Cleaned, CleanError> {
     let handout = hub.handout().ok_or(CleanError::OwnHub)?;
+    clean_by(handout, hub, plan, clock, folder, driver_file, stop).await
+}
+
+/// The same for a hub to which that is the way.
+async fn clean_by(
+    handout: &Handout,
+    hub: &Hub,
+    plan: &Plan,
+    clock: Clock,
+    folder: &Path,
+    driver_file: Option<&Path>,
+    stop: Stop,
+) -> Result<Cleaned, CleanError> {
     let target = target(&hub.client, clock, &hub.source, plan).await?;
     let journals = Found::all(folder).map_err(|cause| CleanError::Journals {
         folder: folder.to_owned(),

@@ -12,7 +12,7 @@ use super::{
     plan::{Fleet, OwnMember},
     recognise::Traits,
     secrets,
-    session::{STOPPED, Session},
+    session::{STOPPED, Session, refused},
 };
 use crate::{
     api::ClusterProfile,
@@ -107,6 +107,14 @@ impl Guest {
 
     /// The member joins. Waits for its profile to be there and filled; gives whether it is there.
     pub async fn join(&mut self, session: &Session<'_>) -> bool {
+        let step = self.enter(session).await;
+        let found = step.profile.is_some();
+        session.end(step);
+        found
+    }
+
+    /// The same as a step that is not over yet.
+    pub async fn enter(&mut self, session: &Session<'_>) -> DriverStep {
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Join);
         self.seen_before = session.record().len();
@@ -114,15 +122,11 @@ impl Guest {
             name: self.member.name.clone(),
         };
         if session.stop.has_come() {
-            session.forgo(step, STOPPED);
-            return false;
+            return refused(step, STOPPED);
         }
         match session.owe(debt) {
             Ok(debt) => self.debt = debt,
-            Err(reason) => {
-                session.forgo(step, reason);
-                return false;
-            }
+            Err(reason) => return refused(step, reason),
         }
         self.invited = true;
         let called = self.call(session, DriverAction::Join, None).await;
@@ -137,12 +141,11 @@ impl Guest {
                     .is_some_and(|profile| answers::is_filled(profile, session.lent.plan.claim.edition))
             })
             .await;
-        let found = self.find(session, &session.record()).is_some();
-        if !found && step.outcome == StepOutcome::Done {
+        step.profile = self.find(session, &session.record()).map(ObjectRef::from);
+        if step.profile.is_none() && step.outcome == StepOutcome::Done {
             self.doubt(session, &mut step);
         }
-        session.end(step);
-        found
+        step
     }
 
     /// No profile was found. Where others turned up, it may be one of them: then nothing can be said.

@@ -149,11 +149,8 @@ impl<'a> Session<'a> {
     }
 
     /// Notes a step that cannot be taken.
-    pub fn forgo(&self, mut step: DriverStep, reason: impl Into<String>) {
-        step.outcome = StepOutcome::Failed {
-            reason: reason.into(),
-        };
-        self.end(step);
+    pub fn forgo(&self, step: DriverStep, reason: impl Into<String>) {
+        self.end(refused(step, reason));
     }
 
     /// Has the implementation act.
@@ -314,4 +311,12 @@ impl<'a> Session<'a> {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A step that cannot be taken.
+pub(super) fn refused(mut step: DriverStep, reason: impl Into<String>) -> DriverStep {
+    step.outcome = StepOutcome::Failed {
+        reason: reason.into(),
+    };
+    step
 }

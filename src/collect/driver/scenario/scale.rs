@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     collect::driver::{guest::Guest, plan::Scale, session::Session},
-    evidence::Scenario,
+    evidence::{Scenario, StepOutcome},
 };
 
 /// For how long all of them stay: what goes wrong with many shows once they are there.
@@ -19,10 +19,18 @@ pub(super) async fn scale(session: &Session<'_>, scale: Scale) {
     let turns = Arc::new(Semaphore::new(scale.at_once));
     let joining = guests.into_iter().map(async |mut guest| {
         guest.take_turns(&turns);
-        guest.join(session).await;
-        guest
+        let step = guest.enter(session).await;
+        (guest, step)
     });
-    let guests = join_all(joining).await;
+    let joined = join_all(joining).await;
     session.pause(STAY).await;
-    join_all(guests.into_iter().map(|guest| guest.leave(session))).await;
+    let leaving = joined.into_iter().map(async |(guest, mut step)| {
+        // What is written to their profiles meanwhile belongs to the step.
+        if step.outcome == StepOutcome::Done {
+            step.looked_until = session.now();
+        }
+        session.end(step);
+        guest.leave(session).await;
+    });
+    join_all(leaving).await;
 }

@@ -24,7 +24,7 @@ pub(super) async fn upgrade(session: &Session<'_>) {
         session
             .look(&mut step, |record| {
                 let told = guest.profile(record).and_then(answers::version);
-                told.is_some_and(|told| answers::is_same_version(told, &wanted))
+                told.is_some_and(|told| answers::is_version(told, &wanted))
             })
             .await;
         step.change = Some(Change {
