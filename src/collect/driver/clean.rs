@@ -22,7 +22,7 @@ use crate::{
         call::{get, segment},
         target::{Target, target},
     },
-    evidence::{DriverAction, ObjectRef},
+    evidence::{DriverAction, ObjectRef, redact::without_credentials},
     hub::{Handout, Hub},
 };
 
@@ -95,7 +95,7 @@ async fn clean_by(
     }
     for mut journal in found {
         let head = &journal.head;
-        if head.server != handout.server {
+        if head.server != without_credentials(&handout.server) {
             cleaned.told.push(format!(
                 "run {} was on another hub ({}, {}): clean up there",
                 head.run, head.hub, head.server
@@ -249,3 +249,6 @@ async fn strangers(
     }
     Ok(told)
 }
+
+#[cfg(test)]
+mod tests;
