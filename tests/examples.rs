@@ -13,7 +13,7 @@ use clusterprofile_conformance::{
         example::{Example, Expectation},
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The verdicts on an example's evidence, by rule.
 fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {
@@ -105,8 +105,27 @@ fn a_conforming_world_trips_no_rule() {
             {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
         ])
     };
+    let property = |name: &str, value: &str| json!({"name": name, "value": value});
+    let told_by_b = [
+        property("cluster-endpoints.k8s.io", r#"["b.default.example:6443"]"#),
+        property("location.topology.k8s.io", "asia"),
+        property("count.node.k8s.io", "3"),
+        property("group.customResource.k8s.io", r#"["argoproj.io"]"#),
+        property("tier.example.com", "gold"),
+    ];
+    let on_b = |properties: Value| {
+        json!({
+            "every": "30s", "customResourceGroups": ["argoproj.io"], "clusterProperties": properties,
+            "leases": [{"name": "kube-scheduler", "ageSeconds": 1, "durationSeconds": 15}],
+        })
+    };
+    let labelled = json!({"name": "tier.example.com", "value": "gold", "labelled": true});
+    let mut at_first = on_b(json!([labelled, {"name": "owner.example.com", "value": "me"}]));
+    json_patch::merge(&mut at_first, &json!({"at": "0s", "times": 2}));
+    let mut later = on_b(json!([labelled]));
+    json_patch::merge(&mut later, &json!({"at": "1m", "times": 50}));
     let busy = json!({
-        "profiles": [{}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}}],
+        "profiles": [{}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}}, {"metadata": {"name": "c", "namespace": "other"}}],
         "secrets": [
             {"namespace": "c1"},
             {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "b"}},
@@ -131,6 +150,17 @@ fn a_conforming_world_trips_no_rule() {
             {"method": "merge-patch", "answer": "refused", "fields": ["spec.clusterManager"]},
             {"method": "update", "answer": "refused", "fields": ["spec.clusterManager"]},
         ],
+        "members": [
+            {"looks": [
+                {"every": "30s", "times": 3},
+                {"at": "90s", "every": "30s", "times": 5, "version": "v1.34.2"},
+                {"at": "4m", "every": "30s", "times": 20, "version": "v1.34.2", "readyz": {"ready": false}},
+                {"at": "14m", "every": "30s", "times": 20, "version": "v1.34.2"},
+            ]},
+            {"profile": "b", "looks": [at_first, later]},
+        ],
+        "endpointCalls": [{}, {"profile": "b", "endpoint": "b.default.example:6443"}],
+        "logins": [{"secret": "c1/a"}, {"profile": "b", "secret": "c2/b"}],
         "claims": ["consumer-secrets"],
     });
     let mut passed = BTreeSet::new();
@@ -214,7 +244,14 @@ fn every_rule_file_is_registered_once() {
 
 #[test]
 fn suites_stand_in_the_order_of_the_documents() {
-    let order = ["identity", "properties", "conditions", "consumers", "updates"];
+    let order = [
+        "identity",
+        "version",
+        "properties",
+        "conditions",
+        "consumers",
+        "updates",
+    ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();
     let known: Vec<&str> = order.into_iter().filter(|suite| suites.contains(suite)).collect();

@@ -2,6 +2,7 @@
 
 pub mod crd;
 mod edition;
+pub mod endpoints;
 mod json;
 mod labels;
 pub mod names;

@@ -39,6 +39,17 @@ pub const PROPERTY_ENDPOINTS: &str = "cluster-endpoints.k8s.io";
 pub const PROPERTY_LOCATION: &str = "location.topology.k8s.io";
 /// Property: how many nodes the member has.
 pub const PROPERTY_NODE_COUNT: &str = "count.node.k8s.io";
+/// Property: the API groups of the member's custom resources.
+pub const PROPERTY_GROUPS: &str = "group.customResource.k8s.io";
+/// The properties that edition `standard` names.
+pub const PROPERTIES_STANDARD: [&str; 6] = [
+    PROPERTY_ENDPOINTS,
+    PROPERTY_LOCATION,
+    PROPERTY_NODE_COUNT,
+    "type.node.k8s.io",
+    "metrics-endpoints.k8s.io",
+    PROPERTY_GROUPS,
+];
 /// Property: the ClusterSet of the member (About API).
 pub const PROPERTY_CLUSTERSET: &str = "clusterset.k8s.io";
 /// Properties that identify a cluster for its lifetime (About API and those in use).

@@ -54,6 +54,9 @@ pub struct Claim {
     /// Names of the consumers that are declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// By how many a profile's node count may differ from the member's.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub node_tolerance: u64,
 }
 
 /// The hub, as far as it told of itself.
@@ -141,6 +144,10 @@ impl Window {
     pub fn seconds(&self) -> i64 {
         self.until.duration_since(self.from).as_secs()
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Reads an RFC 3339 time as the hub writes it.

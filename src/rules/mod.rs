@@ -6,23 +6,24 @@
 mod bucket;
 mod conditions;
 mod consumers;
-mod endpoints;
 pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod member;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
 mod text;
 mod updates;
+mod version;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
 pub use registry::{Rule, all, find};
 
-use crate::evidence::Evidence;
+use crate::{api::endpoints, evidence::Evidence};
 
 /// A rule's function.
 pub type Examine = fn(&Evidence, &mut Findings);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, conditions, consumers, identity, properties, updates};
+use super::{Examine, Facts, conditions, consumers, identity, properties, updates, version};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -38,10 +38,17 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "identity/member-id-set" => identity::member_id_set,
         "identity/member-id-stable" => identity::member_id_stable,
         "identity/member-id-unique" => identity::member_id_unique,
+        "version/matches-member" => version::matches_member,
         "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
         "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
         "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
+        "properties/cluster-endpoints-reachable" => properties::cluster_endpoints_reachable,
         "properties/location-immutable" => properties::location_immutable,
+        "properties/node-count-matches-member" => properties::node_count_matches_member,
+        "properties/custom-resource-groups-match-member" => properties::custom_resource_groups_match_member,
+        "properties/honours-only-labelled" => properties::honours_only_labelled,
+        "properties/cluster-properties-propagated" => properties::cluster_properties_propagated,
+        "properties/cluster-properties-verbatim" => properties::cluster_properties_verbatim,
         "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
         "conditions/joined-reported" => conditions::joined_reported,
         "conditions/well-formed" => conditions::well_formed,
@@ -50,6 +57,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "conditions/observed-generation-not-ahead" => conditions::observed_generation_not_ahead,
         "conditions/healthy-needs-joined" => conditions::healthy_needs_joined,
         "conditions/status-follows-joined" => conditions::status_follows_joined,
+        "conditions/healthy-agrees-with-member" => conditions::healthy_agrees_with_member,
         "conditions/not-flapping" => conditions::not_flapping,
         "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
         "consumers/secret-names-profile" => consumers::secret_names_profile,
@@ -58,6 +66,8 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "consumers/consumer-name-unique" => consumers::consumer_name_unique,
         "consumers/kubeconfig-self-contained" => consumers::kubeconfig_self_contained,
         "consumers/kubeconfig-points-at-member" => consumers::kubeconfig_points_at_member,
+        "consumers/kubeconfig-works" => consumers::kubeconfig_works,
+        "consumers/least-privilege" => consumers::least_privilege,
         "consumers/declared-consumer-served" => consumers::declared_consumer_served,
         "updates/status-writes-within-budget" => updates::status_writes_within_budget,
         "updates/average-rate" => updates::average_rate,

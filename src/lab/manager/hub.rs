@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
 use super::script::Via;
@@ -18,7 +18,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(500);
 /// The longest wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// A write that the manager needed and could not make.
+/// A request that the manager needed to make, and that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb} {kind} {path}")]
 pub struct ManagerError {
@@ -27,6 +27,13 @@ pub struct ManagerError {
     path: String,
     #[source]
     source: Box<kube::Error>,
+}
+
+impl ManagerError {
+    /// Whether the object was not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
+    }
 }
 
 /// An object on the hub.
@@ -113,6 +120,31 @@ impl Hub {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
             Err(error) => Err(target.error("delete", error)),
+        }
+    }
+
+    /// The object, where it is there.
+    pub(super) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, ManagerError> {
+        let api = self.api(target);
+        let found = patiently(|| api.get_opt(&target.name)).await;
+        found.map_err(|error| target.error("read", error))
+    }
+
+    /// All objects of a kind in a namespace.
+    pub(super) async fn list(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+    ) -> Result<Vec<DynamicObject>, ManagerError> {
+        let all = Target {
+            resource: resource.clone(),
+            namespace: Some(namespace.to_owned()),
+            name: "*".to_owned(),
+        };
+        let (api, params) = (self.api(&all), ListParams::default());
+        match patiently(|| api.list(&params)).await {
+            Ok(list) => Ok(list.items),
+            Err(error) => Err(all.error("list", error)),
         }
     }
 

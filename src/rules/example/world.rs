@@ -31,6 +31,7 @@ pub struct World {
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     consumers: Vec<String>,
+    node_tolerance: u64,
     steps: Option<Vec<Step>>,
     observe: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
@@ -190,6 +191,7 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
+                node_tolerance: self.node_tolerance,
                 ..Claim::default()
             },
             hub: Hub {
