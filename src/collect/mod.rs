@@ -1,8 +1,10 @@
 //! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
 //!
-//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored.
+//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
+//! told to tamper with profiles of members that it has joined itself ([`driver`]).
 
 mod call;
+pub mod driver;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;

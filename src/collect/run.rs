@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, future::Future, time::Duration};
 
 use futures::{
     FutureExt as _,
-    future::{Shared, join_all, try_join_all},
+    future::{Shared, join, join_all, try_join_all},
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
@@ -15,6 +15,7 @@ use tokio::{
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
+    driver::{Lent, drive},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    evidence::{self, Asked, Evidence, FORMAT, Gap, Header, Kind, Window},
+    evidence::{self, Asked, Driver, Evidence, FORMAT, Gap, Header, Kind, Window},
     hub::Hub,
 };
 
@@ -49,7 +50,8 @@ pub async fn collect(
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
         let target = target(&hub.client, clock, &hub.source, plan).await?;
-        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces).await;
+        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces, writes).await;
         Ok((target, permissions))
     };
     let (target, permissions) = select! {
@@ -138,12 +140,20 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             Some(outcome) => outcome.map(|_| true).map_err(|failure| self.refused(&failure))?,
             None => false,
         };
+        let mut driver = None;
         if listed && !observe.is_zero() {
             self.progress.phase("watching profiles");
+            let long_enough = async {
+                select! {
+                    biased;
+                    () = self.stop.clone() => {}
+                    () = sleep(observe) => {}
+                }
+            };
             select! {
                 biased;
-                () = self.stop.clone() => {}
-                () = sleep(observe) => {}
+                // Whichever takes longer. A driver that is stopped has still to undo what it did.
+                ((), done) = join(long_enough, self.drive(&record)) => driver = done,
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record) => {}
             }
@@ -160,8 +170,33 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         if self.stopped() {
             self.cut_short(from, until, listed);
         }
+        self.driven(driver);
         self.writers();
         Ok(())
+    }
+
+    /// Has the implementation act, where the plan says so.
+    async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
+        let lent = Lent {
+            client: &self.hub.client,
+            clock: self.clock,
+            progress: self.progress,
+            plan: self.plan,
+            target: &self.target,
+            permissions: &self.permissions,
+            record: record.clone(),
+        };
+        Some(drive(lent, self.plan.driver.as_ref()?, self.stop.clone()).await)
+    }
+
+    /// What the implementation was made to do, and whether that was all.
+    fn driven(&mut self, driven: Option<(Driver, bool)>) {
+        let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
+        if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
+            let reason = "the run was stopped before the implementation had done all that it was to do";
+            self.gap(Kind::Driver, reason.to_owned());
+        }
+        self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
     fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
@@ -222,11 +257,12 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 "the run was stopped before all profiles were listed".to_owned(),
             );
         }
-        if self.plan.observe.is_zero() {
-            return;
-        }
         let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
         let seen = until.duration_since(from).as_secs();
+        // A driver may go on after the time was over.
+        if seen >= observe.as_secs() {
+            return;
+        }
         self.evidence.gaps.push(Gap {
             kind: Kind::Timeline,
             from: Some(until),
@@ -346,6 +382,11 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
     } else {
         Asked::Yes
     };
+    let driver = match &plan.driver {
+        None => no("the implementation was not made to act (`--driver FILE`)"),
+        Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
+        Some(_) => Asked::Yes,
+    };
     Header {
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -368,10 +409,7 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
                 Kind::Members,
                 no("this version of the suite does not ask the members"),
             ),
-            (
-                Kind::Driver,
-                no("this version of the suite does not drive the implementation"),
-            ),
+            (Kind::Driver, driver),
         ]),
     }
 }

@@ -29,7 +29,7 @@ const GRANT: &str =
 
 /// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'
 /// namespaces are seldom those of the profiles, so everywhere is better.
-fn places(permissions: &Permissions, scope: &[String]) -> Vec<String> {
+pub(super) fn places(permissions: &Permissions, scope: &[String]) -> Vec<String> {
     if permissions.allows("list", "", "secrets", "") != Some(false) {
         return vec![String::new()];
     }

@@ -54,6 +54,7 @@ impl PlanFlags {
             secrets,
             probe,
             audit_logs: self.audit_logs.clone(),
+            driver: None,
         }
     }
 }
