@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use super::Members;
 use crate::evidence::{Claim, Scope};
 
 /// What to collect.
@@ -21,6 +22,8 @@ pub struct Plan {
     pub probe: Wish,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
+    /// Which members to ask themselves.
+    pub members: Members,
 }
 
 /// How much a kind of evidence is wanted.

@@ -14,3 +14,4 @@ pub use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
 pub use error::HubError;
 pub use handle::{Hub, USER_AGENT};
 pub use kubeconfig::KubeconfigOptions;
+pub(crate) use kubeconfig::{client, config, read};
