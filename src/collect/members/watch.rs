@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
+    panic::resume_unwind,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -112,7 +113,11 @@ impl Asking {
             let keys = keys.remove(&named).unwrap_or_default();
             tasks.spawn(task.run(ways.remove(&named), keys));
         }
-        while tasks.join_next().await.is_some() {}
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(panicked) = ended {
+                resume_unwind(panicked.into_panic());
+            }
+        }
     }
 
     /// Tries those Secrets again that their members refused, and those that came meanwhile: what a manager renews may

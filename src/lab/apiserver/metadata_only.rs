@@ -25,7 +25,10 @@ pub(super) fn reduced(reply: Reply) -> Reply {
         Some(items) => {
             let items: Vec<Value> = items.iter().map(of).collect();
             let mut metadata = answer["metadata"].take();
-            if let Some(fields) = metadata.as_object_mut().filter(|fields| fields["continue"] == "") {
+            if let Some(fields) = metadata
+                .as_object_mut()
+                .filter(|fields| fields.get("continue").is_some_and(|rest| rest == ""))
+            {
                 fields.remove("continue");
             }
             json!({
