@@ -2,6 +2,7 @@
 
 mod beside;
 mod looking;
+mod members;
 mod refusals;
 mod tampering;
 mod watching;

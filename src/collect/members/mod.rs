@@ -19,6 +19,3 @@ mod watch;
 pub use file::{MembersError, read_members};
 pub use plan::{Dial, MemberWay, Members, Network};
 pub(super) use watch::Asking;
-
-#[cfg(test)]
-mod tests;
