@@ -5,10 +5,12 @@ use std::{collections::BTreeMap, future::Future, time::Duration};
 use futures::{
     FutureExt as _,
     future::{Shared, join, join_all, try_join_all},
+    try_join,
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
+    sync::watch,
     time::{Instant, sleep},
 };
 
@@ -16,6 +18,7 @@ use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
     driver::{Lent, drive},
+    members::{Asking, endpoints},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -73,9 +76,11 @@ pub async fn collect(
         permissions,
         evidence,
     };
-    run.profiles_and_namespaces().await?;
+    let mut asking = Asking::new(&plan.members, &plan.scope.namespaces, plan.observe, clock);
+    run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
     run.probe().await;
+    run.members(asking).await;
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(run.evidence)
 }
@@ -93,6 +98,30 @@ struct Run<'a, S: Future<Output = ()>> {
 }
 
 impl<S: Future<Output = ()>> Run<'_, S> {
+    /// Watches the hub and asks the members, side by side.
+    async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let (client, stop, progress) = (&self.hub.client, self.stop.clone(), self.progress);
+        let (over, is_over) = watch::channel(false);
+        let asked = async {
+            select! {
+                biased;
+                () = stop => {}
+                () = asking.run(client, &places, is_over) => {}
+            }
+            Ok(())
+        };
+        let observed = async {
+            let outcome = self.profiles_and_namespaces().await;
+            if self.plan.members.are_asked() {
+                progress.phase("asking members");
+            }
+            over.send_replace(true);
+            outcome
+        };
+        try_join!(asked, observed).map(|_| ())
+    }
+
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
             let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
@@ -333,6 +362,24 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
     }
 
+    /// What takes the whole inventory to ask, and what came of it all.
+    async fn members(&mut self, mut asking: Asking) {
+        if !self.plan.members.are_asked() {
+            return;
+        }
+        self.progress.phase("calling the endpoints of profiles");
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let again = asking.again(&self.hub.client, &places);
+        if self.unless_stopped(again).await.is_some() {
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members.dial, self.clock);
+            self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
+        }
+        let seen = asking.finish(&self.evidence.profiles);
+        self.evidence.members = seen.members;
+        self.evidence.logins = seen.logins;
+        self.evidence.gaps.extend(seen.gaps);
+    }
+
     /// Evidence that was not read because the caller has ended the run.
     fn skipped(&mut self, kind: Kind, wish: &Wish) {
         if *wish == Wish::Asked {
@@ -382,6 +429,12 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
     } else {
         Asked::Yes
     };
+    let members = match plan.members.are_asked() {
+        true => Asked::Yes,
+        false => {
+            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
+        }
+    };
     let driver = match &plan.driver {
         None => no("the implementation was not made to act (`--driver FILE`)"),
         Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
@@ -405,10 +458,7 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
             (Kind::Inventory, Asked::Yes),
             (Kind::Timeline, timeline),
             (Kind::Requests, requests),
-            (
-                Kind::Members,
-                no("this version of the suite does not ask the members"),
-            ),
+            (Kind::Members, members),
             (Kind::Driver, driver),
         ]),
     }

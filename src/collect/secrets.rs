@@ -37,6 +37,16 @@ pub(super) fn places(permissions: &Permissions, scope: &[String]) -> Vec<String>
     scope.iter().filter(allowed).cloned().collect()
 }
 
+/// The path of the labelled Secrets of a namespace, or of all where that is empty.
+pub(super) fn path(namespace: &str) -> String {
+    let namespace = match namespace {
+        "" => String::new(),
+        name => format!("namespaces/{}/", segment(name)),
+    };
+    let label = segment(names::LABEL_SECRET_PROFILE);
+    format!("/api/v1/{namespace}secrets?labelSelector={label}")
+}
+
 /// Whether Secrets are to be asked for, and where.
 pub(super) fn asked(
     wish: &Wish,
@@ -71,14 +81,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
     let digester = Arc::new(Digester::new());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
-        let namespace = match namespace.as_str() {
-            "" => String::new(),
-            name => format!("namespaces/{}/", segment(name)),
-        };
-        let path = format!(
-            "/api/v1/{namespace}secrets?labelSelector={}",
-            segment(names::LABEL_SECRET_PROFILE)
-        );
+        let path = path(namespace);
         let (digester, into) = (Arc::clone(&digester), Arc::clone(&found));
         let each = move |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {

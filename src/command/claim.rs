@@ -25,6 +25,9 @@ pub struct ClaimFlags {
     /// A consumer that needs credentials: every profile must have a Secret for it
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
+    /// By how many a profile's node count may differ from its member's [default: 0]
+    #[arg(long, value_name = "N")]
+    pub node_tolerance: Option<u64>,
     /// Let a broken SHOULD rule count as a failure
     #[arg(long)]
     pub strict: bool,
@@ -58,6 +61,9 @@ impl ClaimFlags {
         }
         if !self.consumers.is_empty() {
             claim.consumers.clone_from(&self.consumers);
+        }
+        if let Some(tolerance) = self.node_tolerance {
+            claim.node_tolerance = tolerance;
         }
         claim.strict |= self.strict;
         Ok(())

@@ -8,6 +8,7 @@ mod crd;
 mod exit;
 mod explain;
 mod list;
+mod members;
 mod observe;
 mod output;
 mod plan;

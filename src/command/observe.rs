@@ -14,7 +14,7 @@ use clusterprofile_conformance::{
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Failure, audit,
+    Failure, audit, members,
     progress::Line,
     signals,
     target::{Reference, Target},
@@ -97,10 +97,14 @@ async fn side_by_side(
         lab.set_audit_level(AuditLevel::Request);
     }
     let mut manager = Manager::new(reference.faults, clock);
+    let plan = Plan {
+        members: members::of_the_lab(&manager),
+        ..plan.clone()
+    };
     manager.set_up(&client).await.map_err(failed)?;
     let progress = Line::new();
     tokio::select! {
-        seen = collect(hub, plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
+        seen = collect(hub, &plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),

@@ -12,7 +12,7 @@ use super::{
     Exit, Failure, audit,
     claim::ClaimFlags,
     conclude::{conclude, conclude_without_evidence},
-    observe,
+    members, observe,
     output::OutputFlags,
     plan::PlanFlags,
     scope::ScopeFlags,
@@ -41,7 +41,7 @@ pub struct Run {
         long,
         value_name = "PATH",
         help_heading = "Target",
-        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "probe", "no_probe"],
+        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "probe", "no_probe"],
     )]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -84,11 +84,10 @@ impl Run {
         target.claim(&mut claim);
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
-        let plan = self.plan.plan(claim, scope, target.default_observe());
-        let inputs = target
-            .kubeconfig()
-            .into_iter()
-            .chain(plan.audit_logs.iter().map(PathBuf::as_path));
+        let (members, files) = members::resolve(&self.plan.members, &target)?;
+        let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
+        let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
+        let inputs = target.kubeconfig().into_iter().chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         match observe::observe(target, &plan) {
             Ok(evidence) => conclude(&evidence, &selection, outputs, None, self.outputs.format),

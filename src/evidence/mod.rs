@@ -23,6 +23,7 @@ pub mod unfit;
 use serde::{Deserialize, Serialize};
 
 pub use digest::Digester;
+pub(crate) use digest::{kubeconfig_in_clear, wipe};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};

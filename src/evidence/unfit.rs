@@ -57,7 +57,7 @@ fn misfit(object: &Value) -> Option<String> {
 }
 
 /// serde's message without what it quotes of the input.
-pub(super) fn without_values(message: &str) -> String {
+pub(crate) fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),
         None => (message, ""),
