@@ -1,5 +1,7 @@
 //! Faults of the suite `properties`.
 
+use serde_json::json;
+
 use super::registry::FaultInfo;
 use crate::api::names::{PROPERTY_ENDPOINTS, PROPERTY_GROUPS, PROPERTY_LOCATION, PROPERTY_NODE_COUNT};
 use crate::lab::manager::members::QUIET;
@@ -49,7 +51,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "properties/cluster-endpoints-reachable",
         "publishes an endpoint where nobody answers any more",
-        |world| endpoints(world, r#"["lisbon-old.clusters.example:6443"]"#),
+        |world| {
+            const OLD: &str = "lisbon-old.clusters.example:6443";
+            world.deserted.push(OLD.to_owned());
+            endpoints(world, &json!([OLD]).to_string());
+        },
     ),
     FaultInfo::new(
         "properties/node-count-matches-member",

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
 use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::QUIET;
+use crate::lab::manager::members::{QUIET, UNASKED};
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::status::Property;
 use crate::lab::manager::world::MANAGER;
@@ -62,7 +62,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 "metadata": {"labels": {"example.com/checked": "yes"}},
                 "status": {"version": {"kubernetes": "v1.34.3"}},
             });
-            world.request(minutes(4), QUIET, MANAGER, Via::Status, patch);
+            world.request(minutes(4), UNASKED, MANAGER, Via::Status, patch);
         },
     )
     .in_audit_log_only(),
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             let patch = json!({"status": {"version": {"kubernetes": "v1.34.3"}}});
             world.request(
                 minutes(4),
-                QUIET,
+                UNASKED,
                 "reference-manager-versions",
                 Via::Status,
                 patch,
