@@ -99,7 +99,10 @@ impl Folder {
 #[test]
 fn names_that_are_none_are_errors_with_the_nearest() {
     refused(&["run", "--nonsense"], &["--nonsense"]);
-    refused(&["run", "--driver", "x"], &["--driver"]);
+    refused(
+        &["run", "--driver", "x.yaml"],
+        &["failed to read the driver file x.yaml"],
+    );
     refused(&["run", "--edition", "standart"], &["did you mean `standard`?"]);
     refused(
         &["run", "--feature", "consumer-secret"],
@@ -150,6 +153,28 @@ fn flags_that_contradict_each_other_are_refused() {
         &["--context"],
     );
     refused(&["run", "--probe", "--no-probe"], &["--no-probe"]);
+    refused(&["run", "--allow-mutations"], &["add --driver FILE"]);
+    refused(
+        &["run", "--driver", "reference"],
+        &["add --hub lab --manager reference"],
+    );
+    refused(
+        &["run", "--driver", "x.yaml", "--observe", "0s"],
+        &["--observe 0s does not see"],
+    );
+    let lab = ["run", "--hub", "lab", "--manager", "reference"];
+    refused(
+        &[&lab[..], &["--driver", "x.yaml"]].concat(),
+        &["use --driver reference"],
+    );
+    refused(
+        &["run", "--hub", "lab", "--manager", "reference", "--clean"],
+        &["--clean"],
+    );
+    refused(
+        &["run", "--clean", "--allow-mutations"],
+        &["--clean", "--allow-mutations"],
+    );
     let both = [
         "run",
         "--from",
