@@ -3,6 +3,8 @@
 //! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
+mod answer;
+mod authors;
 mod bucket;
 mod conditions;
 mod consumers;
@@ -11,12 +13,14 @@ pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod lifecycle;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
 mod text;
 mod updates;
+mod version;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};

@@ -1,0 +1,78 @@
+//! What there was under a profile's name, one state after the other.
+
+use jiff::Timestamp;
+
+use crate::{
+    api::ClusterProfile,
+    evidence::{Evidence, ObjectRef, Origin, ProfileHistory},
+    rules::moment::{LATE, Micros, earliest},
+};
+
+/// What there was from one moment on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rules) struct State<'a> {
+    /// When it was seen.
+    pub(in crate::rules) at: Timestamp,
+    /// It did not come about before this.
+    pub(in crate::rules) earliest: Micros,
+    /// The profile; none: there was none any more.
+    pub(in crate::rules) profile: Option<&'a ClusterProfile>,
+}
+
+/// All that was seen of the profiles of one name, in the order of time: a name may be used again.
+pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
+    let mut states = Vec::new();
+    for history in evidence.histories_named(&profile.namespace, &profile.name) {
+        let mut before = None;
+        for version in &history.versions {
+            states.push(State {
+                at: version.at,
+                earliest: earliest(evidence, before, version),
+                profile: Some(&version.profile),
+            });
+            before = Some(&version.profile);
+        }
+        states.extend(history.deleted.map(|at| State {
+            at,
+            earliest: at.as_microsecond().saturating_sub(LATE),
+            profile: None,
+        }));
+    }
+    states.sort_by_key(|state| state.at);
+    states
+}
+
+/// The profiles that came into view in a span of time, and that no step of the driver is about.
+pub(in crate::rules) fn newborns(
+    evidence: &Evidence,
+    from: Timestamp,
+    until: Timestamp,
+) -> impl Iterator<Item = &ProfileHistory> {
+    evidence.profiles.iter().filter(move |history| {
+        let first = history.versions[0].at;
+        let came = history.origin != Origin::Listed && from <= first && first <= until;
+        came && !is_accounted_for(evidence, history.last())
+    })
+}
+
+/// Whether a step of the driver is about the profile, or wrote to it.
+fn is_accounted_for(evidence: &Evidence, profile: &ClusterProfile) -> bool {
+    let metadata = &profile.metadata;
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let mut known = steps.filter_map(|step| step.profile.as_ref());
+    let is_it = |known: &ObjectRef| match known.uid.as_str() {
+        "" => known.name == *metadata.name && known.namespace == *metadata.namespace,
+        uid => uid == &*metadata.uid,
+    };
+    known.any(is_it) || evidence.is_touched(&metadata.namespace, &metadata.name)
+}
+
+/// A profile as it was at a time; none where it was not there, or was going.
+pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option<&ClusterProfile> {
+    if history.deleted.is_some_and(|deleted| deleted <= at) {
+        return None;
+    }
+    let seen = history.versions.iter().take_while(|version| version.at <= at);
+    let profile = &seen.last()?.profile;
+    profile.metadata.deletion_timestamp.is_none().then_some(profile)
+}

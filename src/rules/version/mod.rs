@@ -1,0 +1,5 @@
+//! The suite `version`.
+
+mod upgrade;
+
+pub(super) use upgrade::follows_upgrade;
