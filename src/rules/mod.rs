@@ -3,6 +3,7 @@
 //! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
+mod alike;
 mod bucket;
 mod conditions;
 mod consumers;
@@ -11,10 +12,13 @@ pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod likeness;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
+mod sameness;
+mod sets;
 mod text;
 mod updates;
 

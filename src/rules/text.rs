@@ -1,4 +1,4 @@
-//! How findings show text of the hub.
+//! How findings show text of the hub, and which of it says nothing.
 
 use crate::evidence::redact::without_credentials;
 
@@ -10,6 +10,18 @@ const SHOWN: usize = 200;
 
 /// How many characters a part of a finding has at most, several values of the hub included.
 const TOLD: usize = 2000;
+
+/// Values that stand where none is known, in lower case.
+const PLACEHOLDERS: [&str; 8] = [
+    "",
+    "-",
+    "00000000-0000-0000-0000-000000000000",
+    "n/a",
+    "none",
+    "null",
+    "undefined",
+    "unknown",
+];
 
 /// Text of the hub for a finding: as it is, but without credentials, and cut when it is long.
 pub(super) fn shown(text: &str) -> String {
@@ -32,6 +44,13 @@ fn cut(text: &str, longest: usize) -> String {
 /// The same for a field that may be absent.
 pub(super) fn shown_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), shown)
+}
+
+/// Whether a value only holds the place of one that is not known.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    PLACEHOLDERS
+        .iter()
+        .any(|placeholder| placeholder.eq_ignore_ascii_case(value))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Whether two profiles describe the same member cluster, as far as they tell.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::{
     api::{ClusterProfile, names},
@@ -8,6 +8,8 @@ use crate::{
     rules::{
         Findings,
         endpoints::{Endpoints, Place, normal},
+        sets::ClusterSets,
+        text::is_placeholder,
     },
 };
 
@@ -22,73 +24,52 @@ pub(super) enum Relation {
     Unknown,
 }
 
-/// Values that stand where an id is not known, in lower case.
-const PLACEHOLDERS: [&str; 8] = [
-    "",
-    "-",
-    "00000000-0000-0000-0000-000000000000",
-    "n/a",
-    "none",
-    "null",
-    "undefined",
-    "unknown",
-];
-
-/// The ClusterSets of namespaces, by their label: an id is unique within a ClusterSet only.
-pub(super) struct ClusterSets<'a>(HashMap<&'a str, &'a str>);
-
-impl<'a> ClusterSets<'a> {
-    /// Reads the labels of all namespaces.
-    pub(super) fn of(evidence: &'a Evidence) -> Self {
-        let label = |labels: &'a crate::api::Labels| {
-            let kep = labels.get(names::LABEL_CLUSTERSET);
-            kep.or(labels.get(names::LABEL_CLUSTERSET_GO)).map(String::as_str)
-        };
-        Self(
-            evidence
-                .namespaces
-                .iter()
-                .filter_map(|namespace| Some((&*namespace.name, label(&namespace.labels)?)))
-                .collect(),
-        )
+/// What the ids of the clusters say. An id need be unique within its ClusterSet only (KEP-2149 › Uniqueness), so that
+/// in two of them equal ids tell of one cluster just if chance cannot have made them equal.
+pub(super) fn by_ids<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    let unequal = ids(one, other).any(|(one, other)| one != other);
+    match (equal_ids(one, other).next().is_some(), unequal) {
+        (true, false) => match (sets.of_profile(one), sets.of_profile(other)) {
+            (Some(ours), Some(theirs)) if ours != theirs && !equal_ids(one, other).any(is_universal) => {
+                Relation::Unknown
+            }
+            _ => Relation::Same,
+        },
+        (false, true) => Relation::Different,
+        _ => Relation::Unknown,
     }
+}
 
-    /// The ClusterSet of a profile: by its property, its label, or its namespace's label.
-    fn set(&self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        profile
-            .property(names::PROPERTY_CLUSTERSET)
-            .map(|property| &*property.value)
-            .or_else(|| profile.label(names::LABEL_CLUSTERSET_GO))
-            .or_else(|| self.0.get(&*profile.metadata.namespace).copied())
-            .filter(|set| !set.is_empty())
+/// What the ids say, or else the endpoints.
+pub(super) fn by_all<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    match by_ids(sets, one, other) {
+        Relation::Unknown => by_endpoints(one, other),
+        told => told,
     }
+}
 
-    /// What the ids of the clusters say.
-    pub(super) fn by_ids(&self, one: &'a ClusterProfile, other: &'a ClusterProfile) -> Relation {
-        let pairs = || {
-            names::PROPERTIES_CLUSTER_ID
-                .iter()
-                .filter_map(|name| Some((cluster_id(one, name)?, cluster_id(other, name)?)))
-        };
-        let equal = pairs().any(|(one, other)| one == other);
-        let unequal = pairs().any(|(one, other)| one != other);
-        match (equal, unequal) {
-            (true, false) => match (self.set(one), self.set(other)) {
-                (Some(one), Some(other)) if one != other => Relation::Unknown,
-                _ => Relation::Same,
-            },
-            (false, true) => Relation::Different,
-            _ => Relation::Unknown,
-        }
-    }
+/// The ids that both have under one name.
+pub(super) fn ids<'a>(
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    names::PROPERTIES_CLUSTER_ID
+        .iter()
+        .filter_map(|name| Some((cluster_id(one, name)?, cluster_id(other, name)?)))
+}
 
-    /// What the ids say, or else the endpoints.
-    pub(super) fn by_all(&self, one: &'a ClusterProfile, other: &'a ClusterProfile) -> Relation {
-        match self.by_ids(one, other) {
-            Relation::Unknown => by_endpoints(one, other),
-            told => told,
-        }
-    }
+fn equal_ids<'a>(one: &'a ClusterProfile, other: &'a ClusterProfile) -> impl Iterator<Item = &'a str> {
+    ids(one, other)
+        .filter(|(one, other)| one == other)
+        .map(|(id, _)| id)
 }
 
 /// Says so where profiles of the whole hub were to be compared, and only some namespaces were looked at.
@@ -119,8 +100,13 @@ pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Rela
 /// A cluster id, unless its value only holds the place of one.
 pub(super) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Option<&'a str> {
     let value = profile.property(property)?.value.trim();
-    let placeholder = PLACEHOLDERS.iter().any(|p| p.eq_ignore_ascii_case(value));
-    (!placeholder).then_some(value)
+    (!is_placeholder(value)).then_some(value)
+}
+
+/// Whether an id has the form of a UUID, with or without its dashes: no two clusters have the same by chance.
+fn is_universal(id: &str) -> bool {
+    let digits = || id.bytes().filter(|byte| *byte != b'-');
+    digits().count() == 32 && digits().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Calls with each place that the endpoints lead to, and tells whether all of them could be read: when one of them
