@@ -5,6 +5,7 @@
 
 mod alike;
 mod bucket;
+mod clustersets;
 mod conditions;
 mod consumers;
 mod endpoints;

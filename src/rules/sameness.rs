@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    api::{ClusterProfile, names},
+    api::{Cluster, ClusterProfile, names},
     evidence::Evidence,
     rules::{
         Findings,
@@ -134,20 +134,68 @@ fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
 /// Whether both have an access provider with the same server, CA and settings. The settings count, because a
 /// gateway may tell the members behind it apart by them.
 pub(super) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    one.access().any(|ours| {
-        other.access().any(|theirs| {
-            let (ours, theirs) = (&ours.cluster, &theirs.cluster);
-            let servers = (server(ours), server(theirs));
-            matches!(servers, (Some(ours), Some(theirs)) if ours == theirs)
-                && ours.certificate_authority_data == theirs.certificate_authority_data
-                && ours.tls_server_name == theirs.tls_server_name
-                && ours.proxy_url == theirs.proxy_url
-                && ours.extensions == theirs.extensions
-        })
-    })
+    shared_servers(one, other).any(|(ours, theirs)| agree(ours, theirs))
+}
+
+/// The access providers of both that have one server.
+fn shared_servers<'a>(
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> impl Iterator<Item = (&'a Cluster, &'a Cluster)> {
+    let pairs = one
+        .access()
+        .flat_map(|ours| other.access().map(move |theirs| (&ours.cluster, &theirs.cluster)));
+    pairs.filter(|(ours, theirs)| server(ours).is_some_and(|ours| server(theirs) == Some(ours)))
+}
+
+/// Whether two access providers with one server lead to one member.
+fn agree(ours: &Cluster, theirs: &Cluster) -> bool {
+    ours.certificate_authority_data == theirs.certificate_authority_data
+        && ours.tls_server_name == theirs.tls_server_name
+        && ours.proxy_url == theirs.proxy_url
+        && ours.extensions == theirs.extensions
+}
+
+/// Whether two profiles of different ClusterSets describe one cluster beyond doubt. What hubs and networks may repeat
+/// does not suffice by itself: an id of one's own making, a private address, a server without its CA.
+pub(super) fn is_surely_one<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> bool {
+    if by_ids(sets, one, other) == Relation::Same {
+        return true;
+    }
+    if ids(one, other).any(|(one, other)| one != other) {
+        return false;
+    }
+    let mut access = shared_servers(one, other).peekable();
+    let is_told_apart = access.peek().is_some() && !access.any(|(ours, theirs)| agree(ours, theirs));
+    match by_endpoints(one, other) {
+        Relation::Different => false,
+        Relation::Unknown => share_authority(one, other),
+        Relation::Same if share_authority(one, other) => true,
+        Relation::Same => !is_told_apart && (equal_ids(one, other).next().is_some() || is_public(one)),
+    }
+}
+
+/// Whether one of the endpoints means the same place to everybody.
+fn is_public(profile: &ClusterProfile) -> bool {
+    let mut public = false;
+    each_place(profile, |place| public |= !place.is_private());
+    public
+}
+
+/// Whether both have an access provider with the same server, settings and CA, and there is a CA.
+fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let has_authority = |cluster: &Cluster| {
+        let authority = cluster.certificate_authority_data.as_deref();
+        authority.is_some_and(|authority| !authority.is_empty())
+    };
+    shared_servers(one, other).any(|(ours, theirs)| has_authority(ours) && agree(ours, theirs))
 }
 
 /// The place of an access provider's server, where it identifies one.
-pub(super) fn server(cluster: &crate::api::Cluster) -> Option<Place<'_>> {
+pub(super) fn server(cluster: &Cluster) -> Option<Place<'_>> {
     Place::read(cluster.server.as_deref()?)
 }
