@@ -58,7 +58,10 @@ pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
         histories.any(|history| {
             let metadata = &history.last().metadata;
             !evidence.is_touched(&metadata.namespace, &metadata.name)
-                && history.versions.iter().any(|version| evidence.header.scope.holds(&version.profile))
+                && history
+                    .versions
+                    .iter()
+                    .any(|version| evidence.header.scope.holds(&version.profile))
         })
     })
 }

@@ -124,6 +124,14 @@ impl<'a> Place<'a> {
         (!means_the_reader(place.host)).then_some(place)
     }
 
+    /// Whether it is an address that many networks use, each for a machine of its own.
+    pub(super) fn is_private(&self) -> bool {
+        let is_shared = |ip: Ipv4Addr| ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 0x40;
+        let v4 = |ip: Ipv4Addr| ip.is_private() || ip.is_link_local() || is_shared(ip);
+        let v6 = |ip: Ipv6Addr| ip.is_unique_local() || ip.is_unicast_link_local();
+        self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
+    }
+
     /// Takes an endpoint apart, whether or not its parts are any good.
     fn split(endpoint: &'a str) -> (Option<&'a str>, Self) {
         let (scheme, rest) = match endpoint.split_once("://") {
@@ -340,6 +348,30 @@ mod tests {
         assert_eq!(Endpoints::read(" "), plain(&[]));
         for unreadable in [r#"["a:1""#, r#"["a:1",2]"#, r#"{"url":"a:1"}"#, r#""a:1""#] {
             assert_eq!(Endpoints::read(unreadable), Endpoints::Unreadable, "{unreadable}");
+        }
+    }
+
+    #[test]
+    fn private_addresses_mean_another_machine_in_each_network() {
+        let is_private = |endpoint| Place::read(endpoint).map(|place| place.is_private());
+        for private in [
+            "10.1.2.3:6443",
+            "https://172.31.0.1",
+            "192.168.1.1",
+            "169.254.0.1:1",
+            "100.64.0.1:443",
+            "[fd00::1]:6443",
+            "[fe80::1]:6443",
+        ] {
+            assert_eq!(is_private(private), Some(true), "{private}");
+        }
+        for public in [
+            "100.3.3.4:5683",
+            "172.32.0.1:1",
+            "https://a.example",
+            "[2001:db8::1]:6443",
+        ] {
+            assert_eq!(is_private(public), Some(false), "{public}");
         }
     }
 

@@ -21,6 +21,9 @@ pub(super) const SECOND: Micros = 1_000_000;
 /// How late a watch may tell of a change without a gap in the timeline: so long an interruption leaves none.
 pub(super) const LATE: Micros = 10 * SECOND;
 
+/// How far clocks may be apart: the ledger's 5 min.
+pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
+
 /// The span in which a write took place, by the runner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -104,8 +107,7 @@ pub(super) fn missed_between(
     until: Timestamp,
 ) -> Option<Timestamp> {
     missed_of(evidence, from, until, |object| {
-        profile
-            .is_none_or(|profile| profile.name == object.name && profile.namespace == object.namespace)
+        profile.is_none_or(|profile| profile.name == object.name && profile.namespace == object.namespace)
     })
 }
 

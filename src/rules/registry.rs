@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, conditions, consumers, identity, lifecycle, properties, updates, version};
+use super::{
+    Examine, Facts, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
+};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -39,6 +41,9 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "identity/member-id-set" => identity::member_id_set,
         "identity/member-id-stable" => identity::member_id_stable,
         "identity/member-id-unique" => identity::member_id_unique,
+        "clustersets/namespace-labelled" => clustersets::namespace_labelled,
+        "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
+        "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
         "version/follows-upgrade" => version::follows_upgrade,
         "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
         "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,

@@ -6,7 +6,11 @@ use super::{course::State, steps::Done};
 use crate::{
     api::{ClusterProfile, names},
     evidence::{DriverStep, Evidence, ObjectRef, Version},
-    rules::{Finding, Findings, moment::{earliest, missed_between}, text::shown},
+    rules::{
+        Finding, Findings,
+        moment::{earliest, missed_between},
+        text::shown,
+    },
 };
 
 /// How a step was answered.
@@ -74,8 +78,9 @@ impl<'a> Span<'a> {
         let seconds = self.looked.duration_since(self.step.until).as_secs().max(0);
         let patience = self.step.patience_seconds;
         let did = did(self.step);
-        (self.looked < self.deadline)
-            .then(|| format!("the run was cut short: it looked for {seconds} s of the {patience} s after {did}"))
+        (self.looked < self.deadline).then(|| {
+            format!("the run was cut short: it looked for {seconds} s of the {patience} s after {did}")
+        })
     }
 
     /// Says so where the watch missed part of the time, of one profile or of any.
@@ -90,8 +95,7 @@ impl<'a> Span<'a> {
 
     /// Whether something that was first seen then may have come about before the time was over.
     pub(in crate::rules) fn may_be_in_time(&self, first: &Version) -> bool {
-        first.at <= self.looked
-            && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
+        first.at <= self.looked && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
     }
 
     /// Whether what there is of a profile when the time is over is as expected. What was seen later and may have been

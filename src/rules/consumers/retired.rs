@@ -57,8 +57,7 @@ fn is_taken_again(evidence: &Evidence, left: &Done) -> bool {
     let mut joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
     joins.any(|join| {
         let profile = join.profile.as_ref();
-        join.until > left.step.from
-            && profile.is_some_and(|profile| profile.path() == left.profile.path())
+        join.until > left.step.from && profile.is_some_and(|profile| profile.path() == left.profile.path())
     })
 }
 

@@ -12,7 +12,12 @@ use crate::{
 
 /// A display name that a consumer has set stays.
 pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Findings) {
-    for set in done(evidence, findings, Scenario::Tampering, DriverAction::SetDisplayName) {
+    for set in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::SetDisplayName,
+    ) {
         let change = set.step.change.clone().unwrap_or_default();
         let Some(wanted) = change.after else {
             findings.cannot_tell(format!("{} does not tell what it changed", did(set.step)));
@@ -24,11 +29,17 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
         let Some(set) = set.since(findings, is_wanted) else {
             continue;
         };
-        let seen: Vec<_> = set.states.iter().take_while(|state| state.at <= span.looked).collect();
-        let mut lost = seen.windows(2).filter_map(|pair| match (pair[0].profile, pair[1].profile) {
-            (Some(before), Some(after)) => (!is_wanted(after)).then_some((before, after, pair[1].at)),
-            _ => None,
-        });
+        let seen: Vec<_> = set
+            .states
+            .iter()
+            .take_while(|state| state.at <= span.looked)
+            .collect();
+        let mut lost = seen
+            .windows(2)
+            .filter_map(|pair| match (pair[0].profile, pair[1].profile) {
+                (Some(before), Some(after)) => (!is_wanted(after)).then_some((before, after, pair[1].at)),
+                _ => None,
+            });
         if let Some((before, after, at)) = lost.next() {
             findings.examine();
             findings.report(

@@ -1,6 +1,5 @@
 //! The suite `identity`: who manages what, and what a profile's name and labels say of it.
 
-mod alike;
 mod display_name;
 mod immutable;
 mod label;
@@ -8,7 +7,6 @@ mod member;
 mod member_id;
 mod names;
 mod owners;
-mod sameness;
 
 pub(super) use display_name::display_name_kept;
 pub(super) use immutable::manager_immutable;

@@ -15,7 +15,12 @@ use crate::{
 /// The implementation is known by the names under which it writes the profiles that are judged: what others do is a
 /// warning only.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
-    for put in done(evidence, findings, Scenario::Foreigner, DriverAction::PutForeigner) {
+    for put in done(
+        evidence,
+        findings,
+        Scenario::Foreigner,
+        DriverAction::PutForeigner,
+    ) {
         let span = Span::of(evidence, put.step);
         let found: Vec<Finding> = touches(evidence, &put, &span);
         match span.doubt(Some(put.profile)) {

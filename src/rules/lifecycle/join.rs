@@ -7,7 +7,8 @@ use crate::{
         Finding, Findings,
         answer::{Answer, Shortfall, Span, alive, course, done, member, newborns, steps},
         conditions::has_status,
-        identity::{ClusterSets, Relation, relation},
+        sameness::{Relation, by_everything},
+        sets::ClusterSets,
         text::{ABSENT, shown},
     },
 };
@@ -92,7 +93,11 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
             Finding::on(twin, "a member that joined has two profiles in one namespace")
                 .at("metadata.name")
                 .expected(format!("one profile of {}", shown(&step.member)))
-                .observed(format!("{}, beside {}", shown(&twin.metadata.name), profile.path())),
+                .observed(format!(
+                    "{}, beside {}",
+                    shown(&twin.metadata.name),
+                    profile.path()
+                )),
         );
     }
 }
@@ -104,7 +109,7 @@ fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a Clust
     };
     own.metadata.namespace == other.metadata.namespace
         && own.manager() == other.manager()
-        && match relation(sets, own, other) {
+        && match by_everything(sets, own, other) {
             Relation::Same => true,
             Relation::Different => false,
             Relation::Unknown => name(own).is_some() && name(own) == name(other),
@@ -121,10 +126,16 @@ pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Fi
             |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
             |profile| {
                 let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
-                let told: Vec<String> = lacks.iter().map(|(path, seen)| format!("{path} {seen}")).collect();
+                let told: Vec<String> = lacks
+                    .iter()
+                    .map(|(path, seen)| format!("{path} {seen}"))
+                    .collect();
                 Shortfall {
                     message: "the status of a member that joined is not filled",
-                    path: lacks.into_iter().next().map_or("status".to_owned(), |(path, _)| path),
+                    path: lacks
+                        .into_iter()
+                        .next()
+                        .map_or("status".to_owned(), |(path, _)| path),
                     expected: expected(edition).to_owned(),
                     observed: match told.is_empty() {
                         true => "no profile".to_owned(),
@@ -152,7 +163,9 @@ fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> 
         lack("status.version.kubernetes".to_owned(), ABSENT);
     }
     if !has_status(profile, names::CONDITION_JOINED, "True") {
-        let status = profile.condition(names::CONDITION_JOINED).map(|condition| &*condition.status);
+        let status = profile
+            .condition(names::CONDITION_JOINED)
+            .map(|condition| &*condition.status);
         lack(
             format!("status.conditions[{}].status", names::CONDITION_JOINED),
             status.unwrap_or(ABSENT),
@@ -163,7 +176,10 @@ fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> 
     }
     let endpoints = profile.property(names::PROPERTY_ENDPOINTS);
     if edition == Edition::Standard && endpoints.is_none_or(|property| property.value.is_empty()) {
-        lack(format!("status.properties[{}]", names::PROPERTY_ENDPOINTS), ABSENT);
+        lack(
+            format!("status.properties[{}]", names::PROPERTY_ENDPOINTS),
+            ABSENT,
+        );
     }
     lacking
 }

@@ -9,7 +9,8 @@ use crate::{
         Finding, Findings,
         answer::{Span, alive, did, newborns, steps, to_the_second},
         conditions::has_status,
-        identity::{ClusterSets, Relation, relation},
+        sameness::{Relation, by_everything},
+        sets::ClusterSets,
         text::shown,
     },
 };
@@ -79,7 +80,11 @@ fn lost<'a>(
     let (message, observed) = match heir {
         Some(heir) => (
             "a profile was recreated when the manager restarted",
-            format!("{} of {}", shown(&heir.metadata.uid), ObjectRef::from(heir).path()),
+            format!(
+                "{} of {}",
+                shown(&heir.metadata.uid),
+                ObjectRef::from(heir).path()
+            ),
         ),
         None if has_status(profile, CONDITION_JOINED, "False") => return None,
         None => (
@@ -90,25 +95,36 @@ fn lost<'a>(
     Some(
         Finding::on(profile, message)
             .at("metadata.uid")
-            .expected(format!("{} as before {}", shown(&profile.metadata.uid), span.did()))
+            .expected(format!(
+                "{} as before {}",
+                shown(&profile.metadata.uid),
+                span.did()
+            ))
             .observed(observed),
     )
 }
 
 fn doubled(profile: &ClusterProfile, twin: &ClusterProfile, span: &Span) -> Finding {
-    Finding::on(twin, "a second profile of a member appeared when the manager restarted")
-        .at("metadata.name")
-        .expected(format!("{} alone, as before {}", shown(&profile.metadata.name), span.did()))
-        .observed(format!(
-            "{}, beside {}",
-            shown(&twin.metadata.name),
-            ObjectRef::from(profile).path()
-        ))
+    Finding::on(
+        twin,
+        "a second profile of a member appeared when the manager restarted",
+    )
+    .at("metadata.name")
+    .expected(format!(
+        "{} alone, as before {}",
+        shown(&profile.metadata.name),
+        span.did()
+    ))
+    .observed(format!(
+        "{}, beside {}",
+        shown(&twin.metadata.name),
+        ObjectRef::from(profile).path()
+    ))
 }
 
 /// Whether one manager describes one cluster in both.
 fn is_of_one<'a>(sets: &ClusterSets<'a>, one: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
     one.metadata.namespace == other.metadata.namespace
         && one.manager() == other.manager()
-        && relation(sets, one, other) == Relation::Same
+        && by_everything(sets, one, other) == Relation::Same
 }

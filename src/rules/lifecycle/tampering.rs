@@ -6,14 +6,20 @@ use crate::{
     rules::{
         Findings,
         answer::{Answer, Shortfall, Span, alive, did, done, newborns},
-        identity::{ClusterSets, Relation, relation},
+        sameness::{Relation, by_everything},
+        sets::ClusterSets,
         text::{ABSENT, shown, shown_or_absent},
     },
 };
 
 /// `lifecycle/deleted-profile-restored`
 pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: &mut Findings) {
-    for deleted in done(evidence, findings, Scenario::Tampering, DriverAction::DeleteProfile) {
+    for deleted in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::DeleteProfile,
+    ) {
         let is_old = |profile: &ClusterProfile| *profile.metadata.uid == *deleted.profile.uid;
         let is_back = |profile: Option<&ClusterProfile>| profile.is_some_and(|profile| !is_old(profile));
         let span = Span::of(evidence, deleted.step);
@@ -67,7 +73,7 @@ fn successor<'a>(
         .filter(|history| span.may_be_in_time(&history.versions[0]))
         .filter_map(|history| alive(history, span.looked))
         .filter(|heir| heir.manager() == last.manager())
-        .map(|heir| (heir, relation(&sets, last, heir)));
+        .map(|heir| (heir, by_everything(&sets, last, heir)));
     heirs.fold(None, |known, heir| match (known, heir.1) {
         (_, Relation::Same) | (None, Relation::Unknown) => Some(heir),
         (known, _) => known,
@@ -76,7 +82,12 @@ fn successor<'a>(
 
 /// `lifecycle/status-restored`
 pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Findings) {
-    for tampered in done(evidence, findings, Scenario::Tampering, DriverAction::TamperStatus) {
+    for tampered in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::TamperStatus,
+    ) {
         let Some(change) = &tampered.step.change else {
             findings.cannot_tell(format!("{} does not tell what it changed", did(tampered.step)));
             continue;
@@ -133,7 +144,9 @@ pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findi
         robbed.judge(
             evidence,
             findings,
-            |profile| profile.is_some_and(|profile| profile.label(names::LABEL_MANAGER) == Some(profile.manager())),
+            |profile| {
+                profile.is_some_and(|profile| profile.label(names::LABEL_MANAGER) == Some(profile.manager()))
+            },
             |profile| Shortfall {
                 message: "the manager label does not come back once it is removed",
                 path: format!("metadata.labels[{}]", names::LABEL_MANAGER),

@@ -117,7 +117,10 @@ fn accounts<'a>(
         Origin::Created | Origin::Relisted => first,
     };
     let watched = Account {
-        writes: writes(evidence, history).iter().map(|write| write.moment).collect(),
+        writes: writes(evidence, history)
+            .iter()
+            .map(|write| write.moment)
+            .collect(),
         since: since.as_microsecond(),
     };
     let logged = log.zip(evidence.requests.as_ref()).map(|(log, requests)| {
@@ -172,12 +175,15 @@ impl Cost {
             0 => String::new(),
             usual => format!(" besides its usual {usual}"),
         };
-        Finding::on(history.last(), "a restart of the manager costs a profile more than the burst")
-            .at("status")
-            .expected(format!(
-                "at most {BURST} status writes{usual} in the {seconds} s after {}",
-                span.did()
-            ))
-            .observed(format!("{} status writes", self.writes))
+        Finding::on(
+            history.last(),
+            "a restart of the manager costs a profile more than the burst",
+        )
+        .at("status")
+        .expected(format!(
+            "at most {BURST} status writes{usual} in the {seconds} s after {}",
+            span.did()
+        ))
+        .observed(format!("{} status writes", self.writes))
     }
 }
