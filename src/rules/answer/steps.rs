@@ -61,7 +61,16 @@ fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, ac
         findings.not_asked(reason);
         return;
     }
-    let mut steps = driver.steps.iter().filter(|step| step.scenario == scenario);
+    let mut steps = driver
+        .steps
+        .iter()
+        .filter(|step| step.scenario == scenario)
+        .peekable();
+    // It costs many members, so that a run may well do without.
+    if scenario == Scenario::Scale && steps.peek().is_none() {
+        findings.not_asked("the run left out the scenario of many members");
+        return;
+    }
     let cause = steps.find_map(|step| match &step.outcome {
         StepOutcome::Failed { reason } => Some(failed(step, reason)),
         StepOutcome::Done => None,
