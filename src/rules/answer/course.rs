@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::{
     api::ClusterProfile,
-    evidence::{Evidence, ObjectRef, Origin, ProfileHistory},
+    evidence::{DriverStep, Evidence, ObjectRef, Origin, ProfileHistory},
     rules::moment::{LATE, Micros, earliest},
 };
 
@@ -42,29 +42,39 @@ pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
     states
 }
 
-/// The profiles that came into view in a span of time, and that no step of the driver is about.
-pub(in crate::rules) fn newborns(
-    evidence: &Evidence,
+/// The profiles that came into view in a span of time, and are neither the run's own nor known to be another member's.
+pub(super) fn newborns<'a>(
+    evidence: &'a Evidence,
+    member: &str,
     from: Timestamp,
     until: Timestamp,
-) -> impl Iterator<Item = &ProfileHistory> {
+) -> impl Iterator<Item = &'a ProfileHistory> {
     evidence.profiles.iter().filter(move |history| {
         let first = history.versions[0].at;
-        let came = history.origin != Origin::Listed && from <= first && first <= until;
-        came && !is_accounted_for(evidence, history.last())
+        let metadata = &history.last().metadata;
+        history.origin != Origin::Listed
+            && from <= first
+            && first <= until
+            && !evidence.is_touched(&metadata.namespace, &metadata.name)
+            && !steps_about(evidence, history.last()).any(|step| step.member != member)
     })
 }
 
-/// Whether a step of the driver is about the profile, or wrote to it.
-fn is_accounted_for(evidence: &Evidence, profile: &ClusterProfile) -> bool {
+/// The steps of the driver that are about this profile.
+pub(in crate::rules) fn steps_about<'a>(
+    evidence: &'a Evidence,
+    profile: &'a ClusterProfile,
+) -> impl Iterator<Item = &'a DriverStep> {
     let metadata = &profile.metadata;
     let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
-    let mut known = steps.filter_map(|step| step.profile.as_ref());
-    let is_it = |known: &ObjectRef| match known.uid.as_str() {
-        "" => known.name == *metadata.name && known.namespace == *metadata.namespace,
-        uid => uid == &*metadata.uid,
-    };
-    known.any(is_it) || evidence.is_touched(&metadata.namespace, &metadata.name)
+    steps.filter(move |step| {
+        step.profile
+            .as_ref()
+            .is_some_and(|known| match known.uid.as_str() {
+                "" => known.name == *metadata.name && known.namespace == *metadata.namespace,
+                uid => uid == &*metadata.uid,
+            })
+    })
 }
 
 /// A profile as it was at a time; none where it was not there, or was going.

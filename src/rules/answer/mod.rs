@@ -8,6 +8,6 @@ mod course;
 mod steps;
 mod verdict;
 
-pub(super) use course::{State, alive, course, newborns};
+pub(super) use course::{State, alive, course, steps_about};
 pub(super) use steps::{Done, done, steps};
 pub(super) use verdict::{Answer, Shortfall, Span, did, member, to_the_second};

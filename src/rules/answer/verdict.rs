@@ -2,10 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::{course::State, steps::Done};
+use super::{
+    course::{State, newborns},
+    steps::Done,
+};
 use crate::{
     api::{ClusterProfile, names},
-    evidence::{DriverStep, Evidence, ObjectRef, Version},
+    evidence::{DriverStep, Evidence, ObjectRef, ProfileHistory, Version},
     rules::{
         Finding, Findings,
         moment::{earliest, missed_between},
@@ -61,6 +64,11 @@ impl<'a> Span<'a> {
             deadline: step.deadline(),
             looked: end.map_or(step.looked_until, |end| end.min(step.looked_until)),
         }
+    }
+
+    /// The profiles that came meanwhile, and are not known to be another member's.
+    pub(in crate::rules) fn newborns(&self) -> impl Iterator<Item = &'a ProfileHistory> + use<'a> {
+        newborns(self.evidence, &self.step.member, self.from, self.looked)
     }
 
     /// The step, for a person.

@@ -9,7 +9,7 @@ use crate::{
     evidence::{DriverAction, Evidence, Scenario},
     rules::{
         Findings,
-        answer::{Answer, Shortfall, Span, done},
+        answer::{Answer, Shortfall, Span, course, done},
         text::{ABSENT, shown},
     },
 };
@@ -18,6 +18,12 @@ use crate::{
 ///
 /// That the condition returns is judged where it was seen to leave.
 pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
+    if is_never_reported(evidence) {
+        findings.not_applicable(format!(
+            "no profile of a member to be broken reports {CONDITION_HEALTHY}"
+        ));
+        return;
+    }
     let mut broken = Vec::new();
     for one in done(evidence, findings, Scenario::Outage, DriverAction::Break) {
         if !one.was_true(findings, CONDITION_HEALTHY) {
@@ -56,6 +62,19 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             },
         );
     }
+}
+
+/// Whether the profiles of the members concerned say nothing of their health at any time: then no member could be
+/// broken in earnest, and that is another rule's matter.
+fn is_never_reported(evidence: &Evidence) -> bool {
+    let drivers = evidence.driver.iter();
+    let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
+    let mut states = steps
+        .filter_map(|step| step.profile.as_ref())
+        .flat_map(|profile| course(evidence, profile))
+        .filter_map(|state| state.profile)
+        .peekable();
+    states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
 }
 
 /// `conditions/joined-follows-leave`

@@ -5,7 +5,7 @@ use crate::{
     evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario},
     rules::{
         Finding, Findings,
-        answer::{Answer, Shortfall, Span, alive, course, done, member, newborns, steps},
+        answer::{Answer, Shortfall, Span, alive, course, done, member, steps},
         conditions::has_status,
         sameness::{Relation, by_everything},
         sets::ClusterSets,
@@ -38,7 +38,7 @@ pub(in crate::rules) fn joined_profile<'a>(
             }
             span.answer(profile, &states, |profile| profile.is_some())
         }
-        None => match span.doubt(None).or_else(|| unrelated(evidence, &span)) {
+        None => match span.doubt(None).or_else(|| unrelated(&span)) {
             Some(doubt) => Answer::Unknown(doubt),
             None => Answer::Missing,
         },
@@ -67,9 +67,8 @@ pub(in crate::rules) fn joined_profile<'a>(
 }
 
 /// Profiles that came meanwhile, and of which nobody knows whose they are: one may be the member's.
-fn unrelated(evidence: &Evidence, span: &Span) -> Option<String> {
-    let mut strangers = newborns(evidence, span.from, span.looked);
-    let first = ObjectRef::from(strangers.next()?.last());
+fn unrelated(span: &Span) -> Option<String> {
+    let first = ObjectRef::from(span.newborns().next()?.last());
     Some(format!(
         "{first} came after {}, and whose it is was not found",
         span.did()
@@ -85,9 +84,10 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
         return;
     };
     let sets = ClusterSets::of(evidence);
-    let twins = newborns(evidence, span.from, span.looked)
+    let twins = span
+        .newborns()
         .filter_map(|history| alive(history, span.looked))
-        .filter(|other| is_twin(&sets, own, other));
+        .filter(|other| other.metadata.name != own.metadata.name && is_twin(&sets, own, other));
     for twin in twins {
         findings.report(
             Finding::on(twin, "a member that joined has two profiles in one namespace")

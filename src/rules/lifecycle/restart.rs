@@ -7,7 +7,7 @@ use crate::{
     evidence::{DriverAction, Evidence, ObjectRef, ProfileHistory, Scenario},
     rules::{
         Finding, Findings,
-        answer::{Span, alive, did, newborns, steps, to_the_second},
+        answer::{Span, alive, steps, to_the_second},
         conditions::has_status,
         sameness::{Relation, by_everything},
         sets::ClusterSets,
@@ -26,10 +26,10 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
             .filter_map(|history| Some((history, alive(history, span.from)?)))
             .collect();
         if there.is_empty() {
-            findings.cannot_tell(format!("there was no profile before {}", did(step)));
+            findings.cannot_tell(format!("there was no profile before {}", span.did()));
             continue;
         }
-        let newborns: Vec<&ProfileHistory> = newborns(evidence, span.from, span.looked).collect();
+        let newborns: Vec<&ProfileHistory> = span.newborns().collect();
         let mut found = Vec::new();
         for (history, profile) in &there {
             match history.deleted.filter(|at| *at < span.looked) {

@@ -5,7 +5,7 @@ use crate::{
     evidence::{DriverAction, Evidence, ProfileHistory, Scenario},
     rules::{
         Findings,
-        answer::{Answer, Shortfall, Span, alive, did, done, newborns},
+        answer::{Answer, Shortfall, Span, alive, did, done, steps_about},
         sameness::{Relation, by_everything},
         sets::ClusterSets,
         text::{ABSENT, shown, shown_or_absent},
@@ -35,7 +35,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
                 continue;
             }
             // Where the hub makes the names, the profile comes back under another one.
-            match successor(evidence, &span, old) {
+            match successor(evidence, &span, &deleted.step.member, old) {
                 Some((_, Relation::Same)) => {
                     findings.examine();
                     continue;
@@ -62,18 +62,25 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
 }
 
 /// A profile of the same manager that came in time and may be the member's: surely its own, if there is such a one.
+/// The driver knows a member's profile by more than profiles tell of each other.
 fn successor<'a>(
     evidence: &'a Evidence,
-    span: &Span,
+    span: &Span<'a>,
+    member: &str,
     old: &'a ProfileHistory,
 ) -> Option<(&'a ClusterProfile, Relation)> {
     let sets = ClusterSets::of(evidence);
     let last = old.last();
-    let heirs = newborns(evidence, span.from, span.looked)
+    let relation = |heir: &'a ClusterProfile| match steps_about(evidence, heir).next() {
+        Some(step) if step.member == member => Relation::Same,
+        _ => by_everything(&sets, last, heir),
+    };
+    let heirs = span
+        .newborns()
         .filter(|history| span.may_be_in_time(&history.versions[0]))
         .filter_map(|history| alive(history, span.looked))
         .filter(|heir| heir.manager() == last.manager())
-        .map(|heir| (heir, by_everything(&sets, last, heir)));
+        .map(|heir| (heir, relation(heir)));
     heirs.fold(None, |known, heir| match (known, heir.1) {
         (_, Relation::Same) | (None, Relation::Unknown) => Some(heir),
         (known, _) => known,

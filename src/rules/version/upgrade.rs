@@ -15,6 +15,7 @@ pub(in crate::rules) fn follows_upgrade(evidence: &Evidence, findings: &mut Find
     for upgraded in done(evidence, findings, Scenario::Upgrade, DriverAction::Upgrade) {
         let change = upgraded.step.change.as_ref();
         let wanted = change.and_then(|change| change.after.as_deref());
+        let wanted = wanted.filter(|wanted| !wanted.is_empty());
         let before = version(upgraded.before());
         if is_followed(before, wanted, before) {
             findings.cannot_tell(format!(
