@@ -21,8 +21,11 @@ pub(in crate::rules) struct State<'a> {
 
 /// All that was seen of the profiles of one name, in the order of time: a name may be used again.
 pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
+    let histories = evidence.histories_named(&profile.namespace, &profile.name);
+    let mut histories: Vec<&ProfileHistory> = histories.collect();
+    histories.sort_by_key(|history| history.versions[0].at);
     let mut states = Vec::new();
-    for history in evidence.histories_named(&profile.namespace, &profile.name) {
+    for (index, history) in histories.iter().enumerate() {
         let mut before = None;
         for version in &history.versions {
             states.push(State {
@@ -32,13 +35,15 @@ pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
             });
             before = Some(&version.profile);
         }
-        states.extend(history.deleted.map(|at| State {
+        // A list shows the next one of that name before it shows that this one is gone.
+        let next = histories.get(index + 1).map(|next| next.versions[0].at);
+        let gone = history.deleted.map(|at| next.map_or(at, |next| at.min(next)));
+        states.extend(gone.map(|at| State {
             at,
             earliest: at.as_microsecond().saturating_sub(LATE),
             profile: None,
         }));
     }
-    states.sort_by_key(|state| state.at);
     states
 }
 
@@ -85,4 +90,33 @@ pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option
     let seen = history.versions.iter().take_while(|version| version.at <= at);
     let profile = &seen.last()?.profile;
     profile.metadata.deletion_timestamp.is_none().then_some(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{api::Edition, rules::example::Example};
+
+    #[test]
+    fn what_a_list_shows_to_be_gone_went_before_what_has_taken_its_name() {
+        let world = json!({"steps": [
+            {"at": "1m", "delete": "a"},
+            {"at": "2m", "relist": {"metadata": {"name": "a"}}},
+        ]});
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let mut evidence = example.evidence().clone();
+        let relisted = evidence.profiles[1].versions[0].at;
+        evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
+        let profile = ObjectRef::from(evidence.profiles[1].last());
+        let states = course(&evidence, &profile);
+        let uids: Vec<_> = states
+            .iter()
+            .map(|state| state.profile.map(|profile| &*profile.metadata.uid))
+            .collect();
+        assert_eq!(uids, [Some("uid-default-a"), None, Some("uid-default-a-2")]);
+        assert!(states.is_sorted_by_key(|state| state.at));
+    }
 }
