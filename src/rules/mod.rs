@@ -14,6 +14,7 @@ mod facts;
 mod finding;
 mod identity;
 mod likeness;
+mod list;
 mod moment;
 mod presence;
 mod properties;
@@ -22,6 +23,7 @@ mod sameness;
 mod sets;
 mod text;
 mod updates;
+mod version;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
