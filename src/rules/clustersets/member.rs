@@ -36,11 +36,11 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     let sets = ClusterSets::of(evidence);
     let members: Vec<Member> = evidence
         .everyone()
-        .filter(|profile| evidence.is_settled(profile))
         .filter_map(|profile| {
             let set = sets.of_namespace(&profile.metadata.namespace)?;
             Some(Member { profile, set })
         })
+        .filter(|member| evidence.is_settled(member.profile))
         .collect();
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
