@@ -36,13 +36,13 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
                     let keys = pairs.iter().map(|(kind, _)| &**kind);
                     let keys = keys.collect::<Vec<_>>().join(", ");
                     faults.add(
-                        "entry of the metrics endpoints has not one key",
+                        "entry of the metrics endpoints does not have just one key",
                         &format!("{{{keys}}}"),
                     );
                     continue;
                 };
                 if kind.trim().is_empty() {
-                    faults.add_endpoint("entry of the metrics endpoints does not name its type", url);
+                    faults.add_endpoint("entry of the metrics endpoints names no type", url);
                 }
                 if let Some(fault) = fault(without_path(url)) {
                     faults.add_endpoint(fault, url);
