@@ -136,7 +136,10 @@ async fn the_audit_log_tells_who_did_what() {
     assert_eq!(patch["requestURI"], format!("{WIDGETS}/a/status?x=y"));
     assert_eq!(patch["stageTimestamp"], "2026-11-20T10:00:00.000000Z");
     assert_eq!(events[3]["responseStatus"]["reason"], "NotFound");
-    let levels: Vec<_> = events.iter().filter_map(|event| event["level"].as_str()).collect();
+    let levels: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["level"].as_str())
+        .collect();
     let (less, all) = ("Metadata", "RequestResponse");
     assert_eq!(levels, [all, less, all, less, less, less]);
     assert_eq!(patch["responseObject"]["status"]["phase"], "Ready");
