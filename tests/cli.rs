@@ -2,12 +2,13 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{Read, Write as _},
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -283,6 +284,50 @@ fn outputs_are_checked_before_anything_else() {
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
     refused(&log, &["is to be read and to be written"]);
     assert!(!folder.path("report").exists());
+}
+
+#[test]
+fn an_audit_log_is_read_with_what_was_rotated_out_of_it() {
+    let folder = Folder::new();
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recorded");
+    let log = fs::read_to_string(recorded.join("audit.log")).expect("the fixture is there");
+    let half = log[..log.len() / 2].rfind('\n').expect("it has lines") + 1;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed
+        .write_all(&log.as_bytes()[..half])
+        .expect("a vector takes all");
+    let packed = packed.finish().expect("a vector takes all");
+    fs::create_dir(folder.path("logs")).expect("created");
+    let rotated = folder.path("logs/audit-2026-10-05T08-16-10.000.log.gz");
+    fs::write(rotated, packed).expect("written");
+    fs::write(folder.path("logs/audit.log"), &log[half..]).expect("written");
+
+    let dump = recorded.to_str().expect("UTF-8");
+    let requests = |given: &str| {
+        let evidence = folder.flag("evidence");
+        let run = ["run", "--from", dump, "--audit-log", given, "--record", &evidence];
+        let done = call(&run);
+        let text = folder.text("evidence");
+        let requests: Vec<String> = text
+            .lines()
+            .filter(|line| line.starts_with("{\"request"))
+            .map(str::to_owned)
+            .collect();
+        (requests, done.err)
+    };
+    let (whole, said) = requests(&format!("{dump}/audit.log"));
+    assert!(whole.len() > 20, "{whole:?}");
+    assert!(!said.contains("note: "), "{said}");
+    let note = "note: the audit log was read with 1 file that belongs to it";
+    let (found, said) = requests(&folder.flag("logs/audit.log"));
+    assert_eq!(found, whole);
+    assert!(said.contains(note), "{said}");
+    let (in_folder, _) = requests(&folder.flag("logs"));
+    assert_eq!(in_folder, whole);
+    refused(
+        &["run", "--from", dump, "--audit-log", &folder.flag("none.log")],
+        &["failed to read the audit log", "none.log"],
+    );
 }
 
 #[test]

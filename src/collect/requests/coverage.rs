@@ -16,6 +16,8 @@ pub(super) const BUSY: SignedDuration = SignedDuration::from_secs(5);
 pub(super) struct Span {
     pub(super) covers: Window,
     pub(super) end: End,
+    /// When the next file was begun, where the name tells.
+    pub(super) rotated: Option<Timestamp>,
 }
 
 /// How a file ends.
@@ -25,8 +27,8 @@ pub(super) enum End {
     Whole,
     /// In the middle of a line.
     HalfLine,
-    /// Before its end: what is behind cannot be read, for this reason; it ends then, where the name tells.
-    Lost(String, Option<Timestamp>),
+    /// Before its end: what is behind cannot be read, for this reason.
+    Lost(String),
 }
 
 /// How long a log is silent by itself: an audit policy may let through next to nothing.
@@ -56,14 +58,15 @@ impl Silences {
 /// times in which nothing was logged for longer than is bearable.
 pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
     spans.sort_by_key(|span| span.covers.from);
+    believe_names(spans);
     let mut gaps = Vec::new();
     let mut latest: Option<&Span> = None;
     for (place, span) in spans.iter().enumerate() {
-        if let End::Lost(reason, rotated) = &span.end {
+        if let End::Lost(reason) = &span.end {
             let mut behind = spans[place + 1..].iter().map(|next| next.covers.from);
             let next = behind.find(|from| *from >= span.covers.until);
             gaps.push(Gap {
-                until: rotated.or(next),
+                until: span.rotated.or(next),
                 ..gap(Some(span.covers.until), None, reason)
             });
         }
@@ -76,7 +79,7 @@ pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
             End::Whole => bearable,
             End::HalfLine => BUSY,
             // That gap is there already.
-            End::Lost(..) => SignedDuration::MAX,
+            End::Lost(_) => SignedDuration::MAX,
         };
         if silent > bearable {
             gaps.push(gap(
@@ -90,6 +93,21 @@ pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
         }
     }
     gaps
+}
+
+/// Between the last event of a file and the beginning of the next nothing was logged, however long that took. The name
+/// tells when that was, unless the next file contradicts: its first event may be a little older.
+fn believe_names(spans: &mut [Span]) {
+    let begins: Vec<Timestamp> = spans.iter().map(|span| span.covers.from).collect();
+    for (place, span) in spans.iter_mut().enumerate() {
+        let Some(rotated) = span.rotated.filter(|_| span.end == End::Whole) else {
+            continue;
+        };
+        let next = begins.get(place + 1);
+        if next.is_none_or(|begin| rotated.duration_since(*begin) <= SILENCE) {
+            span.covers.until = span.covers.until.max(rotated);
+        }
+    }
 }
 
 /// What of a window lies before or after the log. A log that merely was silent at either end is whole.

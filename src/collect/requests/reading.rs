@@ -84,7 +84,7 @@ impl Reading {
                 Some(Line::Unended(line)) => (self.events.take(line), false),
                 Some(Line::TooLong) => (Taken::bad("it is too long"), true),
                 Some(Line::Broken(why)) => {
-                    end = End::Lost(format!("{path} ends early: {why}"), rotated);
+                    end = End::Lost(format!("{path} ends early: {why}"));
                     break;
                 }
             };
@@ -113,10 +113,10 @@ impl Reading {
                 break;
             }
         }
-        let Some(mut covers) = covers else {
+        let Some(covers) = covers else {
             let foreign = (foreign > 0).then(|| "its lines are no audit events in JSON".to_owned());
             return Ok(match end {
-                End::Lost(reason, _) => Some(reason),
+                End::Lost(reason) => Some(reason),
                 End::Whole | End::HalfLine => bad.or(foreign),
             });
         };
@@ -125,13 +125,10 @@ impl Reading {
                 "{foreign} lines of {path} are left out, as they are no audit events"
             ));
         }
-        match (bad, rotated) {
-            (Some(reason), _) => end = End::Lost(reason, rotated),
-            // It is known that nothing else was logged before the next file was begun.
-            (None, Some(rotated)) if end == End::Whole => covers.until = covers.until.max(rotated),
-            (None, _) => {}
+        if let Some(reason) = bad {
+            end = End::Lost(reason);
         }
-        self.spans.push(Span { covers, end });
+        self.spans.push(Span { covers, end, rotated });
         self.gaps.extend(gaps);
         Ok(None)
     }

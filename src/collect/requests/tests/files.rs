@@ -78,6 +78,20 @@ fn rotated_files_are_found_and_are_whole() {
 }
 
 #[test]
+fn a_name_that_the_next_file_contradicts_is_not_believed() {
+    let logs = Logs::new();
+    let old = logs.put("audit-2026-01-01T12-00-00.000.log", &[tick("10:00:00")]);
+    let log = read_audit_log(&[old.clone()]).expect("reads");
+    assert_eq!(log.requests.covers.until, time("12:00:00"));
+    let new = logs.put(
+        "audit.log",
+        &[event("1", "10:00:01", json!({})), tick("10:10:00")],
+    );
+    let log = read_audit_log(&[old, new]).expect("reads");
+    assert_eq!(log.requests.covers.until, time("10:10:00"));
+}
+
+#[test]
 fn what_is_just_being_packed_is_read_as_it_was() {
     let (logs, live) = rotated();
     // Begun, and not yet written.
