@@ -81,7 +81,7 @@ fn rotated_files_are_found_and_are_whole() {
 fn a_name_that_the_next_file_contradicts_is_not_believed() {
     let logs = Logs::new();
     let old = logs.put("audit-2026-01-01T12-00-00.000.log", &[tick("10:00:00")]);
-    let log = read_audit_log(&[old.clone()]).expect("reads");
+    let log = read_audit_log(std::slice::from_ref(&old)).expect("reads");
     assert_eq!(log.requests.covers.until, time("12:00:00"));
     let new = logs.put(
         "audit.log",
