@@ -95,14 +95,17 @@ impl ClaimFlags {
 
 /// Reads a namespace and the name of its ClusterSet.
 fn clusterset(given: &str) -> Result<(String, String), String> {
-    let Some((namespace, set)) = given.split_once('=') else {
+    let parts = given
+        .split_once('=')
+        .filter(|(namespace, set)| !namespace.is_empty() && !set.is_empty());
+    let Some((namespace, set)) = parts else {
         return Err("give the namespace and the name of its ClusterSet, such as fleet=production".to_owned());
     };
     if !is_dns_label(namespace) {
         return Err(format!("`{namespace}` is no name of a namespace"));
     }
     // The namespace repeats the set's name in a label.
-    if set.is_empty() || !is_label_value(set) {
+    if !is_label_value(set) {
         return Err(format!(
             "`{set}` cannot be the name of a ClusterSet: it is no valid label value"
         ));

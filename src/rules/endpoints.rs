@@ -7,6 +7,8 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
+use super::list::strings;
+
 /// What is wrong with a host that stands alone. It names a member all the same.
 const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
 
@@ -27,10 +29,10 @@ impl<'a> Endpoints<'a> {
         let value = value.trim();
         // An IPv6 address in brackets begins like a list.
         if value.starts_with(['[', '{', '"']) && fault(value).is_some() {
-            return match serde_json::from_str::<Vec<Text<'a>>>(value) {
-                Ok(list) => Endpoints::List(list.into_iter().map(|text| text.0).collect()),
-                Err(_) if value.starts_with("[") && !value.contains('"') => Self::plain(value),
-                Err(_) => Endpoints::Unreadable,
+            return match strings(value) {
+                Some(list) => Endpoints::List(list),
+                None if value.starts_with("[") && !value.contains('"') => Self::plain(value),
+                None => Endpoints::Unreadable,
             };
         }
         Self::plain(value)
@@ -54,10 +56,6 @@ impl<'a> Endpoints<'a> {
         }
     }
 }
-
-/// A string that borrows from the JSON where it can (`Cow` by itself never does).
-#[derive(serde::Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What is wrong with one endpoint; nothing when it is a URL with a host, `host:port`, an IP address or `IP:port`.
 pub(super) fn fault(endpoint: &str) -> Option<&'static str> {

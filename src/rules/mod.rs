@@ -17,6 +17,7 @@ mod finding;
 mod identity;
 mod lifecycle;
 mod likeness;
+mod list;
 mod moment;
 mod presence;
 mod properties;

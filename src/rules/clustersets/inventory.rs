@@ -24,7 +24,7 @@ pub(super) struct Inventory<'a> {
     steady: Vec<&'a ClusterProfile>,
 }
 
-/// All inventories on the hub, by their namespaces.
+/// All inventories on the hub, by their namespaces; without the profiles that the run touched itself.
 pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> {
     let mut inventories: BTreeMap<&str, Inventory> = BTreeMap::new();
     for profile in evidence.inventory() {
@@ -32,7 +32,10 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
         inventory.is_judged = true;
     }
     for history in &evidence.profiles {
-        let Some(profile) = history.current() else {
+        let touched = |profile: &&ClusterProfile| {
+            evidence.is_touched(&profile.metadata.namespace, &profile.metadata.name)
+        };
+        let Some(profile) = history.current().filter(|profile| !touched(profile)) else {
             continue;
         };
         let inventory = inventories.entry(&*profile.metadata.namespace).or_default();
@@ -53,12 +56,12 @@ pub(super) fn speaks(profile: &ClusterProfile) -> bool {
 /// Whether a profile, neither new nor going, has said the same of its ClusterSet for longer than the grace.
 pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
     let profile = history.last();
+    let says_the_same = |earlier: &ClusterProfile| {
+        let (earlier, now) = (told(earlier), told(profile));
+        earlier.map(|(_, set)| set).eq(now.map(|(_, set)| set))
+    };
     evidence.is_settled(profile)
-        && lasts(evidence, history, &[], |earlier| {
-            told(earlier)
-                .map(|(_, set)| set)
-                .eq(told(profile).map(|(_, set)| set))
-        })
+        && (history.versions.len() == 1 || lasts(evidence, history, &[], says_the_same))
 }
 
 impl<'a> Inventory<'a> {

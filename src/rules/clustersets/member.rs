@@ -23,12 +23,13 @@ const COMPARED_IN_ALL: usize = 8 * COMPARED;
 struct Member<'a> {
     profile: &'a ClusterProfile,
     set: &'a str,
+    is_settled: bool,
 }
 
 /// No cluster has profiles in the namespaces of two ClusterSets.
 ///
-/// While a cluster moves from one to another, it may have both for a moment: only profiles that are neither new nor
-/// going count.
+/// While a cluster moves from one to another, it may have both for a moment: two profiles of which one is new or goes
+/// are no finding.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile is in the namespace of a ClusterSet");
     note_bounds(evidence, findings);
@@ -36,10 +37,13 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     let sets = ClusterSets::of(evidence);
     let members: Vec<Member> = evidence
         .everyone()
-        .filter(|profile| evidence.is_settled(profile))
         .filter_map(|profile| {
             let set = sets.of_namespace(&profile.metadata.namespace)?;
-            Some(Member { profile, set })
+            Some(Member {
+                profile,
+                set,
+                is_settled: evidence.is_settled(profile),
+            })
         })
         .collect();
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
@@ -94,6 +98,9 @@ fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usiz
     let mut twins = Vec::new();
     for place in group {
         let member = members[*place];
+        if !member.is_settled {
+            continue;
+        }
         let of_set = |other: &&usize| members[**other].set == member.set;
         let mut others = known.iter().filter(|other| !of_set(other));
         let twin = others.find(|other| is_surely_one(sets, members[**other].profile, member.profile));

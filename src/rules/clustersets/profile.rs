@@ -27,12 +27,14 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
         if !speaks(profile) {
             continue;
         }
-        if !is_steady(evidence, history) {
+        let mut others = told(profile).filter(|(_, other)| *other != set).peekable();
+        if others.peek().is_some() && !is_steady(evidence, history) {
+            // It may be about to move to another namespace.
             excused = true;
             continue;
         }
         findings.examine();
-        for (path, other) in told(profile).filter(|(_, other)| *other != set) {
+        for (path, other) in others {
             findings.report(
                 Finding::on(
                     profile,

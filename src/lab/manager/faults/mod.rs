@@ -10,5 +10,6 @@ mod identity;
 mod properties;
 mod registry;
 mod updates;
+mod version;
 
 pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};
