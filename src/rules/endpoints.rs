@@ -124,6 +124,17 @@ impl<'a> Place<'a> {
         (!means_the_reader(place.host)).then_some(place)
     }
 
+    /// Whether it is an address for private use, which may be another machine's in each network.
+    pub(super) fn is_private(&self) -> bool {
+        let v4 = |ip: Ipv4Addr| {
+            // 100.64.0.0/10 is what carriers share (RFC 6598).
+            let shared = ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 64;
+            ip.is_private() || ip.is_link_local() || shared
+        };
+        let v6 = |ip: Ipv6Addr| ip.is_unique_local() || ip.is_unicast_link_local();
+        self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
+    }
+
     /// Takes an endpoint apart, whether or not its parts are any good.
     fn split(endpoint: &'a str) -> (Option<&'a str>, Self) {
         let (scheme, rest) = match endpoint.split_once("://") {
@@ -358,6 +369,27 @@ mod tests {
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
+        let is_private = |endpoint: &str| Place::read(endpoint).expect("an endpoint").is_private();
+        for private in [
+            "https://10.96.0.1",
+            "172.31.0.1:6443",
+            "192.168.1.10:6443",
+            "100.64.0.1:6443",
+            "169.254.0.1",
+            "[fd00::1]:6443",
+            "fe80::1",
+        ] {
+            assert!(is_private(private), "{private}");
+        }
+        for public in [
+            "https://10.example",
+            "100.3.3.4:5683",
+            "172.32.0.1",
+            "[2001:db8::1]:6443",
+            "a:6443",
+        ] {
+            assert!(!is_private(public), "{public}");
+        }
         for nobody in [
             "https://localhost:6443",
             "https://Kubernetes.Default.svc.cluster.local",

@@ -102,13 +102,17 @@ pub(super) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
-/// What the endpoints say: one set, two sets without a common member, or something between.
+/// What the endpoints say: one set, two sets without a common member, or something between. One set of addresses for
+/// private use says nothing: nearly every cluster knows itself by such an address.
 pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
     let (one, other) = (endpoint_set(one), endpoint_set(other));
     if one.is_empty() || other.is_empty() {
         Relation::Unknown
     } else if one == other {
-        Relation::Same
+        match one.iter().all(|endpoint| is_private(endpoint)) {
+            true => Relation::Unknown,
+            false => Relation::Same,
+        }
     } else if one.is_disjoint(&other) {
         Relation::Different
     } else {
@@ -145,14 +149,21 @@ fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
     places.collect::<Option<_>>().unwrap_or_default()
 }
 
+/// Whether an endpoint is an address for private use.
+fn is_private(endpoint: &str) -> bool {
+    Place::read(endpoint).is_some_and(|place| place.is_private())
+}
+
 /// Whether both have an access provider with the same server, CA and settings. The settings count, because a
-/// gateway may tell the members behind it apart by them.
+/// gateway may tell the members behind it apart by them. Without a CA, a server with an address for private use may be
+/// another one for each of them.
 pub(super) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     one.access().any(|ours| {
         other.access().any(|theirs| {
             let (ours, theirs) = (&ours.cluster, &theirs.cluster);
             let servers = (server(ours), server(theirs));
-            matches!(servers, (Some(ours), Some(theirs)) if ours == theirs)
+            let has_ca = ours.certificate_authority_data.is_some();
+            matches!(servers, (Some(ours), Some(theirs)) if ours == theirs && (has_ca || !ours.is_private()))
                 && ours.certificate_authority_data == theirs.certificate_authority_data
                 && ours.tls_server_name == theirs.tls_server_name
                 && ours.proxy_url == theirs.proxy_url
