@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use crate::{
-    api::Edition,
+    api::{Edition, names},
     evidence::{Asked, Evidence, Kind},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
@@ -276,27 +276,28 @@ fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
     missed
 }
 
-/// The objects of one kind of evidence that could not be read: what is in them was not examined.
+/// The objects of one kind of evidence that could not be read: what is in them was not examined. Of profiles, those
+/// that are known to be outside of the scope do not count.
 fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let object_kind = match kind {
-        Kind::Inventory => "ClusterProfile",
+        Kind::Inventory | Kind::Timeline => names::KIND,
         Kind::Namespaces => "Namespace",
         Kind::Secrets => "Secret",
         _ => return None,
     };
-    let mut objects = evidence
-        .unreadable
-        .iter()
-        .filter(|unreadable| unreadable.object.kind == object_kind);
+    let scope = &evidence.header.scope.namespaces;
+    let is_outside = |namespace: &str| !namespace.is_empty() && !scope.iter().any(|name| name == namespace);
+    let mut objects = evidence.unreadable.iter().filter(|unreadable| {
+        let object = &unreadable.object;
+        let counts = object.kind.is_empty() || object.kind == object_kind;
+        counts && (object_kind != names::KIND || scope.is_empty() || !is_outside(&object.namespace))
+    });
     let first = objects.next()?;
     let more = match objects.count() {
         0 => String::new(),
         more => format!(" (and {more} more like it)"),
     };
-    Some(format!(
-        "{} could not be read: {}{more}",
-        first.object, first.message
-    ))
+    Some(format!("{first}{more}"))
 }
 
 /// The gaps of one kind, each cause once.
