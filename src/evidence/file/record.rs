@@ -13,7 +13,8 @@ use super::change::Change;
 use crate::{
     api::{ClusterProfile, names},
     evidence::{
-        Gap, Header, Namespace, ObjectRef, Origin, Probe, Request, Secret, Unreadable, Window,
+        Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request,
+        Secret, Unreadable, Window,
         unfit::{self, Loose, masked, without_values},
     },
 };
@@ -36,6 +37,10 @@ pub(super) enum Line<'a> {
     Gone(Gone),
     Requests(Covers),
     Request(&'a Request),
+    Member(&'a Member),
+    EndpointCall(&'a EndpointCall),
+    Login(&'a Login),
+    Driver(&'a Driver),
     End {},
 }
 
@@ -52,6 +57,10 @@ pub(super) enum Record {
     Gone(Gone),
     Requests(Covers),
     Request(Request),
+    Member(Member),
+    EndpointCall(EndpointCall),
+    Login(Login),
+    Driver(Driver),
     End,
     Unknown(String),
     Misfit(Misfit),
@@ -147,6 +156,10 @@ impl Record {
             "gone" => Record::Gone(parse(content)?),
             "requests" => Record::Requests(parse(content)?),
             "request" => Record::Request(parse(content)?),
+            "member" => Record::Member(parse(content)?),
+            "endpointCall" => Record::EndpointCall(parse(content)?),
+            "login" => Record::Login(parse(content)?),
+            "driver" => Record::Driver(parse(content)?),
             "end" => Record::End,
             _ => Record::Unknown(kind.to_owned()),
         })

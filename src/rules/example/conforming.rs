@@ -120,3 +120,15 @@ pub(super) fn namespace(name: &str, holds_secrets: bool) -> Value {
     }
     json!({"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1", "labels": labels})
 }
+
+/// What a member says that agrees with the conforming profile.
+pub(super) fn look() -> Value {
+    json!({
+        "version": "v1.34.1",
+        "readyz": {"ready": true},
+        "leases": [],
+        "nodes": 3,
+        "customResourceGroups": [],
+        "clusterProperties": [],
+    })
+}

@@ -5,8 +5,10 @@
 //! relative to 2026-01-01T00:00:00Z, and the same text always gives the same [`Evidence`](crate::evidence::Evidence).
 
 mod conforming;
+mod driver;
 mod error;
 mod expectation;
+mod members;
 mod requests;
 mod secrets;
 mod stage;
