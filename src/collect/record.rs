@@ -121,7 +121,7 @@ impl Record {
     pub fn deleted(&mut self, json: &[u8], at: Timestamp) -> String {
         self.writes += 1;
         let object = identity(json);
-        self.unreadable.remove(&whole_key(&object));
+        self.missed(&object, at);
         if let Some(place) = self.places.get(&self.key_of(&object)) {
             let history = &mut self.histories[place.index];
             if history.deleted.is_none() {
@@ -216,8 +216,8 @@ impl Record {
         }
     }
 
-    /// A profile that could not be read for a while can be again: the versions until now were missed.
-    fn fits_again(&mut self, object: &ObjectRef, at: Timestamp) {
+    /// A profile that could not be read for a while can be again, or is gone: its versions until now were missed.
+    fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
         if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
             self.gaps.push(Gap {
                 kind: Kind::Timeline,
@@ -233,7 +233,7 @@ impl Record {
     fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
         let key = self.key(&profile);
         if !self.unreadable.is_empty() {
-            self.fits_again(&ObjectRef::from(&profile), at);
+            self.missed(&ObjectRef::from(&profile), at);
         }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];

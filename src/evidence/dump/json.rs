@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{
@@ -44,8 +44,13 @@ struct Head<'a> {
     api_version: Option<&'a RawValue>,
     #[serde(borrow)]
     kind: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "even_null")]
     items: Option<&'a RawValue>,
+}
+
+/// Tells `null` from what is not there.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
