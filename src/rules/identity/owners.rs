@@ -166,7 +166,7 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
 
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     writers(profile)
-        .filter(|writer| writer.owns.iter().any(|part| &**part == MANAGER_PART))
+        .filter(|writer| !writer.manager.is_empty() && writer.owns.iter().any(|part| &**part == MANAGER_PART))
         .map(|writer| program(&writer.manager))
 }
 
