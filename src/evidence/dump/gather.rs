@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{
     DumpError,
-    item::{Body, Broken, Found, Item},
+    item::{Body, Found, Item},
 };
 use crate::{
     api::names,
@@ -68,8 +68,8 @@ impl Gatherer {
         match found {
             Found::Item(item) => {
                 self.take_item(&item);
-                if let Body::Broken(Broken { why, .. }) = item.body {
-                    self.failure.get_or_insert(why);
+                if let Body::Broken(broken) = item.body {
+                    self.failure.get_or_insert(broken.why);
                 }
             }
             Found::Lost(why) => {

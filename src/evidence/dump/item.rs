@@ -38,7 +38,7 @@ pub(super) enum Body<'a> {
     /// What YAML made of it.
     Value(Value),
     /// What cannot be trusted.
-    Broken(Broken),
+    Broken(Box<Broken>),
 }
 
 /// An object that cannot be trusted.
@@ -86,12 +86,12 @@ impl Body<'_> {
 
 impl Broken {
     /// Of something that does not tell what it is.
-    pub fn unknown(why: DumpError) -> Self {
-        Self {
+    pub fn unknown(why: DumpError) -> Box<Self> {
+        Box::new(Self {
             object: ObjectRef::default(),
             labelled: None,
             why,
-        }
+        })
     }
 }
 

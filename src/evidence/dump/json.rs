@@ -125,11 +125,11 @@ fn each_of_list<'a>(
 fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> {
     let body = match place.spoilt() {
         None => Body::Json(raw),
-        Some(why) => Body::Broken(Broken {
+        Some(why) => Body::Broken(Box::new(Broken {
             object: identity(Loose::Text(raw.get().as_bytes()), ""),
             labelled: None,
             why,
-        }),
+        })),
     };
     Found::Item(Item { types, body, place })
 }

@@ -135,11 +135,11 @@ fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<
     }
     Found::Item(Item {
         types: types.or(inherited),
-        body: Body::Broken(Broken {
+        body: Body::Broken(Box::new(Broken {
             object: identity(Loose::Value(&value), ""),
             labelled: labelled.filter(|_| place.spoilt().is_none()),
             why,
-        }),
+        })),
         place,
     })
 }
