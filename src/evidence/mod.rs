@@ -106,7 +106,7 @@ impl Evidence {
     }
 
     /// Whether the run wrote to the profile, or put it there.
-    fn is_touched(&self, profile: &ClusterProfile) -> bool {
+    pub fn is_touched(&self, profile: &ClusterProfile) -> bool {
         let touched = self.driver.iter().flat_map(|driver| &driver.touched);
         touched
             .into_iter()

@@ -31,6 +31,8 @@ pub struct World {
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     consumers: Vec<String>,
+    /// ClusterSets that are declared with `--clusterset`, by namespace.
+    clustersets: BTreeMap<String, String>,
     steps: Option<Vec<Step>>,
     observe: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
@@ -190,6 +192,7 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
+                clustersets: self.clustersets.clone(),
                 ..Claim::default()
             },
             hub: Hub {

@@ -3,11 +3,13 @@
 //! A fault is known by the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks nothing
 //! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
 
+mod clustersets;
 mod conditions;
 mod consumers;
 mod identity;
 mod properties;
 mod registry;
 mod updates;
+mod version;
 
 pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};
