@@ -118,6 +118,11 @@ impl<'a> Types<'a> {
         )
     }
 
+    /// Whether a list of this type lacks its end: kubectl tells the version first, and the kind behind the items.
+    pub fn is_cut(&self) -> bool {
+        self.kind.is_empty() && !self.api_version.is_empty()
+    }
+
     /// What a list of this type tells of its items: a plain `List` nothing.
     pub fn of_items(&self) -> Types<'_> {
         match self.kind.strip_suffix("List") {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{
     DumpError,
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
-    text::without_place,
+    text::{ENDS_IN_THE_MIDDLE, without_place},
 };
 use crate::evidence::unfit::{Loose, identity};
 
@@ -25,7 +25,7 @@ pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
 
 fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
     let message = match error.is_eof() {
-        true => "it ends in the middle: was the dump cut short?".to_owned(),
+        true => ENDS_IN_THE_MIDDLE.to_owned(),
         false => without_place(&error.to_string()).to_owned(),
     };
     DumpError::Syntax {

@@ -10,6 +10,9 @@ pub(super) struct Text {
     spoilt: Vec<usize>,
 }
 
+/// What is wrong with a dump that lacks its end.
+pub(super) const ENDS_IN_THE_MIDDLE: &str = "it ends in the middle: was the dump cut short?";
+
 /// A mark that some programs put before text.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 

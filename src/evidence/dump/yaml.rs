@@ -7,7 +7,7 @@ use super::{
     DumpError,
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     lines,
-    text::without_place,
+    text::{ENDS_IN_THE_MIDDLE, without_place},
 };
 use crate::{
     api::names,
@@ -56,7 +56,19 @@ fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: u
         Value::Null if deepest == DEEPEST - 1 => return,
         Value::Array(items) => Some((Types::default(), std::mem::take(items))),
         Value::Object(object) if types.is_list() => match object.get_mut("items") {
-            Some(Value::Array(items)) => Some((types.of_items(), std::mem::take(items))),
+            Some(Value::Array(items)) => {
+                let mut items = std::mem::take(items);
+                if types.is_cut()
+                    && let Some(last) = items.pop()
+                {
+                    let last = known_as(&last, false, &Types::default(), place, cut(place));
+                    items
+                        .into_iter()
+                        .for_each(|item| each_of(item, &Types::default(), place, deepest, sink));
+                    return sink(last);
+                }
+                Some((types.of_items(), items))
+            }
             Some(Value::Null) => return,
             _ if types.is_surely_list() => return sink(Found::Lost(place.no_list())),
             _ => None,
@@ -98,9 +110,19 @@ fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
     if let Some(error) = place.spoilt().filter(|_| place.count_spoilt() > within) {
         sink(Found::Lost(error));
     }
+    let (is_cut, count) = (types.is_cut(), items.len());
     let types = types.of_items();
-    for place in items {
+    for (number, place) in items.into_iter().enumerate() {
         match read(place) {
+            Ok(_) if is_cut && number + 1 == count => {
+                sink(known_as(
+                    &lines::glean(place.document()),
+                    false,
+                    &types,
+                    place,
+                    cut(place),
+                ));
+            }
             Ok(Value::Array(items)) => items
                 .into_iter()
                 .for_each(|item| each_of(item, &types, place, DEEPEST - 1, sink)),
@@ -120,28 +142,44 @@ fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<
         Ok(value @ Value::Object(_)) => Some(value),
         _ => None,
     };
-    let (value, labelled) = match known {
-        Some(value) => {
-            let labelled = value["metadata"]["labels"]
-                .get(names::LABEL_SECRET_PROFILE)
-                .is_some();
-            (value, Some(labelled))
-        }
-        None => (lines::glean(place.document()), None),
-    };
-    let types = Types::of(&value);
-    if (types.is_list() && value.get("items").is_some()) || types.is_surely_list() {
+    match known {
+        Some(value) => known_as(&value, place.spoilt().is_none(), inherited, place, why),
+        None => known_as(&lines::glean(place.document()), false, inherited, place, why),
+    }
+}
+
+/// The same for one of which that much is known; `whole`: whether it is all that there is.
+fn known_as<'a>(
+    known: &Value,
+    whole: bool,
+    inherited: &Types<'a>,
+    place: Place<'a>,
+    why: DumpError,
+) -> Found<'a> {
+    let types = Types::of(known);
+    if (types.is_list() && known.get("items").is_some()) || types.is_surely_list() {
         return Found::Lost(why);
     }
+    let labels = &known["metadata"]["labels"];
     Found::Item(Item {
         types: types.or(inherited),
         body: Body::Broken(Box::new(Broken {
-            object: identity(Loose::Value(&value), ""),
-            labelled: labelled.filter(|_| place.spoilt().is_none()),
+            object: identity(Loose::Value(known), ""),
+            labelled: whole.then(|| labels.get(names::LABEL_SECRET_PROFILE).is_some()),
             why,
         })),
         place,
     })
+}
+
+/// The error for a list that ends before it says what it is, as kubectl's do in the end.
+fn cut(place: Place<'_>) -> DumpError {
+    DumpError::Syntax {
+        file: place.file.to_owned(),
+        line: place.line_at(place.document().trim_end().len()),
+        language: "YAML",
+        message: ENDS_IN_THE_MIDDLE.to_owned(),
+    }
 }
 
 /// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's
