@@ -2,6 +2,8 @@
 //!
 //! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::{
@@ -260,19 +262,19 @@ fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Opt
 /// The gaps that keep a rule from passing: those in every kind that it needs, and those in all kinds of which it
 /// needs one.
 fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
-    let of = |kind: &Kind| gaps(evidence, *kind);
+    let of = |kind: &Kind| {
+        let mut missed = gaps(evidence, *kind);
+        missed.extend(unreadable(evidence, *kind));
+        missed
+    };
     let mut missed: Vec<String> = rule.facts.needs.iter().flat_map(of).collect();
+    let is_had = |kind: &Kind| evidence.is_whole(*kind) && unreadable(evidence, *kind).is_none();
     let either = &rule.facts.needs_one_of;
-    if !either.iter().any(|kind| evidence.is_whole(*kind)) {
+    if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
-    missed.extend(
-        rule.facts
-            .needs
-            .iter()
-            .filter_map(|kind| unreadable(evidence, *kind)),
-    );
-    missed.dedup();
+    let mut told = BTreeSet::new();
+    missed.retain(|reason| told.insert(reason.clone()));
     missed
 }
 
