@@ -100,7 +100,11 @@ impl Run {
         }
         let driving = self.driver.resolve(&target, plan.observe)?;
         let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
-        let inputs = target.kubeconfig().into_iter().chain(self.driver.file()).chain(files);
+        let inputs = target
+            .kubeconfig()
+            .into_iter()
+            .chain(self.driver.file())
+            .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
         match observe::observe(target, plan, driving.as_ref()) {

@@ -85,7 +85,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::api::names::{CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_GROUPS, PROPERTY_NODE_COUNT};
+    use crate::api::names::{
+        CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    };
     use crate::lab::manager::Manager;
     use crate::lab::manager::recorder::{Received, Recorder};
 
@@ -111,7 +113,8 @@ mod tests {
     fn assert_agree(status: &Value, member: &MemberState) {
         assert_eq!(status["version"]["kubernetes"], member.version.as_str());
         assert_eq!(value(status, PROPERTY_NODE_COUNT), member.nodes.to_string());
-        let groups: BTreeSet<String> = serde_json::from_str(&value(status, PROPERTY_GROUPS)).expect("groups");
+        let groups: BTreeSet<String> =
+            serde_json::from_str(&value(status, PROPERTY_RESOURCE_GROUPS)).expect("groups");
         assert_eq!(groups, member.custom_resource_groups);
         for property in &member.cluster_properties {
             assert!(property.labelled);

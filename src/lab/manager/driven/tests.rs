@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use super::remote::{Remote, RemoteError};
 use crate::api::crd;
 use crate::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_GROUPS,
-    PROPERTY_NODE_COUNT,
+    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_RESOURCE_GROUPS,
 };
 use crate::clock::Clock;
 use crate::lab::apiserver::ApiServer;
@@ -207,7 +207,7 @@ async fn a_join_brings_a_profile_that_says_what_the_member_does_and_secrets_that
         assert_eq!(profile["status"]["version"]["kubernetes"], "v1.35.1+k3s1");
         assert_eq!(property(&profile, PROPERTY_NODE_COUNT), "4");
         assert_eq!(
-            property(&profile, PROPERTY_GROUPS),
+            property(&profile, PROPERTY_RESOURCE_GROUPS),
             r#"["about.k8s.io","kueue.x-k8s.io"]"#
         );
         assert_eq!(
