@@ -27,7 +27,7 @@ mod timeline;
 pub use error::CollectError;
 pub use members::{Dial, MemberWay, Members, MembersError, Network, read_members};
 pub use plan::{Plan, Progress, Quiet, Wish};
-pub use rbac::Grants;
+pub use rbac::{Grants, member_manifest};
 pub use run::collect;
 
 #[cfg(test)]
