@@ -1,10 +1,10 @@
 //! The order of things: what the hub is, what we may, the profiles, and then the rest.
 
-use std::{collections::BTreeMap, future::Future, time::Duration};
+use std::{future::Future, time::Duration};
 
 use futures::{
     FutureExt as _,
-    future::{Shared, join_all, try_join_all},
+    future::{Shared, join, join_all, try_join_all},
     try_join,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -17,6 +17,8 @@ use tokio::{
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
+    driver::{Lent, drive},
+    header::header,
     members::{Asking, endpoints},
     namespaces,
     permissions::Permissions,
@@ -26,7 +28,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    evidence::{self, Asked, Evidence, FORMAT, Gap, Header, Kind, Window},
+    evidence::{Asked, Driver, Evidence, Gap, Kind, Window},
     hub::Hub,
 };
 
@@ -52,7 +54,8 @@ pub async fn collect(
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
         let target = target(&hub.client, clock, &hub.source, plan).await?;
-        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces).await;
+        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces, writes).await;
         Ok((target, permissions))
     };
     let (target, permissions) = select! {
@@ -167,12 +170,20 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             Some(outcome) => outcome.map(|_| true).map_err(|failure| self.refused(&failure))?,
             None => false,
         };
+        let mut driver = None;
         if listed && !observe.is_zero() {
             self.progress.phase("watching profiles");
+            let long_enough = async {
+                select! {
+                    biased;
+                    () = self.stop.clone() => {}
+                    () = sleep(observe) => {}
+                }
+            };
             select! {
                 biased;
-                () = self.stop.clone() => {}
-                () = sleep(observe) => {}
+                // Whichever takes longer. A driver that is stopped has still to undo what it did.
+                ((), done) = join(long_enough, self.drive(&record)) => driver = done,
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record) => {}
             }
@@ -189,8 +200,33 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         if self.stopped() {
             self.cut_short(from, until, listed);
         }
+        self.driven(driver);
         self.writers();
         Ok(())
+    }
+
+    /// Has the implementation act, where the plan says so.
+    async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
+        let lent = Lent {
+            client: &self.hub.client,
+            clock: self.clock,
+            progress: self.progress,
+            plan: self.plan,
+            target: &self.target,
+            permissions: &self.permissions,
+            record: record.clone(),
+        };
+        Some(drive(lent, self.plan.driver.as_ref()?, self.stop.clone()).await)
+    }
+
+    /// What the implementation was made to do, and whether that was all.
+    fn driven(&mut self, driven: Option<(Driver, bool)>) {
+        let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
+        if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
+            let reason = "the run was stopped before the implementation had done all that it was to do";
+            self.gap(Kind::Driver, reason.to_owned());
+        }
+        self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
     fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
@@ -251,11 +287,12 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 "the run was stopped before all profiles were listed".to_owned(),
             );
         }
-        if self.plan.observe.is_zero() {
-            return;
-        }
         let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
         let seen = until.duration_since(from).as_secs();
+        // A driver may go on after the time was over.
+        if seen >= observe.as_secs() {
+            return;
+        }
         self.evidence.gaps.push(Gap {
             kind: Kind::Timeline,
             from: Some(until),
@@ -378,50 +415,5 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             () = self.stop.clone() => None,
             outcome = work => Some(outcome),
         }
-    }
-}
-
-fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
-    let no = |reason: &str| Asked::No(reason.to_owned());
-    let timeline = if plan.observe.is_zero() {
-        no("`--observe 0s` looks once")
-    } else {
-        Asked::Yes
-    };
-    let requests = if plan.audit_logs.is_empty() {
-        no("no audit log was given (`--audit-log FILE`)")
-    } else {
-        Asked::Yes
-    };
-    let members = match plan.members.are_asked() {
-        true => Asked::Yes,
-        false => {
-            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
-        }
-    };
-    Header {
-        format: FORMAT.to_owned(),
-        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
-        claim: plan.claim.clone(),
-        hub: evidence::Hub {
-            source: hub.source.clone(),
-            server_version: target.server_version.clone(),
-            api_version: Some(target.version.clone()),
-            served: target.served.clone(),
-        },
-        scope: plan.scope.clone(),
-        window: None,
-        clock_skew_ms: target.skew.millis(),
-        permissions: Vec::new(),
-        asked: BTreeMap::from([
-            (Kind::Inventory, Asked::Yes),
-            (Kind::Timeline, timeline),
-            (Kind::Requests, requests),
-            (Kind::Members, members),
-            (
-                Kind::Driver,
-                no("this version of the suite does not drive the implementation"),
-            ),
-        ]),
     }
 }

@@ -85,6 +85,7 @@ impl PlanFlags {
             probe,
             audit_logs: self.audit_logs.clone(),
             members,
+            driver: None,
         })
     }
 }

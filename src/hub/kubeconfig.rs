@@ -18,7 +18,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{HubError, USER_AGENT, cause};
+use super::{Handout, HubError, USER_AGENT, cause};
 use crate::api::UnknownName;
 
 /// Which kubeconfig, and which of its contexts.
@@ -43,11 +43,12 @@ struct Found {
     place: String,
 }
 
-/// A client for the hub that the options and the environment lead to, and its name for people.
+/// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
+/// others.
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
-pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String), HubError> {
+pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String, Handout), HubError> {
     let environment = Environment {
         kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
         home: env::home_dir(),
@@ -57,12 +58,14 @@ pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, Stri
         let config = Config::incluster().map_err(|error| HubError::InCluster {
             reason: error.to_string(),
         })?;
+        let handout = Handout::of_pod(&config);
         let client = client(config).map_err(|reason| HubError::InCluster { reason })?;
-        return Ok((client, "in-cluster".to_owned()));
+        return Ok((client, "in-cluster".to_owned(), handout));
     };
     let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
+    let handout = Handout::of_context(&found.kubeconfig, &context, &config);
     let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
-    Ok((client, format!("context {context}")))
+    Ok((client, format!("context {context}"), handout))
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
@@ -89,7 +92,7 @@ pub(crate) fn config(
 }
 
 /// The part of a kubeconfig that is about one context: others may be many.
-fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+pub(super) fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
     let contexts: Vec<_> = contexts.take(1).cloned().collect();
     let named = contexts
@@ -349,8 +352,9 @@ users: [{name: u, user: {token: CANARY}}]
     async fn says_what_is_wrong_and_nothing_secret() {
         let folder = Folder::new();
         let path = folder.file("one", ONE);
-        let (_, source) = connect(&options(&path, None)).await.expect("a client");
+        let (_, source, handout) = connect(&options(&path, None)).await.expect("a client");
         assert_eq!(source, "context first");
+        assert!(!format!("{handout:?}").contains("CANARY"));
 
         let error = refusal(&path, Some("secund")).await;
         assert!(error.contains("did you mean `second`?"), "{error}");

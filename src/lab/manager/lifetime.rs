@@ -5,6 +5,7 @@ use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::driven::{Commands, Controller, Remote, channel};
 use super::faults::Fault;
 use super::fleet::{Fleet, FleetMember, members, stand_ins};
 use super::hub::{Hub, ManagerError, Target};
@@ -22,6 +23,8 @@ pub struct Manager {
     world: World,
     fleet: Fleet,
     clock: Clock,
+    remote: Remote,
+    commands: Commands,
 }
 
 impl Manager {
@@ -37,11 +40,19 @@ impl Manager {
         for fault in faults {
             fault.apply(&mut world);
         }
+        let (remote, commands) = channel();
         Self {
             fleet: stand_ins(&world, clock),
             world,
             clock,
+            remote,
+            commands,
         }
+    }
+
+    /// A way to tell it what to do once it runs.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
     }
 
     /// The members that can be asked themselves, as they were before anything happened. What happens to them as the
@@ -82,12 +93,35 @@ impl Manager {
         Ok(())
     }
 
-    /// Lives on the hub that [`Self::set_up`] has prepared: never ends by itself, abort it.
+    /// Lives on the hub that [`Self::set_up`] has prepared, and does what it is told by [`Self::remote`]: never ends by
+    /// itself, abort it.
     ///
     /// # Errors
-    /// When the hub refuses a write, or cannot be reached for about a minute.
-    pub async fn run(mut self, client: kube::Client) -> Result<(), ManagerError> {
+    /// When the hub refuses a request, or cannot be reached for about a minute.
+    pub async fn run(self, client: kube::Client) -> Result<(), ManagerError> {
+        let Self {
+            world,
+            fleet,
+            clock,
+            remote: _remote,
+            commands,
+        } = self;
         let hub = Hub::new(client);
+        let driven = Controller::new(commands, hub.clone(), clock, world.lapses.clone());
+        let life = Life { world, fleet, clock };
+        tokio::try_join!(life.live(&hub), driven.run()).map(|_| ())
+    }
+}
+
+/// What happens to the fleet as the script has it.
+struct Life {
+    world: World,
+    fleet: Fleet,
+    clock: Clock,
+}
+
+impl Life {
+    async fn live(mut self, hub: &Hub) -> Result<(), ManagerError> {
         let born = Instant::now();
         let mut script = std::mem::take(&mut self.world.script);
         // Stable, so that steps at one time keep the order in which they were written.
@@ -100,7 +134,7 @@ impl Manager {
         };
         while let Some(step) = next() {
             tokio::time::sleep_until(born + step.at).await;
-            self.take(step, &hub).await?;
+            self.take(step, hub).await?;
         }
         Ok(())
     }
@@ -153,18 +187,24 @@ impl Manager {
     }
 }
 
+/// ClusterProfile, in the version that the manager writes.
+pub(super) fn profile_resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLURAL)
+}
+
 impl Profile {
     fn target(&self) -> Target {
-        let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
         Target {
-            resource: ApiResource::from_gvk_with_plural(&kind, PLURAL),
+            resource: profile_resource(),
             namespace: Some(self.namespace.clone()),
             name: self.name.clone(),
         }
     }
 
     async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
-        self.generation = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        self.generation = created.metadata.generation.unwrap_or_default();
         Ok(())
     }
 
@@ -174,21 +214,16 @@ impl Profile {
             return Ok(());
         }
         let status = self.status.to_json(self.generation, clock.now());
-        self.generation = hub
-            .patch(
-                &self.target(),
-                &self.writer,
-                Via::Status,
-                &json!({"status": status}),
-            )
-            .await?;
+        let (target, patch) = (self.target(), json!({"status": status}));
+        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
+        self.generation = patched.metadata.generation.unwrap_or_default();
         self.written = Some(self.status.clone());
         Ok(())
     }
 }
 
 impl Secret {
-    fn target(&self) -> Target {
+    pub(super) fn target(&self) -> Target {
         Target {
             resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
             namespace: Some(self.namespace.clone()),
@@ -196,7 +231,7 @@ impl Secret {
         }
     }
 
-    async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
+    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
         hub.create(&self.target(), MANAGER, &self.to_json()).await?;
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! as can be: it breaks one rule and leaves the others be.
 
 mod certificates;
+mod driven;
 mod faults;
 mod fleet;
 mod hub;
@@ -19,6 +20,7 @@ mod script;
 mod status;
 mod world;
 
+pub use driven::{Remote, RemoteError};
 pub use faults::{Fault, FaultInfo, HubChange, faults, hub_definitions};
 pub use fleet::FleetMember;
 pub use hub::ManagerError;

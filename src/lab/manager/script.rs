@@ -95,7 +95,7 @@ impl Step {
     }
 
     /// Before this time, by as much as the manager needs to see it, something happens to the member.
-    fn happen(
+    pub(super) fn happen(
         seen: Duration,
         member: &str,
         event: impl Fn(&mut MemberState) + Send + Sync + 'static,

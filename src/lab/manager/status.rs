@@ -71,16 +71,7 @@ impl Status {
         Self {
             kubernetes: Some(member.kubernetes.to_owned()),
             properties: properties(member, number),
-            conditions: vec![
-                healthy,
-                Condition::new(
-                    CONDITION_JOINED,
-                    "True",
-                    "Registered",
-                    "the member is managed",
-                    now,
-                ),
-            ],
+            conditions: vec![healthy, joined(now)],
             access: vec![Access {
                 server: server(member.name),
                 ca_data: ca_data(number).to_owned(),
@@ -198,6 +189,17 @@ pub(super) fn healthy(now: Timestamp) -> Condition {
         "True",
         "ControlPlaneHealthy",
         "all checks of the control plane pass",
+        now,
+    )
+}
+
+/// The manager manages the member.
+pub(super) fn joined(now: Timestamp) -> Condition {
+    Condition::new(
+        CONDITION_JOINED,
+        "True",
+        "Registered",
+        "the member is managed",
         now,
     )
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::driven::Lapses;
 use super::kubeconfig::kubeconfig;
 use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
 use super::script::{Action, Step, Via, life};
-use super::status::{Status, cluster_properties, custom_resource_groups};
+use super::status::{Access, Status, cluster_properties, custom_resource_groups};
 use crate::api::Labels;
 use crate::api::names::{
     LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
@@ -31,6 +32,8 @@ pub(super) struct World {
     /// What members that can be asked are like at first, by name.
     pub states: BTreeMap<String, MemberState>,
     pub script: Vec<Step>,
+    /// What the manager does wrong with the members that it is told of.
+    pub lapses: Lapses,
 }
 
 /// A namespace that the manager needs.
@@ -93,6 +96,7 @@ impl World {
             secrets: Vec::new(),
             states: BTreeMap::new(),
             script: life(),
+            lapses: Lapses::default(),
         };
         for (number, member) in MEMBERS.iter().enumerate() {
             if ASKABLE.contains(&member.name) {
@@ -143,7 +147,7 @@ impl World {
         profile.name = name.to_owned();
         let profile = profile.clone();
         for secret in self.secrets.iter_mut().filter(|secret| secret.member == member) {
-            secret.refer_to(&profile);
+            secret.refer_to((&profile.namespace, &profile.name));
         }
     }
 
@@ -209,21 +213,33 @@ impl Profile {
 }
 
 impl Secret {
-    /// The Secret by which a consumer gets into a profile's member.
+    /// The Secret by which a consumer gets into a profile's member, with a new token.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
-        let token = new_token();
+        let (namespace, name) = (&profile.namespace, &profile.name);
+        let access = &profile.status.access[0];
+        Self::opening(&profile.member, (namespace, name), access, consumer, &new_token())
+    }
+
+    /// The Secret by which a consumer gets into a member with this token. The profile is given by namespace and name.
+    pub(super) fn opening(
+        member: &str,
+        profile: (&str, &str),
+        access: &Access,
+        consumer: &str,
+        token: &str,
+    ) -> Self {
         let mut secret = Self {
             namespace: consumer_namespace(consumer),
             name: String::new(),
             labels: Labels::new(),
             key: SECRET_CONFIG_KEY.to_owned(),
-            kubeconfig: kubeconfig(&profile.status.access[0], consumer, &token),
+            kubeconfig: kubeconfig(access, consumer, token),
             login: Login {
-                token,
+                token: token.to_owned(),
                 called: consumer.to_owned(),
                 rights: StandIn::CONSUMER,
             },
-            member: profile.member.clone(),
+            member: member.to_owned(),
         };
         secret.refer_to(profile);
         secret
@@ -235,15 +251,12 @@ impl Secret {
         self.kubeconfig["users"][0]["user"] = json!({"token": token});
     }
 
-    /// Takes the name and the labels that belong to a profile of this name.
-    fn refer_to(&mut self, profile: &Profile) {
-        self.name = format!("{}.{}", profile.namespace, profile.name);
+    /// Takes the name and the labels that belong to a profile of that namespace and name.
+    fn refer_to(&mut self, (namespace, name): (&str, &str)) {
+        self.name = format!("{namespace}.{name}");
         self.labels = BTreeMap::from([
-            (LABEL_SECRET_PROFILE.to_owned(), profile.name.clone()),
-            (
-                LABEL_SECRET_PROFILE_NAMESPACE.to_owned(),
-                profile.namespace.clone(),
-            ),
+            (LABEL_SECRET_PROFILE.to_owned(), name.to_owned()),
+            (LABEL_SECRET_PROFILE_NAMESPACE.to_owned(), namespace.to_owned()),
         ]);
     }
 }

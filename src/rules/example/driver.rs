@@ -41,23 +41,9 @@ struct StepText {
     secrets_before: Option<usize>,
 }
 
-const ACTIONS: [DriverAction; 11] = [
-    DriverAction::Join,
-    DriverAction::Leave,
-    DriverAction::Break,
-    DriverAction::Heal,
-    DriverAction::Upgrade,
-    DriverAction::Restart,
-    DriverAction::DeleteProfile,
-    DriverAction::TamperStatus,
-    DriverAction::RemoveLabel,
-    DriverAction::SetDisplayName,
-    DriverAction::PutForeigner,
-];
-
 impl DriverText {
     pub(super) fn driver(&self) -> Driver {
-        let able = ACTIONS
+        let able = DriverAction::ALL
             .into_iter()
             .filter(|action| !self.lacking.contains_key(action));
         Driver {

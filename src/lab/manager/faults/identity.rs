@@ -7,6 +7,7 @@ use serde_json::json;
 use super::registry::{FaultInfo, HubChange};
 use crate::api::Edition;
 use crate::api::names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS};
+use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{
     FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
 };
@@ -190,6 +191,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .since(Edition::Y2026M09)
     // One id says that it is one cluster, which then has two profiles.
     .also(&["identity/one-profile-per-cluster"]),
+    FaultInfo::new(
+        "identity/display-name-kept",
+        "sets the display name back to its own",
+        |world| world.lapses.add(Lapse::OverwritesDisplayName),
+    )
+    .driven(),
 ];
 
 /// Sets a label of the quiet member's profile.

@@ -6,8 +6,10 @@
 mod conditions;
 mod consumers;
 mod identity;
+mod lifecycle;
 mod properties;
 mod registry;
 mod updates;
+mod version;
 
 pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};

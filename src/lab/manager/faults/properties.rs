@@ -1,10 +1,12 @@
 //! Faults of the suite `properties`.
 
 use super::registry::FaultInfo;
-use crate::api::names::{PROPERTY_ENDPOINTS, PROPERTY_LOCATION};
+use crate::api::names::{PROPERTY_ENDPOINTS, PROPERTY_GROUPS, PROPERTY_LOCATION, PROPERTY_NODE_COUNT};
 use crate::lab::manager::members::QUIET;
-use crate::lab::manager::script::minutes;
+use crate::lab::manager::script::{Step, minutes};
+use crate::lab::manager::status::{OWN_PROPERTY, Property};
 use crate::lab::manager::world::World;
+use crate::lab::member;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -44,9 +46,76 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             });
         },
     ),
+    FaultInfo::new(
+        "properties/cluster-endpoints-reachable",
+        "publishes an endpoint where nobody answers any more",
+        |world| endpoints(world, r#"["lisbon-old.clusters.example:6443"]"#),
+    ),
+    FaultInfo::new(
+        "properties/node-count-matches-member",
+        "counts a node that is not there",
+        |world| {
+            let nodes = world.state(QUIET).nodes + 1;
+            set(world, PROPERTY_NODE_COUNT, &nodes.to_string());
+        },
+    ),
+    FaultInfo::new(
+        "properties/node-count-matches-member:growth",
+        "does not see that a node has come",
+        |world| {
+            world
+                .script
+                .push(Step::happen(minutes(6), QUIET, |member| member.nodes += 1));
+        },
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-match-member",
+        "leaves out a group of the member's custom resources",
+        |world| set(world, PROPERTY_GROUPS, r#"["about.k8s.io","argoproj.io"]"#),
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-match-member:surplus",
+        "tells of a group that the member has no custom resources of",
+        |world| {
+            let groups = r#"["about.k8s.io","argoproj.io","cert-manager.io","kueue.x-k8s.io"]"#;
+            set(world, PROPERTY_GROUPS, groups);
+        },
+    ),
+    FaultInfo::new(
+        "properties/honours-only-labelled",
+        "publishes a ClusterProperty that has no label for that",
+        |world| {
+            const PRIVATE: (&str, &str) = ("cost-center.example.com", "4711");
+            let property = member::Property::unlabelled(PRIVATE.0, PRIVATE.1);
+            world.state(QUIET).cluster_properties.push(property);
+            world.profile(QUIET).status.properties.push(Property {
+                name: PRIVATE.0.to_owned(),
+                value: PRIVATE.1.to_owned(),
+                observed: true,
+            });
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-properties-propagated",
+        "leaves out a ClusterProperty of the member",
+        |world| {
+            let properties = &mut world.profile(QUIET).status.properties;
+            properties.retain(|property| property.name != OWN_PROPERTY);
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-properties-verbatim",
+        "puts the value of a ClusterProperty into words of its own",
+        |world| set(world, OWN_PROPERTY, "EU"),
+    ),
 ];
 
 /// Sets the endpoints of the quiet member.
 fn endpoints(world: &mut World, value: &str) {
-    world.profile(QUIET).status.set_value(PROPERTY_ENDPOINTS, value);
+    set(world, PROPERTY_ENDPOINTS, value);
+}
+
+/// Sets a property of the quiet member's profile.
+fn set(world: &mut World, name: &str, value: &str) {
+    world.profile(QUIET).status.set_value(name, value);
 }

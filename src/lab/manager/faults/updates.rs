@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
+use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::QUIET;
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::status::Property;
@@ -97,4 +98,16 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             }
         },
     ),
+    FaultInfo::new(
+        "updates/restart-within-burst",
+        "checks everything again and again after it has started, and says so each time",
+        |world| world.lapses.add(Lapse::Rewrites),
+    )
+    .driven(),
+    FaultInfo::new(
+        "updates/scale-within-budget",
+        "takes no more members than a number",
+        |world| world.lapses.add(Lapse::IsFull),
+    )
+    .driven(),
 ];
