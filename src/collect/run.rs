@@ -372,7 +372,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let again = asking.again(&self.hub.client, &places);
         if self.unless_stopped(again).await.is_some() {
-            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members.dial, self.clock);
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
         }
         let seen = asking.finish(&self.evidence.profiles);
