@@ -149,7 +149,7 @@ fn profile(name: &str) -> Value {
         "metadata": {
             "name": name, "namespace": "default",
             "labels": {"x-k8s.io/cluster-manager": "eyJhbGciOi.MAGPIE-label.x"},
-            "annotations": {"note": "CANARY-annotation"},
+            "annotations": {"note": "MAGPIE-annotation"},
         },
         "spec": {"displayName": name, "clusterManager": {"name": "eyJhbGciOj.MAGPIE-name.x"}},
         "status": {
