@@ -11,6 +11,7 @@ mod header;
 mod history;
 mod input;
 mod kind;
+pub mod leak;
 mod object;
 mod probe;
 pub mod redact;
