@@ -214,7 +214,14 @@ fn every_rule_file_is_registered_once() {
 
 #[test]
 fn suites_stand_in_the_order_of_the_documents() {
-    let order = ["identity", "properties", "conditions", "consumers", "updates"];
+    let order = [
+        "identity",
+        "properties",
+        "conditions",
+        "access",
+        "consumers",
+        "updates",
+    ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();
     let known: Vec<&str> = order.into_iter().filter(|suite| suites.contains(suite)).collect();

@@ -18,6 +18,9 @@ pub(super) type Micros = i64;
 /// One second.
 pub(super) const SECOND: Micros = 1_000_000;
 
+/// How far clocks may be apart: the ledger's 5 min.
+pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
+
 /// The span in which a write took place, by the runner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, conditions, consumers, identity, properties, updates};
+use super::{Examine, Facts, access, conditions, consumers, identity, properties, updates};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -51,6 +51,18 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "conditions/healthy-needs-joined" => conditions::healthy_needs_joined,
         "conditions/status-follows-joined" => conditions::status_follows_joined,
         "conditions/not-flapping" => conditions::not_flapping,
+        "access/provider-named" => access::provider_named,
+        "access/server-is-url" => access::server_is_url,
+        "access/ca-data-is-certificates" => access::ca_data_is_certificates,
+        "access/ca-data-current" => access::ca_data_current,
+        "access/no-secrets" => access::no_secrets,
+        "access/no-local-paths" => access::no_local_paths,
+        "access/tls-verified" => access::tls_verified,
+        "access/exec-extension-well-formed" => access::exec_extension_well_formed,
+        "access/additional-args-well-formed" => access::additional_args_well_formed,
+        "access/additional-envs-well-formed" => access::additional_envs_well_formed,
+        "access/proxy-url-well-formed" => access::proxy_url_well_formed,
+        "access/not-deprecated-only" => access::not_deprecated_only,
         "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
         "consumers/secret-names-profile" => consumers::secret_names_profile,
         "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,

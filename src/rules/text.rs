@@ -29,6 +29,14 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
+/// The same for an address: what stands before an `@` is a credential, with or without a scheme before it.
+pub(super) fn shown_address(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, host)) if !text.contains("//") => shown(&format!("…@{host}")),
+        _ => shown(text),
+    }
+}
+
 /// The same for a field that may be absent.
 pub(super) fn shown_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), shown)
@@ -65,6 +73,8 @@ mod tests {
     #[test]
     fn credentials_are_not_shown() {
         assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(shown_address("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(shown_address("user:secret@a:1"), "…@a:1");
         let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
         assert_eq!(shown(&token), "…");
     }

@@ -5,13 +5,10 @@ use crate::{
     evidence::{Evidence, parse_time},
     rules::{
         Finding, Findings,
-        moment::{Micros, SECOND, end, skew, timestamp},
+        moment::{CLOCKS_APART, Micros, end, skew, timestamp},
         text::{self, ABSENT, shown_or_absent},
     },
 };
-
-/// How far clocks may be apart: the ledger's 5 min.
-const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The lengths that the API allows.
 const LONGEST_TYPE: usize = 316;

@@ -7,7 +7,7 @@ use crate::{
         Finding, Findings,
         endpoints::{Endpoints, fault},
         presence::each_has,
-        text::{ABSENT, shown},
+        text::{ABSENT, shown, shown_address},
     },
 };
 
@@ -46,7 +46,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
                 Finding::on(profile, message)
                     .at(VALUE_PATH)
                     .expected("URLs with a host, `host:port`, IP addresses or `IP:port`")
-                    .observed(shown(observed)),
+                    .observed(shown_address(observed)),
             );
         };
         let endpoints = Endpoints::read(&property.value);
@@ -62,11 +62,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
                 report("there are more entries that are no endpoints", "…");
                 break;
             }
-            // What stands before an `@` is a credential, with or without a scheme before it.
-            match entry.rsplit_once('@') {
-                Some((_, host)) => report(fault, &format!("…@{host}")),
-                None => report(fault, entry),
-            }
+            report(fault, entry);
         }
     }
 }
