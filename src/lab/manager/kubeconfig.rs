@@ -4,7 +4,7 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 
-use super::status::Access;
+use super::access::Access;
 
 /// A kubeconfig with one cluster, one user and one context: one consumer's way into one member.
 pub(super) fn kubeconfig(access: &Access, consumer: &str) -> Value {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::certificates::ca_data;
+use super::access::Access;
 use super::members::{DEGRADED, IPV6, Member, SET, SET_NAMESPACE};
 use crate::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
@@ -17,6 +17,8 @@ pub(super) struct Status {
     pub properties: Vec<Property>,
     pub conditions: Vec<Condition>,
     pub access: Vec<Access>,
+    /// The list that `access` has replaced.
+    pub deprecated_access: Vec<Access>,
 }
 
 /// A name and a value.
@@ -39,15 +41,6 @@ pub(super) struct Condition {
     pub since: Timestamp,
     /// The generation that it claims to have seen, where that is not the profile's own.
     pub claimed_generation: Option<i64>,
-}
-
-/// A way to connect.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Access {
-    pub server: String,
-    pub ca_data: String,
-    /// The name under which the credential plugin knows the cluster.
-    pub cluster: String,
 }
 
 impl Status {
@@ -76,12 +69,14 @@ impl Status {
                     now,
                 ),
             ],
-            access: vec![Access {
-                server: server(member.name),
-                ca_data: ca_data(number).to_owned(),
-                cluster: member.name.to_owned(),
-            }],
+            access: vec![Access::of(member, number)],
+            deprecated_access: Vec::new(),
         }
+    }
+
+    /// All ways to connect.
+    pub(super) fn ways(&mut self) -> impl Iterator<Item = &mut Access> {
+        self.access.iter_mut().chain(&mut self.deprecated_access)
     }
 
     /// The value of the property of that name; empty where there is none.
@@ -141,28 +136,13 @@ impl Status {
                 })
             })
             .collect();
-        let access: Vec<Value> = self
-            .access
-            .iter()
-            .map(|access| {
-                json!({
-                    "name": "secretreader",
-                    "cluster": {
-                        "server": access.server,
-                        "certificate-authority-data": access.ca_data,
-                        "extensions": [{
-                            "name": "client.authentication.k8s.io/exec",
-                            "extension": {"clusterName": access.cluster},
-                        }],
-                    },
-                })
-            })
-            .collect();
+        let access = |list: &[Access]| -> Vec<Value> { list.iter().map(Access::to_json).collect() };
         json!({
             "version": self.kubernetes.as_ref().map(|version| json!({"kubernetes": version})),
             "properties": properties,
             "conditions": conditions,
-            "accessProviders": access,
+            "accessProviders": access(&self.access),
+            "credentialProviders": access(&self.deprecated_access),
         })
     }
 }
@@ -206,11 +186,6 @@ pub(super) fn unreachable(now: Timestamp) -> Condition {
         "the API server does not answer",
         now,
     )
-}
-
-/// The URL of a member's API server.
-pub(super) fn server(member: &str) -> String {
-    format!("https://{member}.clusters.example:6443")
 }
 
 /// The value of the endpoint list: a host name, and an address from the ranges set aside for documentation.

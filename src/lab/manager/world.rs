@@ -182,12 +182,15 @@ impl Profile {
 impl Secret {
     /// The Secret by which a consumer gets into a profile's member.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
+        let status = &profile.status;
+        let mut ways = status.access.iter().chain(&status.deprecated_access);
+        let access = ways.next().expect("no fault takes all ways away");
         let mut secret = Self {
             namespace: consumer_namespace(consumer),
             name: String::new(),
             labels: Labels::new(),
             key: SECRET_CONFIG_KEY.to_owned(),
-            kubeconfig: kubeconfig(&profile.status.access[0], consumer),
+            kubeconfig: kubeconfig(access, consumer),
             member: profile.member.clone(),
         };
         secret.refer_to(profile);

@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::super::world::World;
-use super::{conditions, consumers, identity, properties, updates};
+use super::{access, conditions, consumers, identity, properties, updates};
 use crate::api::{Edition, UnknownName, crd};
 
 /// What is known of a fault.
@@ -47,6 +47,7 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
         identity::FAULTS,
         properties::FAULTS,
         conditions::FAULTS,
+        access::FAULTS,
         consumers::FAULTS,
         updates::FAULTS,
     ]
