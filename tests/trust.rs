@@ -4,6 +4,8 @@
 //! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
 //! does, and nothing else may repeat it.
 
+mod credentials;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -293,6 +295,7 @@ async fn no_secret_of_a_hub_gets_out() {
             "consumers/secret-single-consumer",
             "consumers/secret-has-kubeconfig",
             "identity/manager-label-matches",
+            "access/no-secrets",
         ] {
             assert!(failed(rule), "{rule}");
         }

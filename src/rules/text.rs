@@ -1,5 +1,7 @@
 //! How findings show text of the hub, and the syntax of label values.
 
+use std::borrow::Cow;
+
 use crate::evidence::redact::without_credentials;
 
 /// What a finding shows for a field that is not there.
@@ -35,6 +37,20 @@ pub(super) fn shown_address(text: &str) -> String {
         Some((_, host)) if !text.contains("//") => shown(&format!("…@{host}")),
         _ => shown(text),
     }
+}
+
+/// The same for an address that is part of a text. Where the text holds a credential, the part may be a piece of it that
+/// nobody could tell by itself, so that the text is shown in its place.
+pub(super) fn shown_part(address: &str, text: &str) -> String {
+    match holds_credential(text) {
+        true => shown(text),
+        false => shown_address(address),
+    }
+}
+
+/// Whether a text holds what may be a credential.
+pub(super) fn holds_credential(text: &str) -> bool {
+    matches!(without_credentials(text), Cow::Owned(_))
 }
 
 /// The same for a field that may be absent.
@@ -75,6 +91,9 @@ mod tests {
         assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
         assert_eq!(shown_address("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
         assert_eq!(shown_address("user:secret@a:1"), "…@a:1");
+        let words = "a.example, Bearer 0123456789abcdef0123";
+        assert_eq!(shown_part("0123456789abcdef0123", words), "a.example, …");
+        assert_eq!(shown_part("u:p@b", "a, u:p@b"), "…@b");
         let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
         assert_eq!(shown(&token), "…");
     }

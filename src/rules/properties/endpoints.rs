@@ -7,7 +7,7 @@ use crate::{
         Finding, Findings,
         endpoints::{Endpoints, fault},
         presence::each_has,
-        text::{ABSENT, shown, shown_address},
+        text::{ABSENT, shown, shown_part},
     },
 };
 
@@ -46,7 +46,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
                 Finding::on(profile, message)
                     .at(VALUE_PATH)
                     .expected("URLs with a host, `host:port`, IP addresses or `IP:port`")
-                    .observed(shown_address(observed)),
+                    .observed(shown_part(observed, &property.value)),
             );
         };
         let endpoints = Endpoints::read(&property.value);
