@@ -82,9 +82,12 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// The length of `//u:p@h`: nothing is told in less.
+const SHORTEST: usize = 7;
+
 /// Whether a text may hold a credential at all: a quick look, which most texts do not pass.
 pub(super) fn may_hold(text: &str) -> bool {
-    HINT.is_match(text)
+    text.len() >= SHORTEST && HINT.is_match(text)
 }
 
 fn constant(pattern: &str) -> Regex {
