@@ -181,6 +181,49 @@ fn flags_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
+    let run = [
+        "run",
+        "--from",
+        "conforming.yaml",
+        "clustersets/namespace-labelled",
+    ];
+    let declared = |sets: &[&'static str]| [&run[..], sets].concat();
+    for (given, told) in [
+        ("fleet", "such as fleet=production"),
+        ("fleet=", "such as fleet=production"),
+        ("=production", "such as fleet=production"),
+        ("Fleet=production", "`Fleet` is no name of a namespace"),
+        ("fleet=in production", "no valid label value"),
+    ] {
+        refused(&declared(&["--clusterset", given]), &["--clusterset", told]);
+    }
+    let both = ["--clusterset", "fleet=one", "--clusterset", "fleet=two"];
+    refused(
+        &declared(&both),
+        &["fleet=two contradicts --clusterset fleet=one"],
+    );
+
+    // Nothing else tells of a ClusterSet there.
+    expect(3, &declared(&[]));
+    let folder = Folder::new();
+    let (record, json) = (folder.flag("evidence.jsonl"), folder.flag("report.json"));
+    let fleet = ["--clusterset", "fleet=production"];
+    expect(1, &[&run[..], &fleet, &["--record", &record]].concat());
+    expect(1, &["replay", &record, run[3], "--json", &json]);
+    let report = folder.json("report.json");
+    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let verdict = verdicts.find(|verdict| verdict["rule"] == run[3]).expect("one");
+    let finding = &verdict["findings"][0];
+    assert_eq!(finding["object"]["name"], "fleet");
+    assert_eq!(finding["expected"], "production");
+    // What is said later replaces what was recorded.
+    let unseen = ["--clusterset", "flet=production"];
+    let told = expect(3, &[&["replay", &record, run[3]][..], &unseen].concat());
+    assert!(told.contains("namespace flet was not seen"), "{told}");
+}
+
+#[test]
 fn a_file_that_cannot_be_used_is_told_and_reported() {
     let folder = Folder::new();
     let junit = folder.flag("junit.xml");

@@ -106,11 +106,17 @@ fn a_conforming_world_trips_no_rule() {
         ])
     };
     let busy = json!({
-        "profiles": [{}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}}],
+        "profiles": [
+            {}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}},
+            {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}}},
+        ],
+        "namespaces": [{"name": "set", "labels": {"clusterset.multicluster.x-k8s.io": "s"}}],
         "secrets": [
             {"namespace": "c1"},
             {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "b"}},
             {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "d"}},
+            {"namespace": "c1", "labels": {
+                "x-k8s.io/cluster-profile": "e", "x-k8s.io/cluster-profile-namespace": "set"}},
             {"namespace": "c2", "labels": {"x-k8s.io/cluster-profile": "b"}},
         ],
         "consumers": ["c1"],
@@ -216,11 +222,14 @@ fn every_rule_file_is_registered_once() {
 fn suites_stand_in_the_order_of_the_documents() {
     let order = [
         "identity",
+        "clustersets",
+        "version",
         "properties",
         "conditions",
         "access",
         "consumers",
         "updates",
+        "lifecycle",
     ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();

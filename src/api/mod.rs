@@ -6,6 +6,7 @@ mod json;
 mod labels;
 pub mod names;
 mod profile;
+pub mod syntax;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownName};

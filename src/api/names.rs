@@ -46,6 +46,21 @@ pub const PROPERTY_ENDPOINTS: &str = "cluster-endpoints.k8s.io";
 pub const PROPERTY_LOCATION: &str = "location.topology.k8s.io";
 /// Property: how many nodes the member has.
 pub const PROPERTY_NODE_COUNT: &str = "count.node.k8s.io";
+/// Property: which types of nodes the member has.
+pub const PROPERTY_NODE_TYPES: &str = "type.node.k8s.io";
+/// Property: where the member's metrics can be queried, by type.
+pub const PROPERTY_METRICS_ENDPOINTS: &str = "metrics-endpoints.k8s.io";
+/// Property: the groups of the custom resources that the member has.
+pub const PROPERTY_RESOURCE_GROUPS: &str = "group.customResource.k8s.io";
+/// The standard properties of edition `standard` (KEP-4322 › Status › Properties).
+pub const STANDARD_PROPERTIES: [&str; 6] = [
+    PROPERTY_ENDPOINTS,
+    PROPERTY_LOCATION,
+    PROPERTY_NODE_COUNT,
+    PROPERTY_NODE_TYPES,
+    PROPERTY_METRICS_ENDPOINTS,
+    PROPERTY_RESOURCE_GROUPS,
+];
 /// Property: the ClusterSet of the member (About API).
 pub const PROPERTY_CLUSTERSET: &str = "clusterset.k8s.io";
 /// Properties that identify a cluster for its lifetime (About API and those in use).

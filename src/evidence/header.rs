@@ -54,6 +54,9 @@ pub struct Claim {
     /// Names of the consumers that are declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// ClusterSets that are declared to be represented by the profiles of a namespace, by the namespace's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub clustersets: BTreeMap<String, String>,
 }
 
 /// The hub, as far as it told of itself.

@@ -22,6 +22,8 @@ pub enum Kind {
     Secrets,
     /// The members' own API servers.
     Members,
+    /// Credential plugins of access providers (KEP-5339).
+    Plugins,
     /// The hub's audit log.
     Requests,
     /// Dry-run writes.
@@ -70,6 +72,7 @@ impl Kind {
             Kind::Timeline => "timeline",
             Kind::Secrets => "secrets",
             Kind::Members => "members",
+            Kind::Plugins => "plugins",
             Kind::Requests => "requests",
             Kind::Probe => "probe",
             Kind::Driver => "driver",

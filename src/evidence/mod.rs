@@ -5,6 +5,7 @@
 
 pub mod crd;
 mod digest;
+mod driver;
 pub mod dump;
 pub mod file;
 mod header;
@@ -12,6 +13,7 @@ mod history;
 mod input;
 mod kind;
 pub mod leak;
+mod member;
 mod object;
 mod probe;
 pub mod redact;
@@ -22,10 +24,14 @@ pub mod unfit;
 use serde::{Deserialize, Serialize};
 
 pub use digest::Digester;
+pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};
 pub use input::{Input, InputError, read_input};
 pub use kind::{Asked, Gap, Kind};
+pub use member::{
+    ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
+};
 pub use object::{Namespace, ObjectRef, Unreadable};
 pub use probe::{Probe, ProbeMethod, ProbeOutcome};
 pub use request::{Request, RequestBody, Requests};
@@ -51,6 +57,14 @@ pub struct Evidence {
     pub probes: Vec<Probe>,
     /// What the API server's audit log tells of requests on profiles.
     pub requests: Option<Requests>,
+    /// What members told of themselves: those that the runner was given a way to.
+    pub members: Vec<Member>,
+    /// Endpoints of profiles that were called.
+    pub endpoint_calls: Vec<EndpointCall>,
+    /// Credentials that were tried on their members.
+    pub logins: Vec<Login>,
+    /// What the run had the implementation do.
+    pub driver: Option<Driver>,
     /// What was asked for and could not be had.
     pub gaps: Vec<Gap>,
     /// Objects that do not fit the shape of their kind.
@@ -80,13 +94,31 @@ impl Evidence {
         self.profiles.iter().filter_map(ProfileHistory::current)
     }
 
-    /// The histories of the profiles in scope, gone ones included.
+    /// The histories of the profiles in scope, gone ones included; not those that the run touched itself
+    /// ([`Driver::touched`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
             history
                 .versions
                 .iter()
                 .any(|v| self.header.scope.holds(&v.profile))
+                && !self.is_touched(history.last())
+        })
+    }
+
+    /// Whether the run wrote to the profile, or put it there.
+    pub fn is_touched(&self, profile: &ClusterProfile) -> bool {
+        let touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        touched
+            .into_iter()
+            .any(|key| *key.namespace == *profile.metadata.namespace && *key.name == *profile.metadata.name)
+    }
+
+    /// The histories of all profiles that have had that name, whatever the scope: for rules on a driver's steps.
+    pub fn histories_named(&self, namespace: &str, name: &str) -> impl Iterator<Item = &ProfileHistory> {
+        self.profiles.iter().filter(move |history| {
+            let metadata = &history.last().metadata;
+            *metadata.namespace == *namespace && *metadata.name == *name
         })
     }
 

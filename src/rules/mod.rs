@@ -4,7 +4,9 @@
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
 mod access;
+mod alike;
 mod bucket;
+mod clustersets;
 mod conditions;
 mod consumers;
 mod endpoints;
@@ -12,12 +14,17 @@ pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod likeness;
+mod list;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
+mod sameness;
+mod sets;
 mod text;
 mod updates;
+mod version;
 
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, access, conditions, consumers, identity, properties, updates};
+use super::{
+    Examine, Facts, access, clustersets, conditions, consumers, identity, properties, updates, version,
+};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -38,10 +40,21 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "identity/member-id-set" => identity::member_id_set,
         "identity/member-id-stable" => identity::member_id_stable,
         "identity/member-id-unique" => identity::member_id_unique,
+        "clustersets/namespace-labelled" => clustersets::namespace_labelled,
+        "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
+        "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
+        "version/reported" => version::reported,
+        "version/well-formed" => version::well_formed,
         "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
         "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
         "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
         "properties/location-immutable" => properties::location_immutable,
+        "properties/node-count-well-formed" => properties::node_count_well_formed,
+        "properties/node-types-well-formed" => properties::node_types_well_formed,
+        "properties/metrics-endpoints-well-formed" => properties::metrics_endpoints_well_formed,
+        "properties/custom-resource-groups-well-formed" => properties::custom_resource_groups_well_formed,
+        "properties/observed-time-sane" => properties::observed_time_sane,
+        "properties/well-known-spelling" => properties::well_known_spelling,
         "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
         "conditions/joined-reported" => conditions::joined_reported,
         "conditions/well-formed" => conditions::well_formed,

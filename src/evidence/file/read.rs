@@ -106,11 +106,14 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
 enum Section {
     #[default]
     Losses,
+    Driver,
     Namespaces,
     Secrets,
     Probes,
     Profiles,
     Requests,
+    Members,
+    Logins,
     End,
 }
 
@@ -123,8 +126,8 @@ impl Section {
             Kind::Probe => Section::Probes,
             Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
             Kind::Requests => Section::Requests,
-            // No record of these yet: they stand at the end once there are.
-            Kind::Members | Kind::Driver => Section::Requests,
+            Kind::Members | Kind::Plugins => Section::Logins,
+            Kind::Driver => Section::Driver,
         }
     }
 }
@@ -205,6 +208,22 @@ impl Gathered {
                     .events
                     .push(request);
                 Section::Requests
+            }
+            Record::Member(member) => {
+                evidence.members.push(member);
+                Section::Members
+            }
+            Record::EndpointCall(call) => {
+                evidence.endpoint_calls.push(call);
+                Section::Members
+            }
+            Record::Login(login) => {
+                evidence.logins.push(login);
+                Section::Logins
+            }
+            Record::Driver(driver) => {
+                evidence.driver = Some(driver);
+                Section::Driver
             }
             Record::End => Section::End,
             Record::Unknown(kind) => {

@@ -13,7 +13,8 @@ use super::change::Change;
 use crate::{
     api::ClusterProfile,
     evidence::{
-        Gap, Header, Namespace, Origin, Probe, Request, Secret, Unreadable, Window, unfit::without_values,
+        Driver, EndpointCall, Gap, Header, Login, Member, Namespace, Origin, Probe, Request, Secret,
+        Unreadable, Window, unfit::without_values,
     },
 };
 
@@ -35,6 +36,10 @@ pub(super) enum Line<'a> {
     Gone(Gone),
     Requests(Covers),
     Request(&'a Request),
+    Member(&'a Member),
+    EndpointCall(&'a EndpointCall),
+    Login(&'a Login),
+    Driver(&'a Driver),
     End {},
 }
 
@@ -51,6 +56,10 @@ pub(super) enum Record {
     Gone(Gone),
     Requests(Covers),
     Request(Request),
+    Member(Member),
+    EndpointCall(EndpointCall),
+    Login(Login),
+    Driver(Driver),
     End,
     Unknown(String),
 }
@@ -118,6 +127,10 @@ impl Record {
             "gone" => Record::Gone(parse(content)?),
             "requests" => Record::Requests(parse(content)?),
             "request" => Record::Request(parse(content)?),
+            "member" => Record::Member(parse(content)?),
+            "endpointCall" => Record::EndpointCall(parse(content)?),
+            "login" => Record::Login(parse(content)?),
+            "driver" => Record::Driver(parse(content)?),
             "end" => Record::End,
             _ => Record::Unknown(kind),
         })

@@ -1,5 +1,7 @@
 //! Small evidences of any kind, for the tests.
 
+mod members;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -184,6 +186,9 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Secrets,
         Kind::Requests,
         Kind::Probe,
+        Kind::Members,
+        Kind::Plugins,
+        Kind::Driver,
     ])
 }
 
@@ -223,11 +228,13 @@ fn header() -> impl Strategy<Value = Header> {
         namespace: text,
         allowed,
     });
-    let claim = (select(Edition::ALL.to_vec()), any::<bool>(), few(text())).prop_map(
-        |(edition, strict, consumers)| Claim {
+    let edition = select(Edition::ALL.to_vec());
+    let claim = (edition, any::<bool>(), few(text()), labels()).prop_map(
+        |(edition, strict, consumers, clustersets)| Claim {
             edition,
             strict,
             consumers,
+            clustersets,
             features: [Feature::ConsumerSecrets].into(),
             no_features: Default::default(),
         },
@@ -355,8 +362,14 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(gap),
         few(unreadable),
     );
-    (header(), few(history()), option::of(requests), others).prop_map(
-        |(header, profiles, requests, others)| Evidence {
+    let beyond = (
+        few(members::member()),
+        few(members::endpoint_call()),
+        few(members::login()),
+        option::of(members::driver()),
+    );
+    (header(), few(history()), option::of(requests), others, beyond).prop_map(
+        |(header, profiles, requests, others, beyond)| Evidence {
             header,
             namespaces: others.0,
             profiles,
@@ -365,6 +378,10 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
             requests,
             gaps: others.3,
             unreadable: others.4,
+            members: beyond.0,
+            endpoint_calls: beyond.1,
+            logins: beyond.2,
+            driver: beyond.3,
         },
     )
 }

@@ -48,6 +48,9 @@ proptest! {
                 Kind::Secrets => e.secrets.len(),
                 Kind::Probe => e.probes.len(),
                 Kind::Requests => e.requests.as_ref().map_or(0, |requests| 1 + requests.events.len()),
+                Kind::Members => e.members.len() + e.endpoint_calls.len() + e.logins.len(),
+                Kind::Plugins => e.logins.len(),
+                Kind::Driver => e.driver.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
             };
             if *asked == Asked::Yes && count(&read) < count(&evidence) {

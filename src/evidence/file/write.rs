@@ -84,6 +84,10 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     for unreadable in &evidence.unreadable {
         lines.put(&Line::Unreadable(unreadable))?;
     }
+    // It says which profiles not to take for the implementation's work alone.
+    if let Some(driver) = &evidence.driver {
+        lines.put(&Line::Driver(driver))?;
+    }
     for namespace in &evidence.namespaces {
         lines.put(&Line::Namespace(namespace))?;
     }
@@ -103,6 +107,15 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         for request in &requests.events {
             lines.put(&Line::Request(request))?;
         }
+    }
+    for member in &evidence.members {
+        lines.put(&Line::Member(member))?;
+    }
+    for call in &evidence.endpoint_calls {
+        lines.put(&Line::EndpointCall(call))?;
+    }
+    for login in &evidence.logins {
+        lines.put(&Line::Login(login))?;
     }
     lines.put(&Line::End {})?;
     lines.0.flush()

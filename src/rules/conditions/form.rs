@@ -1,7 +1,10 @@
 //! The form of conditions: `metav1.Condition`'s own contract.
 
 use crate::{
-    api::{ClusterProfile, Condition},
+    api::{
+        ClusterProfile, Condition,
+        syntax::{is_dns_subdomain, is_framed},
+    },
     evidence::{Evidence, parse_time},
     rules::{
         Finding, Findings,
@@ -141,24 +144,8 @@ fn is_type(text: &str) -> bool {
         None => (None, text),
     };
     text.len() <= LONGEST_TYPE
-        && prefix.is_none_or(|prefix| prefix.split('.').all(is_dns_label))
+        && prefix.is_none_or(is_dns_subdomain)
         && is_framed(name, u8::is_ascii_alphanumeric, b"-_.")
-}
-
-fn is_dns_label(text: &str) -> bool {
-    is_framed(
-        text,
-        |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit(),
-        b"-",
-    )
-}
-
-/// Whether all bytes are `plain` or `inner`, and the first and the last plain.
-fn is_framed(text: &str, plain: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(&plain)
-        && bytes.last().is_some_and(&plain)
-        && bytes.iter().all(|byte| plain(byte) || inner.contains(byte))
 }
 
 /// `conditions/observed-generation-not-ahead`

@@ -42,7 +42,8 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
         })
     };
     let extension = |name: &str, content: Value| json!({"name": name, "extension": content});
-    let property = |name: &str, value: String| json!({"name": name, "value": value});
+    let property =
+        |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": created});
     json!({
         "apiVersion": format!("{}/{}", names::GROUP, api_version(edition)),
         "metadata": {
@@ -65,6 +66,10 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
                 property(names::PROPERTY_ENDPOINTS, format!("[\"{host}\"]")),
                 property("id.k8s.io", format!("{name}.{namespace}")),
                 property(names::PROPERTY_LOCATION, "europe-west".to_owned()),
+                property(names::PROPERTY_NODE_COUNT, "3".to_owned()),
+                property(names::PROPERTY_NODE_TYPES, json!(["standard-8"]).to_string()),
+                property(names::PROPERTY_METRICS_ENDPOINTS, json!([{"Prometheus": format!("https://{host}")}]).to_string()),
+                property(names::PROPERTY_RESOURCE_GROUPS, "[]".to_owned()),
             ],
             "conditions": [condition(names::CONDITION_JOINED), condition(names::CONDITION_HEALTHY)],
             "accessProviders": [{
@@ -132,4 +137,16 @@ pub(super) fn namespace(name: &str, holds_secrets: bool) -> Value {
         labels.insert(names::LABEL_CONSUMER.to_owned(), name.into());
     }
     json!({"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1", "labels": labels})
+}
+
+/// What a member says that agrees with the conforming profile.
+pub(super) fn look() -> Value {
+    json!({
+        "version": "v1.34.1",
+        "readyz": {"ready": true},
+        "leases": [],
+        "nodes": 3,
+        "customResourceGroups": [],
+        "clusterProperties": [],
+    })
 }

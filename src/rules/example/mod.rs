@@ -6,8 +6,10 @@
 
 mod certificates;
 mod conforming;
+mod driver;
 mod error;
 mod expectation;
+mod members;
 mod requests;
 mod secrets;
 mod stage;

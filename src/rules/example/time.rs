@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::certificates::ca_data;
 
@@ -48,5 +48,52 @@ pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
         Value::Array(items) => items.iter_mut().try_for_each(fill_in),
         Value::Object(fields) => fields.values_mut().try_for_each(fill_in),
         _ => Ok(()),
+    }
+}
+
+/// When something happens that may repeat: its `at`, `every` and `times`.
+pub(super) struct Repeats {
+    at: SignedDuration,
+    every: SignedDuration,
+    times: i32,
+}
+
+impl Repeats {
+    /// Takes them out of what they are told of.
+    pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, String> {
+        let mut duration = |key: &str| match fields.remove(key) {
+            None => Ok(None),
+            Some(value) => serde_json::from_value::<SignedDuration>(value)
+                .map(Some)
+                .map_err(|error| format!("`{key}`: {error}")),
+        };
+        let at = duration("at")?.unwrap_or_default();
+        let every = duration("every")?;
+        let times = match fields.remove("times") {
+            None => 1,
+            Some(value) => value
+                .as_u64()
+                .and_then(|times| i32::try_from(times).ok())
+                .ok_or("`times` is a number")?,
+        };
+        if (times > 1) != every.is_some() {
+            return Err("what repeats has both `every` and `times`".to_owned());
+        }
+        Ok(Self {
+            at,
+            every: every.unwrap_or_default(),
+            times,
+        })
+    }
+
+    /// The offset of the first time.
+    pub(super) fn first(&self) -> SignedDuration {
+        self.at
+    }
+
+    /// The offsets of all times.
+    pub(super) fn moments(&self) -> impl Iterator<Item = SignedDuration> {
+        let (at, every) = (self.at, self.every);
+        (0..self.times).map(move |time| at.saturating_add(every.saturating_mul(time)))
     }
 }

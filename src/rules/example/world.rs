@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
+    driver::DriverText,
     error::strictly,
-    requests, secrets,
+    members, requests, secrets,
     stage::{Stage, Step},
     time::moment,
 };
@@ -30,9 +31,15 @@ pub struct World {
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     consumers: Vec<String>,
+    /// ClusterSets that are declared with `--clusterset`, by namespace.
+    clustersets: BTreeMap<String, String>,
     steps: Option<Vec<Step>>,
     observe: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
+    members: Option<Vec<Value>>,
+    endpoint_calls: Option<Vec<Value>>,
+    logins: Option<Vec<Value>>,
+    driver: Option<DriverText>,
     probes: Option<Vec<ProbeText>>,
     served: Option<Vec<Value>>,
     gaps: Vec<GapText>,
@@ -101,10 +108,8 @@ impl World {
 
     /// The evidence that one would collect in this world.
     pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, String> {
-        let observed = match (self.observe, &self.steps) {
-            (None, Some(_)) => Some(DEFAULT_OBSERVE),
-            (observe, _) => observe,
-        };
+        let moves = self.steps.is_some() || self.driver.is_some();
+        let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
         let length = match (observed, &self.requests) {
             (None, Some(_)) => DEFAULT_OBSERVE,
             (observed, _) => observed.unwrap_or_default(),
@@ -144,6 +149,10 @@ impl World {
             secrets,
             probes,
             requests,
+            members: read(&self.members, members::member)?,
+            endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
+            logins: read(&self.logins, members::login)?,
+            driver: self.driver.as_ref().map(DriverText::driver),
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             profiles,
@@ -159,6 +168,15 @@ impl World {
             (Kind::Timeline, watched),
             (Kind::Requests, self.requests.is_some()),
             (Kind::Probe, self.probes.is_some()),
+            (
+                Kind::Members,
+                self.members.is_some() || self.endpoint_calls.is_some() || self.logins.is_some(),
+            ),
+            (
+                Kind::Plugins,
+                self.logins.iter().flatten().any(members::is_with_plugin),
+            ),
+            (Kind::Driver, self.driver.is_some()),
         ];
         let asked = given
             .into_iter()
@@ -174,6 +192,7 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
+                clustersets: self.clustersets.clone(),
                 ..Claim::default()
             },
             hub: Hub {
@@ -229,6 +248,11 @@ impl World {
     }
 }
 
+/// Reads every entry of a list that may be absent.
+fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, String>) -> Result<Vec<T>, String> {
+    texts.iter().flatten().map(one).collect()
+}
+
 impl ProbeText {
     fn probe(&self) -> Probe {
         let name = self.name.as_deref().unwrap_or("a");
@@ -270,7 +294,8 @@ impl GapText {
     }
 }
 
-fn profile_reference(namespace: &str, name: &str) -> ObjectRef {
+/// A reference to a profile of the example.
+pub(super) fn profile_reference(namespace: &str, name: &str) -> ObjectRef {
     ObjectRef {
         kind: crate::api::names::KIND.to_owned(),
         namespace: namespace.to_owned(),

@@ -1,13 +1,11 @@
 //! The suite `identity`: who manages what, and what a profile's name and labels say of it.
 
-mod alike;
 mod immutable;
 mod label;
 mod member;
 mod member_id;
 mod names;
 mod owners;
-mod sameness;
 
 pub(super) use immutable::manager_immutable;
 pub(super) use label::{

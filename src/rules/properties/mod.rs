@@ -1,9 +1,20 @@
 //! The suite `properties`: what the documents say of single properties.
 
 mod endpoints;
+mod groups;
 mod location;
+mod metrics;
+mod nodes;
+mod observed;
+mod spelling;
+mod values;
 
 pub(super) use endpoints::{
     cluster_endpoints_are_a_list, cluster_endpoints_present, cluster_endpoints_well_formed,
 };
+pub(super) use groups::custom_resource_groups_well_formed;
 pub(super) use location::location_immutable;
+pub(super) use metrics::metrics_endpoints_well_formed;
+pub(super) use nodes::{node_count_well_formed, node_types_well_formed};
+pub(super) use observed::observed_time_sane;
+pub(super) use spelling::well_known_spelling;

@@ -104,6 +104,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                     name: "kubeconfig.example.com".to_owned(),
                     value: BASE64_STANDARD.encode(config.to_string()),
                     observed: false,
+                    claimed_time: None,
                 });
             }
         },

@@ -213,7 +213,12 @@ fn join_time(world: &World) -> Duration {
 }
 
 /// The profile of one more member, as its manager would publish it.
-fn another_member(world: &World, name: &'static str, namespace: &'static str, manager: &str) -> Profile {
+pub(super) fn another_member(
+    world: &World,
+    name: &'static str,
+    namespace: &'static str,
+    manager: &str,
+) -> Profile {
     let member = Member {
         name,
         namespace,

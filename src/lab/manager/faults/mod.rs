@@ -4,11 +4,13 @@
 //! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
 
 mod access;
+mod clustersets;
 mod conditions;
 mod consumers;
 mod identity;
 mod properties;
 mod registry;
 mod updates;
+mod version;
 
 pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};

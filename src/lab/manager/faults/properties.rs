@@ -1,9 +1,15 @@
 //! Faults of the suite `properties`.
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::registry::FaultInfo;
-use crate::api::names::{PROPERTY_ENDPOINTS, PROPERTY_LOCATION};
+use crate::api::names::{
+    PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
+};
 use crate::lab::manager::members::QUIET;
 use crate::lab::manager::script::minutes;
+use crate::lab::manager::status::Status;
 use crate::lab::manager::world::World;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -44,9 +50,82 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             });
         },
     ),
+    FaultInfo::new(
+        "properties/node-count-well-formed",
+        "publishes a number of nodes that is none",
+        |world| set(world, PROPERTY_NODE_COUNT, "8 nodes"),
+    ),
+    FaultInfo::new(
+        "properties/node-types-well-formed",
+        "publishes the types of nodes between commas",
+        |world| set(world, PROPERTY_NODE_TYPES, "standard-8,highmem-16"),
+    ),
+    FaultInfo::new(
+        "properties/node-types-well-formed:empty",
+        "publishes a type of node that has no name",
+        |world| set(world, PROPERTY_NODE_TYPES, r#"["standard-8",""]"#),
+    ),
+    FaultInfo::new(
+        "properties/metrics-endpoints-well-formed",
+        "publishes one object with all metrics endpoints",
+        |world| {
+            let value = r#"{"Prometheus":"https://lisbon.metrics.example:9090"}"#;
+            set(world, PROPERTY_METRICS_ENDPOINTS, value);
+        },
+    ),
+    FaultInfo::new(
+        "properties/metrics-endpoints-well-formed:url",
+        "publishes a metrics endpoint that is no URL",
+        |world| set(world, PROPERTY_METRICS_ENDPOINTS, r#"[{"Prometheus":"yes"}]"#),
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-well-formed",
+        "publishes the groups of custom resources with their versions",
+        |world| set(world, PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#),
+    ),
+    FaultInfo::new(
+        "properties/observed-time-sane",
+        "dates an observation an hour back",
+        |world| {
+            world.observe(minutes(4), QUIET, |status, now| {
+                let claimed = now - SignedDuration::from_hours(1);
+                claim_time(status, claimed);
+            });
+        },
+    ),
+    FaultInfo::new(
+        "properties/observed-time-sane:future",
+        "dates an observation a day ahead",
+        |world| {
+            let claimed = world.now + SignedDuration::from_hours(24);
+            claim_time(&mut world.profile(QUIET).status, claimed);
+        },
+    ),
+    FaultInfo::new(
+        "properties/well-known-spelling",
+        "misspells the name of a standard property",
+        |world| {
+            let status = &mut world.profile(QUIET).status;
+            status.alter_property(PROPERTY_RESOURCE_GROUPS, |property| {
+                property.name = property.name.to_lowercase();
+            });
+        },
+    ),
 ];
+
+/// Has a member's location claim to have been observed at that time.
+fn claim_time(status: &mut Status, claimed: Timestamp) {
+    status.alter_property(PROPERTY_LOCATION, |property| {
+        property.claimed_time = Some(claimed)
+    });
+}
+
+/// Sets a property of the quiet member.
+fn set(world: &mut World, name: &str, value: &str) {
+    world.profile(QUIET).status.set_value(name, value);
+}
 
 /// Sets the endpoints of the quiet member.
 fn endpoints(world: &mut World, value: &str) {
-    world.profile(QUIET).status.set_value(PROPERTY_ENDPOINTS, value);
+    set(world, PROPERTY_ENDPOINTS, value);
 }

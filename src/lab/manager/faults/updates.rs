@@ -8,7 +8,7 @@ use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
 use crate::lab::manager::members::QUIET;
 use crate::lab::manager::script::{Via, minutes};
-use crate::lab::manager::status::Property;
+use crate::lab::manager::status::observed;
 use crate::lab::manager::world::MANAGER;
 
 /// A property that is no property of a cluster, but of a moment.
@@ -83,11 +83,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "updates/no-dynamic-data",
         "publishes the load of a member's processors",
         |world| {
-            world.profile(QUIET).status.properties.push(Property {
-                name: LOAD.to_owned(),
-                value: "0.40".to_owned(),
-                observed: true,
-            });
+            world
+                .profile(QUIET)
+                .status
+                .properties
+                .push(observed(LOAD, "0.40"));
             // Above the pace of the budget for twelve minutes, yet not by as much as the burst allows.
             for turn in 0..30_u32 {
                 let at = minutes(4) + Duration::from_secs(24) * turn;

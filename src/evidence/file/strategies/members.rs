@@ -1,0 +1,121 @@
+//! What members told, and what a driver did.
+
+use proptest::{option, prelude::*, sample::select};
+
+use super::{few, object, text, time};
+use crate::evidence::*;
+
+fn look() -> impl Strategy<Value = Look> {
+    let part = select(vec![MemberPart::Version, MemberPart::Leases]);
+    (time(), option::of(text()), few(text()), few((part, text()))).prop_map(
+        |(at, version, texts, missing)| Look {
+            from: at,
+            until: at,
+            readyz: version.is_some().then(|| Readyz {
+                ready: texts.is_empty(),
+                failed: texts.clone(),
+            }),
+            leases: version.is_none().then(|| {
+                let lease = |name: &String| Lease {
+                    name: name.clone(),
+                    age_seconds: -1,
+                    duration_seconds: 15,
+                };
+                texts.iter().map(lease).collect()
+            }),
+            nodes: version.is_some().then_some(3),
+            custom_resource_groups: Some(texts.iter().cloned().collect()),
+            cluster_properties: Some(vec![ClusterProperty {
+                name: "a".to_owned(),
+                value: texts.concat(),
+                labelled: true,
+            }]),
+            version,
+            missing: missing.into_iter().collect(),
+        },
+    )
+}
+
+pub(super) fn member() -> impl Strategy<Value = Member> {
+    (object(), text(), few(look())).prop_map(|(profile, way, looks)| Member { profile, way, looks })
+}
+
+pub(super) fn endpoint_call() -> impl Strategy<Value = EndpointCall> {
+    (time(), object(), text(), option::of(any::<u16>())).prop_map(|(at, profile, text, code)| EndpointCall {
+        at,
+        profile,
+        endpoint: text.clone(),
+        code,
+        reason: text,
+    })
+}
+
+pub(super) fn login() -> impl Strategy<Value = Login> {
+    let with = prop_oneof![
+        object().prop_map(LoginWith::Secret),
+        text().prop_map(LoginWith::Plugin),
+    ];
+    let outcome = prop_oneof![
+        (text(), option::of(any::<bool>()))
+            .prop_map(|(user, everything)| LoginOutcome::Accepted { user, everything }),
+        (any::<u16>(), text()).prop_map(|(code, message)| LoginOutcome::Refused { code, message }),
+        text().prop_map(|reason| LoginOutcome::NoCredential { reason }),
+        text().prop_map(|reason| LoginOutcome::Unanswered { reason }),
+    ];
+    (time(), object(), with, outcome).prop_map(|(at, profile, with, outcome)| Login {
+        at,
+        profile,
+        with,
+        outcome,
+    })
+}
+
+pub(super) fn driver() -> impl Strategy<Value = Driver> {
+    let actions = || select(vec![DriverAction::Join, DriverAction::TamperStatus]);
+    let outcome = prop_oneof![
+        Just(StepOutcome::Done),
+        text().prop_map(|reason| StepOutcome::Failed { reason }),
+    ];
+    let change = (text(), option::of(text())).prop_map(|(path, before)| Change {
+        path,
+        after: before.is_none().then(|| "a".to_owned()),
+        before,
+    });
+    let step = (
+        actions(),
+        text(),
+        option::of(object()),
+        time(),
+        outcome,
+        option::of(change),
+    )
+        .prop_map(|(action, text, profile, at, outcome, change)| DriverStep {
+            scenario: Scenario::JoinAndLeave,
+            action,
+            member: text.clone(),
+            secrets_before: profile.is_some().then_some(2),
+            profile,
+            from: at,
+            until: at,
+            outcome,
+            patience_seconds: 120,
+            looked_until: at,
+            change,
+            output: text,
+        });
+    (few(step), few(actions()), few((actions(), text())), few(text())).prop_map(
+        |(steps, able, lacking, names)| Driver {
+            run: names.concat(),
+            able: able.into_iter().collect(),
+            lacking: lacking.into_iter().collect(),
+            steps,
+            touched: names
+                .into_iter()
+                .map(|name| ProfileKey {
+                    namespace: name.clone(),
+                    name,
+                })
+                .collect(),
+        },
+    )
+}

@@ -1,0 +1,17 @@
+//! The suite `version`: the Kubernetes versions that profiles tell (KEP-4322 › Status › Version).
+
+mod form;
+mod reported;
+
+pub(super) use form::well_formed;
+pub(super) use reported::reported;
+
+use crate::api::ClusterProfile;
+
+const PATH: &str = "status.version.kubernetes";
+
+/// The version that a profile tells, where it tells one.
+fn told(profile: &ClusterProfile) -> Option<&str> {
+    let version = profile.status.version.kubernetes.as_deref();
+    version.filter(|version| !version.is_empty())
+}
