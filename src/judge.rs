@@ -24,7 +24,7 @@ pub enum Verdict {
     Inconclusive,
     /// There is nothing on the hub that the rule applies to.
     NotApplicable,
-    /// The user deselected the rule, or did not ask for the evidence that it needs.
+    /// The user deselected the rule, or did not ask for the evidence that it needs; or the rule cannot be judged yet.
     Skipped,
 }
 
@@ -180,6 +180,9 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     if !selection.holds(rule.id) {
         return Some("deselected".to_owned());
     }
+    if let Some(why) = &rule.facts.unjudged {
+        return Some(why.clone());
+    }
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
@@ -312,6 +315,14 @@ fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
         }
     }
     reasons
+}
+
+impl Judgement {
+    /// How many of the edition's rules cannot be judged yet, whatever the evidence.
+    pub fn unjudged(&self) -> usize {
+        let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
+        facts.filter(|facts| facts.unjudged.is_some()).count()
+    }
 }
 
 impl Selection {

@@ -256,6 +256,7 @@ fn facts_are_complete_and_read_alike() {
             facts.source.contains(" › "),
             "{id}: source names document and section"
         );
+        assert_eq!(facts.unjudged, None, "{id}: there is a function that can tell");
         assert!(!facts.editions.is_empty(), "{id}: no edition has it");
         assert!(
             !(facts.needs.is_empty() && facts.needs_one_of.is_empty()),

@@ -94,7 +94,7 @@ async fn side_by_side(
     let client = hub.client_as(Manager::NAME, Manager::NAME).map_err(no_hub)?;
     if let Some(lab) = hub.as_lab() {
         // As envtest's policy has it.
-        lab.set_audit_level(AuditLevel::Request);
+        lab.set_audit_level(AuditLevel::RequestResponse);
     }
     let mut manager = Manager::new(reference.faults, clock);
     manager.set_up(&client).await.map_err(failed)?;

@@ -20,8 +20,10 @@ pub struct PlanFlags {
     /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, and 30m in the lab]
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
-    /// An audit log of the hub's API server, with its rotated files (repeatable); read after the hub was observed
-    #[arg(long = "audit-log", value_name = "FILE")]
+    /// The audit log of the hub's API server, read after the hub was observed: a file, whose rotated siblings
+    /// (audit-2026-….log, packed or not) are read too, or a folder (repeatable: of each API server, where there are
+    /// several)
+    #[arg(long = "audit-log", value_name = "PATH")]
     pub audit_logs: Vec<PathBuf>,
     /// Insist on the dry-run probe: where it cannot be had, its rules are inconclusive
     #[arg(long, conflicts_with = "no_probe")]

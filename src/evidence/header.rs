@@ -140,6 +140,14 @@ impl Scope {
 }
 
 impl Window {
+    /// The span from the beginning of the first of the two to the end of the last.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+        }
+    }
+
     /// Its length in seconds.
     pub fn seconds(&self) -> i64 {
         self.until.duration_since(self.from).as_secs()

@@ -262,3 +262,24 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
     evidence.header.claim.features.insert(feature);
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Pass);
 }
+
+#[test]
+fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
+    let rule = rule(
+        "MUST",
+        "needs: [inventory], unjudged: nothing tells it apart yet",
+        breaks,
+    );
+    let outcome = outcome(rule, &evidence(&[Kind::Inventory]));
+    assert_eq!(
+        outcome,
+        (Verdict::Skipped, Some("nothing tells it apart yet".to_owned()))
+    );
+    let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
+    let mut judgement = judge(&evidence(&[Kind::Inventory]), &Selection::default());
+    assert_eq!(judgement.unjudged(), 0);
+    judgement
+        .verdicts
+        .push(verdict(rule, applies, &evidence(&[]), &Selection::default()));
+    assert_eq!(judgement.unjudged(), 1);
+}

@@ -47,6 +47,9 @@ struct Document<'a> {
     decision: Decision,
     /// How the rules came out, by level.
     tally: Levels,
+    /// How many rules cannot be judged yet, whatever the evidence.
+    #[serde(skip_serializing_if = "is_zero")]
+    unjudged: usize,
     /// Kinds of evidence that were not asked for, each with the reason.
     not_asked: &'a BTreeMap<Kind, String>,
     /// Every rule of the edition, in the ledger's order.
@@ -147,11 +150,16 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         watched: coverage.watched.is_some(),
         decision: report.judgement.decision,
         tally: Levels::from(&report.judgement.tally),
+        unjudged: report.judgement.unjudged(),
         not_asked: &coverage.not_asked,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
     };
     visible::write(&document, &mut into)?;
     into.write_all(b"\n")
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl<'a> Entry<'a> {

@@ -273,3 +273,23 @@ fn the_decision_says_what_it_stands_on() {
         "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
     );
 }
+
+#[test]
+fn rules_that_cannot_be_judged_yet_are_counted() {
+    let mut unjudged = Rule::clone(rule("identity/unjudged", "MUST"));
+    unjudged.facts.unjudged = Some("nothing tells it apart yet".to_owned());
+    let mut judgement = judgement();
+    judgement.verdicts[5].rule = Box::leak(Box::new(unjudged));
+    let report = Report {
+        evidence: &evidence(),
+        judgement: &judgement,
+        selection: &Selection::default(),
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
+    let mut json = Vec::new();
+    json::write(&report, &mut json).expect("writes");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["unjudged"], 1);
+}

@@ -86,6 +86,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "consumers/declared-consumer-served" => consumers::declared_consumer_served,
         "updates/status-writes-within-budget" => updates::status_writes_within_budget,
         "updates/average-rate" => updates::average_rate,
+        "updates/no-empty-writes" => updates::no_empty_writes,
         "updates/status-by-subresource" => updates::status_by_subresource,
         "updates/distinct-appliers" => updates::distinct_appliers,
         "updates/no-dynamic-data" => updates::no_dynamic_data,

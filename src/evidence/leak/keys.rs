@@ -44,6 +44,9 @@ const OF_SECRETS: &[&str] = &[
 /// Words before `key` that make it one to keep.
 const OF_KEYS: &[&str] = &["access", "account", "api", "private", "secret"];
 
+/// Words by which a field says that it holds no more than a digest.
+const OF_DIGESTS: &[&str] = &["checksum", "digest", "hash", "sha256"];
+
 /// What a field's name promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
@@ -127,6 +130,10 @@ fn promise(key: &str) -> Option<Promise> {
     .into_iter()
     .find(|word| ends_in(word))?;
     let words = words(tail);
+    // `checksum/secret`, as a chart notes it, is there so that nobody sees the secret.
+    if words.iter().any(|word| OF_DIGESTS.contains(&word.as_str())) {
+        return None;
+    }
     // Written as one word, or as several.
     let before = match words.last().map(String::as_str) {
         Some(word) if word == last => words.len().checked_sub(2).map_or("", |index| &words[index]),

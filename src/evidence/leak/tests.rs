@@ -191,6 +191,11 @@ fn names_and_values_of_fields() {
         ("secret", "projects/123456789/secrets/member/versions/1", None),
         ("secret", "vault:fleet/data/member#token", None),
         ("pull-secret", "fleet/member-1", None),
+        (
+            "checksum/secret",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            None,
+        ),
         ("secretName", "member-1", None),
         ("secretRef", "member-1", None),
         ("tokenFile", "member-1.txt", None),

@@ -42,6 +42,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "updates/no-empty-writes",
+        "sends a version that has not changed, again every four minutes",
+        |world| {
+            let version = world.profile(QUIET).status.kubernetes.clone();
+            for turn in 1..=6 {
+                let patch = json!({"status": {"version": {"kubernetes": version}}});
+                world.request(minutes(4 * turn), QUIET, MANAGER, Via::Status, patch);
+            }
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
         "updates/status-by-subresource",
         "sends a status with the rest of the object, from which the hub drops it",
         |world| {
