@@ -50,6 +50,10 @@ fn every_rule_has_a_fault() -> Result<(), Failed> {
     }
 }
 
+/// What a conforming manager cannot show on the lab's hub, which has the published definition of ClusterProfile: it
+/// refuses the list that KEP-5339 asks for.
+const IMPOSSIBLE: &str = "access/additional-args-well-formed";
+
 /// Nobody complains of the manager without a fault, and nothing that its world has goes unexamined.
 fn conforms(edition: Edition) -> Result<(), Failed> {
     let run = Run::of(edition, "reference")?;
@@ -62,9 +66,10 @@ fn conforms(edition: Edition) -> Result<(), Failed> {
     ] {
         let others: Vec<_> = verdicts
             .iter()
-            .filter(|(id, verdict)| match has_log || !needs_the_log(id) {
-                true => **verdict != Verdict::Pass,
-                false => **verdict != Verdict::Skipped,
+            .filter(|(id, verdict)| match id.as_str() {
+                IMPOSSIBLE => **verdict != Verdict::NotApplicable,
+                id if !has_log && needs_the_log(id) => **verdict != Verdict::Skipped,
+                _ => **verdict != Verdict::Pass,
             })
             .collect();
         if !others.is_empty() {

@@ -4,6 +4,7 @@
 //! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
 //! does, and nothing else may repeat it.
 
+mod credentials;
 #[path = "trust/evil.rs"]
 mod evil;
 
@@ -153,7 +154,7 @@ fn profile(name: &str) -> Value {
         "metadata": {
             "name": name, "namespace": "default",
             "labels": {"x-k8s.io/cluster-manager": "eyJhbGciOi.MAGPIE-label.x"},
-            "annotations": {"note": "CANARY-annotation"},
+            "annotations": {"note": "MAGPIE-annotation"},
         },
         "spec": {"displayName": name, "clusterManager": {"name": "eyJhbGciOj.MAGPIE-name.x"}},
         "status": {
@@ -303,6 +304,7 @@ async fn no_secret_of_a_hub_gets_out() {
             "consumers/secret-single-consumer",
             "consumers/secret-has-kubeconfig",
             "identity/manager-label-matches",
+            "access/no-secrets",
         ] {
             assert!(failed(rule), "{rule}");
         }

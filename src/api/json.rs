@@ -8,6 +8,11 @@ use serde_json::Value;
 pub struct Json(Box<str>);
 
 impl Json {
+    /// Its text: keys in order, no white space around them.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     /// The value.
     pub fn value(&self) -> Value {
         // The text was written from a value.
@@ -49,6 +54,7 @@ mod tests {
     fn is_the_value_that_it_was_read_from() {
         let value = json!({"b": [1, null, "é\n"], "a": {}});
         let read: Json = serde_json::from_value(value.clone()).expect("any value");
+        assert_eq!(read.text(), r#"{"a":{},"b":[1,null,"é\n"]}"#);
         assert_eq!(read.value(), value);
         assert_eq!(serde_json::to_value(&read).expect("writes"), value);
         let in_another_order = serde_json::from_str(r#"{"a": {}, "b": [1, null, "é\n"]}"#);

@@ -1,13 +1,20 @@
-//! Labels, in little room: a map of a few short texts on each of 100,000 profiles.
+//! Labels and annotations, in little room: a map of a few texts on each of 100,000 profiles.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{
+        Error, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
+    },
+};
+use serde_json::Value;
 
 /// Label keys and values.
 pub type Labels = BTreeMap<String, String>;
 
-/// The labels of a profile, sorted by key. A map would take several times the room.
+/// The labels of a profile, or its annotations, sorted by key. A map would take several times the room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileLabels(Box<[(Arc<str>, Arc<str>)]>);
 
@@ -80,9 +87,76 @@ impl<'de> Deserialize<'de> for ProfileLabels {
     }
 }
 
+/// Reads annotations. No hub has any that are not text; for one in a dump no profile should be lost, so that it is
+/// taken as the text that its writer has left the quotes off.
+pub(super) fn annotations<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Arc<ProfileLabels>, D::Error> {
+    let annotations: Option<BTreeMap<Arc<str>, Anything>> = Option::deserialize(deserializer)?;
+    let texts = annotations
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key, value.0));
+    Ok(Arc::new(texts.collect()))
+}
+
+/// A text, or any other value as text.
+struct Anything(Arc<str>);
+
+impl<'de> Deserialize<'de> for Anything {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnythingVisitor)
+    }
+}
+
+struct AnythingVisitor;
+
+impl<'de> Visitor<'de> for AnythingVisitor {
+    type Value = Anything;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Anything, E> {
+        Ok(Anything(text.into()))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Anything, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Anything, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Anything, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Anything, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Anything, E> {
+        self.visit_str("")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Anything, A::Error> {
+        let value = Value::deserialize(SeqAccessDeserializer::new(seq))?;
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Anything, A::Error> {
+        let value = Value::deserialize(MapAccessDeserializer::new(map))?;
+        self.visit_str(&value.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn are_a_map() {
@@ -98,5 +172,23 @@ mod tests {
         );
         assert_eq!(labels, ProfileLabels::from([("b", "3"), ("a", "1")]));
         assert!(serde_json::from_str::<Labels>(r#"{"a": 1}"#).is_err());
+    }
+
+    #[test]
+    fn an_annotation_without_its_quotes_is_text_all_the_same() {
+        let read = |value: Value| annotations(value).expect("annotations");
+        let odd = json!({"a": "x", "b": 1, "c": -2.5, "d": true, "e": null, "f": ["y"], "g": {"h": 1}});
+        let texts = [
+            ("a", "x"),
+            ("b", "1"),
+            ("c", "-2.5"),
+            ("d", "true"),
+            ("e", ""),
+            ("f", r#"["y"]"#),
+            ("g", r#"{"h":1}"#),
+        ];
+        assert_eq!(*read(odd), ProfileLabels::from(texts));
+        assert_eq!(*read(Value::Null), ProfileLabels::default());
+        assert!(annotations(json!("x")).is_err());
     }
 }

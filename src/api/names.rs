@@ -28,6 +28,13 @@ pub const LABEL_HONOURED_PROPERTY: &str = "multicluster.x-k8s.io/clusterProfile"
 /// The data key of a consumer's Secret that holds the kubeconfig (KEP-4322 › Secret format).
 pub const SECRET_CONFIG_KEY: &str = "Config";
 
+/// Extension of an access provider: settings that its plugin is handed as they are (client authentication API).
+pub const EXTENSION_EXEC: &str = "client.authentication.k8s.io/exec";
+/// Extension of an access provider: further arguments of its plugin (KEP-5339).
+pub const EXTENSION_ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
+/// Extension of an access provider: further environment variables of its plugin (KEP-5339).
+pub const EXTENSION_ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
+
 /// Condition: the member's control plane is in good health (KEP-4322 › Conditions).
 pub const CONDITION_HEALTHY: &str = "ControlPlaneHealthy";
 /// Condition: the member is under management (KEP-4322 › Conditions).

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Json, ProfileLabels};
+use super::{Json, ProfileLabels, labels::annotations};
 
 /// One member cluster as its manager describes it (KEP-4322).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,9 @@ pub struct Metadata {
     /// Labels.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub labels: Arc<ProfileLabels>,
+    /// Annotations: no rule is about them, but none may hold a credential.
+    #[serde(deserialize_with = "annotations", skip_serializing_if = "is_default")]
+    pub annotations: Arc<ProfileLabels>,
     /// Who owns which fields; `None` where the input came without `managedFields`.
     #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
     pub writers: Option<Arc<[Writer]>>,
@@ -274,6 +277,7 @@ impl ClusterProfile {
         share(&mut self.metadata.namespace, &previous.metadata.namespace);
         share(&mut self.metadata.uid, &previous.metadata.uid);
         share_labels(&mut self.metadata.labels, &previous.metadata.labels);
+        share_labels(&mut self.metadata.annotations, &previous.metadata.annotations);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
             share_list(own, previous, |own, previous| {
                 share(&mut own.manager, &previous.manager);
@@ -379,7 +383,7 @@ mod tests {
         serde_json::from_value(json!({
             "apiVersion": "v",
             "metadata": {
-                "name": "a", "labels": {"k": "v"},
+                "name": "a", "labels": {"k": "v"}, "annotations": {"n": "w"},
                 "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": fields}],
             },
             "spec": {"displayName": "a"},
@@ -400,6 +404,10 @@ mod tests {
         assert_eq!(second, version("v2", "False", "t2"));
         assert!(Arc::ptr_eq(&second.spec, &first.spec));
         assert!(Arc::ptr_eq(&second.metadata.labels, &first.metadata.labels));
+        assert!(Arc::ptr_eq(
+            &second.metadata.annotations,
+            &first.metadata.annotations
+        ));
         assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
         let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
         assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));

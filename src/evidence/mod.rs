@@ -12,6 +12,7 @@ mod header;
 mod history;
 mod input;
 mod kind;
+pub mod leak;
 mod member;
 mod object;
 mod probe;

@@ -1,52 +1,29 @@
 //! Takes credentials out of the hub's text, before it is shown or kept as somebody's words.
 //!
 //! Rules judge what the hub holds as it is; what is told to people must not spread a credential that stands where
-//! none should. Only what is unmistakable is taken out: userinfo of URLs, JSON web tokens, bearer tokens and private
-//! keys in PEM.
+//! none should. What may be one is taken out, so a harmless word may go with it: see [`super::leak`].
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
-use regex::Regex;
+use super::leak::finds;
 
 /// What stands for a credential.
 const TAKEN: &str = "…";
 
-static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
-    let patterns = [
-        // A JSON web token begins with the base64 of `{"`.
-        r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?",
-        r"(?i:bearer)[ :=]+[A-Za-z0-9._~+/=-]{20,}",
-        // To its end, or as much of it as there is.
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?-----END [A-Z0-9 ]*PRIVATE KEY-----|.*)",
-    ];
-    Regex::new(&patterns.join("|")).expect("constant patterns")
-});
-
 /// The text without the credentials that can be told from other text.
 pub fn without_credentials(text: &str) -> Cow<'_, str> {
-    match without_userinfo(text) {
-        Cow::Borrowed(text) => CREDENTIALS.replace_all(text, TAKEN),
-        Cow::Owned(text) => CREDENTIALS.replace_all(&text, TAKEN).into_owned().into(),
-    }
-}
-
-/// Takes out what stands before an `@` in the authority of a URL.
-fn without_userinfo(text: &str) -> Cow<'_, str> {
-    if !text.contains('@') || !text.contains("//") {
+    let finds = finds(text);
+    if finds.is_empty() {
         return text.into();
     }
-    let mut parts = text.split("//");
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\\' | ',');
-        let (authority, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
-        clean.push_str("//");
-        match authority.rsplit_once('@') {
-            Some((_, host)) => clean.extend([TAKEN, "@", host]),
-            None => clean.push_str(authority),
-        }
-        clean.push_str(rest);
+    let mut clean = String::with_capacity(text.len());
+    let mut end = 0;
+    for find in finds {
+        clean.push_str(&text[end..find.range.start]);
+        clean.push_str(TAKEN);
+        end = find.range.end;
     }
+    clean.push_str(&text[end..]);
     clean.into()
 }
 

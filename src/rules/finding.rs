@@ -55,7 +55,7 @@ impl Finding {
 
     /// The field that offends.
     pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
+        self.path = told(&path.into());
         self
     }
 

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    Examine, Facts, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
+    Examine, Facts, access, clustersets, conditions, consumers, identity, lifecycle, properties, updates,
+    version,
 };
 
 /// One rule.
@@ -76,6 +77,18 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "conditions/healthy-follows-outage" => conditions::healthy_follows_outage,
         "conditions/joined-follows-leave" => conditions::joined_follows_leave,
         "conditions/not-flapping" => conditions::not_flapping,
+        "access/provider-named" => access::provider_named,
+        "access/server-is-url" => access::server_is_url,
+        "access/ca-data-is-certificates" => access::ca_data_is_certificates,
+        "access/ca-data-current" => access::ca_data_current,
+        "access/no-secrets" => access::no_secrets,
+        "access/no-local-paths" => access::no_local_paths,
+        "access/tls-verified" => access::tls_verified,
+        "access/exec-extension-well-formed" => access::exec_extension_well_formed,
+        "access/additional-args-well-formed" => access::additional_args_well_formed,
+        "access/additional-envs-well-formed" => access::additional_envs_well_formed,
+        "access/proxy-url-well-formed" => access::proxy_url_well_formed,
+        "access/not-deprecated-only" => access::not_deprecated_only,
         "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
         "consumers/secret-names-profile" => consumers::secret_names_profile,
         "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,

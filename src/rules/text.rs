@@ -1,5 +1,7 @@
 //! How findings show text of the hub, and which of it says nothing.
 
+use std::borrow::Cow;
+
 use crate::evidence::redact::without_credentials;
 
 /// What a finding shows for a field that is not there.
@@ -41,6 +43,28 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
+/// The same for an address: what stands before an `@` is a credential, with or without a scheme before it.
+pub(super) fn shown_address(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, host)) if !text.contains("//") => shown(&format!("…@{host}")),
+        _ => shown(text),
+    }
+}
+
+/// The same for a part of a text. Where the text holds a credential, the part may be a piece of it that
+/// nobody could tell by itself, so that the text is shown in its place.
+pub(super) fn shown_part(part: &str, text: &str) -> String {
+    match holds_credential(text) {
+        true => shown(text),
+        false => shown(part),
+    }
+}
+
+/// Whether a text holds what may be a credential.
+pub(super) fn holds_credential(text: &str) -> bool {
+    matches!(without_credentials(text), Cow::Owned(_))
+}
+
 /// The same for a field that may be absent.
 pub(super) fn shown_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), shown)
@@ -68,6 +92,11 @@ mod tests {
     #[test]
     fn credentials_are_not_shown() {
         assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(shown_address("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(shown_address("user:secret@a:1"), "…@a:1");
+        let words = "a.example, Bearer 0123456789abcdef0123";
+        assert_eq!(shown_part("0123456789abcdef0123", words), "a.example, …");
+        assert_eq!(shown_part("b", "a, b"), "b");
         let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
         assert_eq!(shown(&token), "…");
     }

@@ -50,6 +50,8 @@ struct MetadataChange {
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     labels: Part<Arc<ProfileLabels>>,
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    annotations: Part<Arc<ProfileLabels>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     writers: Part<Option<Vec<WriterChange>>>,
 }
 
@@ -125,6 +127,7 @@ impl MetadataChange {
             creation_timestamp,
             deletion_timestamp,
             labels,
+            annotations,
             writers,
         } = next;
         let before = previous.writers.as_deref().unwrap_or_default();
@@ -138,6 +141,7 @@ impl MetadataChange {
             creation_timestamp: differing(&previous.creation_timestamp, creation_timestamp),
             deletion_timestamp: differing(&previous.deletion_timestamp, deletion_timestamp),
             labels: differing(&previous.labels, labels),
+            annotations: differing(&previous.annotations, annotations),
             writers: (previous.writers != *writers).then(|| {
                 let writers = writers.as_deref()?;
                 Some(writers.iter().map(|w| WriterChange::of(w, before)).collect())
@@ -155,6 +159,7 @@ impl MetadataChange {
         replace(&mut metadata.creation_timestamp, self.creation_timestamp);
         replace(&mut metadata.deletion_timestamp, self.deletion_timestamp);
         replace(&mut metadata.labels, self.labels);
+        replace(&mut metadata.annotations, self.annotations);
         match self.writers {
             None => {}
             Some(None) => metadata.writers = None,

@@ -74,19 +74,19 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         option::of(shared()),
         option::of(shared()),
     );
-    (names, options, labels(), option::of(few(writer()))).prop_map(|(names, options, labels, writers)| {
-        Metadata {
-            name: names.0,
-            namespace: names.1,
-            uid: names.2,
-            resource_version: names.3,
-            generation: options.0,
-            generate_name: options.1,
-            creation_timestamp: options.2,
-            deletion_timestamp: options.3,
-            labels: Arc::new(labels.into_iter().collect()),
-            writers: writers.map(Arc::from),
-        }
+    let maps = (labels(), labels());
+    (names, options, maps, option::of(few(writer()))).prop_map(|(names, options, maps, writers)| Metadata {
+        name: names.0,
+        namespace: names.1,
+        uid: names.2,
+        resource_version: names.3,
+        generation: options.0,
+        generate_name: options.1,
+        creation_timestamp: options.2,
+        deletion_timestamp: options.3,
+        labels: Arc::new(maps.0.into_iter().collect()),
+        annotations: Arc::new(maps.1.into_iter().collect()),
+        writers: writers.map(Arc::from),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 
 /// More than there are members in any world, those that faults add included.
 const AUTHORITIES: usize = 24;
@@ -20,16 +20,38 @@ pub(super) fn ca_data(member: usize) -> &'static str {
     })[member]
 }
 
+/// A CA certificate that has expired long ago, in the same form.
+pub(super) fn expired_ca_data() -> String {
+    let mut params = named("lab member CA of long ago");
+    params.not_before = date_time_ymd(2010, 1, 1);
+    params.not_after = date_time_ymd(2020, 1, 1);
+    BASE64_STANDARD.encode(signed(params).0)
+}
+
+/// A CA certificate with its private key, in the same form.
+pub(super) fn ca_data_with_key() -> String {
+    let (certificate, key) = signed(named("lab member CA with its key"));
+    BASE64_STANDARD.encode(certificate + &key)
+}
+
 /// The certificate of a new CA, for the member of that name: PEM, in base64.
 pub(super) fn new_ca_data(name: &str) -> String {
+    let (certificate, _) = signed(named(&format!("lab member {name} CA")));
+    BASE64_STANDARD.encode(certificate)
+}
+
+fn named(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, format!("lab member {name} CA"));
+    params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+}
+
+/// The certificate and its key in PEM.
+fn signed(params: CertificateParams) -> (String, String) {
     let key = KeyPair::generate().expect("the random source works");
     let certificate = params
         .self_signed(&key)
         .expect("a plain CA certificate can be signed");
-    BASE64_STANDARD.encode(certificate.pem())
+    (certificate.pem(), key.serialize_pem())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::status::Access;
+use super::access::Access;
 
 /// A kubeconfig with one cluster, one user and one context: one consumer's way into one member.
 pub(super) fn kubeconfig(access: &Access, consumer: &str, token: &str) -> Value {

@@ -8,6 +8,7 @@
 //! All that it will do stands in a `World` before it does anything. A [`Fault`] is an edit of that world, as narrow
 //! as can be: it breaks one rule and leaves the others be.
 
+mod access;
 mod certificates;
 mod driven;
 mod faults;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::certificates::ca_data;
+use super::access::Access;
 use super::members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE};
 use crate::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
@@ -23,6 +23,8 @@ pub(super) struct Status {
     pub properties: Vec<Property>,
     pub conditions: Vec<Condition>,
     pub access: Vec<Access>,
+    /// The list that `access` has replaced.
+    pub deprecated_access: Vec<Access>,
 }
 
 /// A name and a value.
@@ -49,15 +51,6 @@ pub(super) struct Condition {
     pub claimed_generation: Option<i64>,
 }
 
-/// A way to connect.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Access {
-    pub server: String,
-    pub ca_data: String,
-    /// The name under which the credential plugin knows the cluster.
-    pub cluster: String,
-}
-
 impl Status {
     /// What is so of `member`, the `number`th of the fleet, when the manager first looks at `now`.
     pub(super) fn of(member: &Member, number: usize, now: Timestamp) -> Self {
@@ -75,12 +68,14 @@ impl Status {
             kubernetes: Some(member.kubernetes.to_owned()),
             properties: properties(member, number),
             conditions: vec![healthy, joined(now)],
-            access: vec![Access {
-                server: server(member.name),
-                ca_data: ca_data(number).to_owned(),
-                cluster: member.name.to_owned(),
-            }],
+            access: vec![Access::of(member, number)],
+            deprecated_access: Vec::new(),
         }
+    }
+
+    /// All ways to connect.
+    pub(super) fn ways(&mut self) -> impl Iterator<Item = &mut Access> {
+        self.access.iter_mut().chain(&mut self.deprecated_access)
     }
 
     /// The value of the property of that name; empty where there is none.
@@ -142,28 +137,13 @@ impl Status {
                 })
             })
             .collect();
-        let access: Vec<Value> = self
-            .access
-            .iter()
-            .map(|access| {
-                json!({
-                    "name": "secretreader",
-                    "cluster": {
-                        "server": access.server,
-                        "certificate-authority-data": access.ca_data,
-                        "extensions": [{
-                            "name": "client.authentication.k8s.io/exec",
-                            "extension": {"clusterName": access.cluster},
-                        }],
-                    },
-                })
-            })
-            .collect();
+        let access = |list: &[Access]| -> Vec<Value> { list.iter().map(Access::to_json).collect() };
         json!({
             "version": self.kubernetes.as_ref().map(|version| json!({"kubernetes": version})),
             "properties": properties,
             "conditions": conditions,
-            "accessProviders": access,
+            "accessProviders": access(&self.access),
+            "credentialProviders": access(&self.deprecated_access),
         })
     }
 }

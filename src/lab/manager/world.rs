@@ -6,11 +6,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::access::Access;
 use super::driven::Lapses;
 use super::kubeconfig::kubeconfig;
 use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
 use super::script::{Action, Step, Via, life};
-use super::status::{Access, Status, cluster_properties, custom_resource_groups};
+use super::status::{Status, cluster_properties, custom_resource_groups};
 use crate::api::Labels;
 use crate::api::names::{
     LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
@@ -219,7 +220,9 @@ impl Secret {
     /// The Secret by which a consumer gets into a profile's member, with a new token.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
         let (namespace, name) = (&profile.namespace, &profile.name);
-        let access = &profile.status.access[0];
+        let status = &profile.status;
+        let mut ways = status.access.iter().chain(&status.deprecated_access);
+        let access = ways.next().expect("no fault takes all ways away");
         Self::opening(&profile.member, (namespace, name), access, consumer, &new_token())
     }
 

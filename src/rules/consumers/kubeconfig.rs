@@ -11,7 +11,7 @@ use crate::{
         Finding, Findings,
         endpoints::{self, Endpoints},
         moment::{SECOND, end},
-        text::{ABSENT, shown},
+        text::{ABSENT, holds_credential, shown},
     },
 };
 
@@ -158,11 +158,13 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
         let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
             continue;
         };
-        let living = subject
-            .profiles
-            .iter()
-            .filter(|history| history.deleted.is_none());
-        let known: HashSet<String> = living.flat_map(|history| servers(evidence, history)).collect();
+        let living = || {
+            subject
+                .profiles
+                .iter()
+                .filter(|history| history.deleted.is_none())
+        };
+        let known: HashSet<String> = living().flat_map(|history| servers(evidence, history)).collect();
         if known.is_empty() {
             continue;
         }
@@ -174,13 +176,22 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
         if !known.iter().any(points_at) {
             let mut known: Vec<String> = known.into_iter().collect();
             known.sort_unstable();
+            let mut properties = living().flat_map(|history| {
+                let versions = history.versions.iter();
+                versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
+            });
+            // An endpoint in normal form may be a piece of a credential that nobody could tell by itself.
+            let expected = match properties.any(|property| holds_credential(&property.value)) {
+                true => "one of the profile's endpoints".to_owned(),
+                false => format!("one of {}", known.join(", ")),
+            };
             findings.report(
                 Finding::on(
                     subject.secret,
                     "the kubeconfig leads elsewhere than the profile says",
                 )
                 .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
-                .expected(shown(&format!("one of {}", known.join(", "))))
+                .expected(shown(&expected))
                 .observed(shown(&cluster.server)),
             );
         }

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::time::stamp;
+use super::{certificates::ca_data, time::stamp};
 use crate::api::{Edition, names};
 
 /// The manager of profiles that name none.
@@ -41,6 +41,7 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
             "lastTransitionTime": created, "observedGeneration": 1,
         })
     };
+    let extension = |name: &str, content: Value| json!({"name": name, "extension": content});
     let property =
         |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": created});
     json!({
@@ -71,7 +72,19 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
                 property(names::PROPERTY_RESOURCE_GROUPS, "[]".to_owned()),
             ],
             "conditions": [condition(names::CONDITION_JOINED), condition(names::CONDITION_HEALTHY)],
-            "accessProviders": [{"name": "secretreader", "cluster": {"server": format!("https://{host}")}}],
+            "accessProviders": [{
+                "name": "secretreader",
+                "cluster": {
+                    "server": format!("https://{host}"),
+                    "certificate-authority-data": ca_data("current"),
+                    "proxy-url": "https://proxy.example:3128",
+                    "extensions": [
+                        extension(names::EXTENSION_EXEC, json!({"clusterName": name})),
+                        extension(names::EXTENSION_ARGS, json!(["--audience", format!("https://{host}")])),
+                        extension(names::EXTENSION_ENVS, json!({"CLIENT_ID": format!("{namespace}-{name}")})),
+                    ],
+                },
+            }],
         },
     })
 }

@@ -4,6 +4,7 @@
 //! ([`conforming`]), so that what a rule finds is what the example says and nothing else. Everything happens
 //! relative to 2026-01-01T00:00:00Z, and the same text always gives the same [`Evidence`](crate::evidence::Evidence).
 
+mod certificates;
 mod conforming;
 mod driver;
 mod error;

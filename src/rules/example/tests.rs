@@ -197,6 +197,10 @@ fn what_is_not_understood_is_refused() {
             "`${soon}`",
         ),
         (
+            json!({"name": "e", "passes": [{"spec": {"displayName": "${CA lost}"}}]}),
+            "`${CA lost}`",
+        ),
+        (
             json!({"name": "e", "passes": {"steps": [{"at": "1m", "delete": "b"}]}}),
             "no profile default/b",
         ),

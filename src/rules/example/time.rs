@@ -1,9 +1,11 @@
-//! Time in examples: offsets from one base.
+//! What examples leave to be filled in: times, as offsets from one base, and certificates.
 
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
+
+use super::certificates::ca_data;
 
 static BASE: LazyLock<Timestamp> =
     LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
@@ -24,14 +26,18 @@ pub(super) fn stamp(offset: SignedDuration) -> String {
     moment(SignedDuration::from_secs(offset.as_secs())).to_string()
 }
 
-/// Turns each string `${30s}` into the timestamp that it stands for.
+/// Turns each string `${30s}` into the timestamp that it stands for, and each `${CA current}` into the data of that
+/// certificate authority.
 pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => {
             if text == STEP_TIME || text == STEP_TURN {
                 return Ok(());
             }
-            if let Some(offset) = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+            let place = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            if let Some(names) = place.and_then(|place| place.strip_prefix("CA ")) {
+                *text = ca_data(names).ok_or_else(|| format!("`{text}` names no certificate authority"))?;
+            } else if let Some(offset) = place {
                 let offset: SignedDuration = offset
                     .parse()
                     .map_err(|error| format!("`{text}` is no offset in time: {error}"))?;

@@ -3,7 +3,10 @@
 use crate::{
     api::ClusterProfile,
     evidence::Evidence,
-    rules::{Finding, Findings, text::shown},
+    rules::{
+        Finding, Findings,
+        text::{shown_address, shown_part},
+    },
 };
 
 /// At most so many faults of one value are told one by one: a value may hold a hundred thousand entries.
@@ -14,6 +17,7 @@ pub(super) struct Faults<'f> {
     findings: &'f mut Findings,
     profile: &'f ClusterProfile,
     name: &'f str,
+    value: &'f str,
     expected: &'f str,
     count: usize,
 }
@@ -41,6 +45,7 @@ pub(super) fn each_value(
             findings,
             profile,
             name,
+            value: &property.value,
             expected,
             count: 0,
         };
@@ -55,7 +60,7 @@ impl Faults<'_> {
     /// Adds one: the whole value or one entry of it, as `observed`.
     pub(super) fn add(&mut self, message: &str, observed: &str) {
         let (message, observed) = match self.count {
-            count if count < MOST => (message, shown(observed)),
+            count if count < MOST => (message, shown_part(observed, self.value)),
             MOST => ("there are more entries of that kind", "…".to_owned()),
             _ => return,
         };
@@ -71,9 +76,6 @@ impl Faults<'_> {
     /// Adds one that concerns an endpoint. What stands before an `@` is a credential, with or without a scheme
     /// before it.
     pub(super) fn add_endpoint(&mut self, message: &str, endpoint: &str) {
-        match endpoint.rsplit_once('@') {
-            Some((_, host)) => self.add(message, &format!("…@{host}")),
-            None => self.add(message, endpoint),
-        }
+        self.add(message, &shown_address(endpoint));
     }
 }

@@ -14,11 +14,12 @@ use super::lapses::{Lapse, Lapses};
 use super::look::{Health, Inventory, health, inventory};
 use super::mirror::Mirror;
 use super::publish::{
-    access, difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
+    difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
 };
 use super::remote::{Commands, Order};
 use super::wrong::double;
 use crate::clock::Clock;
+use crate::lab::manager::access::Access;
 use crate::lab::manager::certificates::new_ca_data;
 use crate::lab::manager::hub::{Hub, ManagerError};
 use crate::lab::manager::script::Via;
@@ -246,7 +247,7 @@ impl Controller {
         let mut wanted = status(
             memory.inventory.as_ref(),
             &memory.health,
-            access(name, &member.ca_data),
+            Access::to(name, &member.ca_data),
             &there,
             self.clock.now(),
         );

@@ -6,7 +6,8 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
-use super::publish::{access, profile_name};
+use super::publish::profile_name;
+use crate::lab::manager::access::Access;
 use crate::lab::manager::hub::{Hub, ManagerError};
 use crate::lab::manager::members::{CONSUMERS, FLEET};
 use crate::lab::manager::world::Secret;
@@ -52,7 +53,7 @@ fn secret(name: &str, ca_data: &str, consumer: &str, token: &str) -> Secret {
     Secret::opening(
         name,
         (FLEET, &profile_name(name)),
-        &access(name, ca_data),
+        &Access::to(name, ca_data),
         consumer,
         token,
     )

@@ -12,11 +12,12 @@ use crate::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS,
     PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
 };
+use crate::lab::manager::access::Access;
 use crate::lab::manager::hub::Target;
 use crate::lab::manager::lifetime::profile_resource;
 use crate::lab::manager::members::FLEET;
 use crate::lab::manager::status::{
-    Access, Condition, Property, Status, healthy, host, joined, observed, rfc3339, server, unready,
+    Condition, Property, Status, healthy, host, joined, observed, rfc3339, unready,
 };
 use crate::lab::manager::world::MANAGER;
 
@@ -60,15 +61,6 @@ pub(super) fn is_ours(profile: &DynamicObject) -> bool {
     profile.data["spec"]["clusterManager"]["name"] == MANAGER
 }
 
-/// How consumers connect to a member whose authority has this certificate.
-pub(super) fn access(member: &str, ca_data: &str) -> Access {
-    Access {
-        server: server(member),
-        ca_data: ca_data.to_owned(),
-        cluster: member.to_owned(),
-    }
-}
-
 /// The status that a member's profile should have, where it has `before` now. What did not change keeps its times, so
 /// that a status that is right already comes out as it is.
 pub(super) fn status(
@@ -98,6 +90,7 @@ pub(super) fn status(
             },
         ],
         access: vec![access],
+        deprecated_access: Vec::new(),
     };
     let mut status = status.to_json(generation, now);
     if known.is_none() && has_answered(before) {

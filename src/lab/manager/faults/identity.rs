@@ -149,7 +149,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             // Neither the same endpoints, which would tell already, nor wholly others, which would tell them apart.
             let value = r#"["lisbon.clusters.example:6443","192.0.2.99:6443"]"#;
             twin.status.set_value(PROPERTY_ENDPOINTS, value);
-            twin.status.access = world.profile(QUIET).status.access.clone();
+            let status = &world.profile(QUIET).status;
+            twin.status.access = status.access.clone();
+            twin.status.deprecated_access = status.deprecated_access.clone();
             world.publish(twin);
             for consumer in CONSUMERS {
                 world.alter_secret("lisbon-again", consumer, |secret| {

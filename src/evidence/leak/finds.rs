@@ -1,0 +1,192 @@
+//! Credentials in a text, by where they stand in it.
+
+use std::ops::Range;
+
+use base64::{
+    Engine as _,
+    alphabet::{STANDARD, URL_SAFE},
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use regex::Captures;
+use serde_json::Value;
+
+use super::{
+    Grade, LeakKind, der,
+    grade::Find,
+    keys::{looks_random, mentioned},
+    patterns::{BASE64, BASIC, BEARER, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
+    scan, userinfo,
+};
+
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
+const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
+
+/// How a private key begins in base64: something may stand right before it.
+const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
+
+/// All credentials in a text, of whatever grade: in the order of the text, and not overlapping.
+pub(in crate::evidence) fn finds(text: &str) -> Vec<Find> {
+    finds_within(text, 0)
+}
+
+/// The same for a text that was found so deep in another.
+pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
+    if !may_hold(text) {
+        return Vec::new();
+    }
+    let mut finds = Vec::new();
+    private_keys(text, &mut finds);
+    web_tokens(text, &mut finds);
+    headers(text, &mut finds);
+    userinfo::find(text, &mut finds);
+    for (pattern, what) in ISSUED.iter() {
+        let found = pattern.find_iter(text);
+        finds.extend(found.map(|found| Find::new(found.range(), LeakKind::Issued(what), Grade::Certain)));
+    }
+    named(text, &mut finds);
+    base64(text, depth, &mut finds);
+    without_overlaps(finds)
+}
+
+fn private_keys(text: &str, finds: &mut Vec<Find>) {
+    for found in PRIVATE_KEY.captures_iter(text) {
+        // A message may well quote the line that a key begins with.
+        let is_key = found.name("body").is_some_and(|body| {
+            let of_base64 = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
+            body.as_str().chars().filter(of_base64).count() >= 32
+        });
+        let grade = if is_key { Grade::Certain } else { Grade::Shaped };
+        finds.push(Find::new(found.get_match().range(), LeakKind::PrivateKey, grade));
+    }
+}
+
+fn web_tokens(text: &str, finds: &mut Vec<Find>) {
+    for found in WEB_TOKEN.captures_iter(text) {
+        // Nothing keeps an unsigned one secret.
+        let is_signed = found["signature"].len() > 1;
+        let header = WITH_DASH.decode(&found["header"]).unwrap_or_default();
+        let names_algorithm =
+            serde_json::from_slice::<Value>(&header).is_ok_and(|header| header["alg"].is_string());
+        let grade = match is_signed && names_algorithm {
+            true => Grade::Certain,
+            false => Grade::Shaped,
+        };
+        finds.push(Find::new(found.get_match().range(), LeakKind::WebToken, grade));
+    }
+}
+
+fn headers(text: &str, finds: &mut Vec<Find>) {
+    for found in BEARER.captures_iter(text) {
+        let value = &found["value"];
+        let is_header = found.name("header").is_some() && value.contains(|c: char| c.is_ascii_digit());
+        let grade = match looks_random(value) || is_header {
+            true => Grade::Certain,
+            // A word.
+            false if value.len() < 20 => continue,
+            false => Grade::Shaped,
+        };
+        finds.push(Find::new(from_scheme(&found), LeakKind::BearerToken, grade));
+    }
+    for found in BASIC.captures_iter(text) {
+        let decoded = WITH_PLUS.decode(&found["value"]).unwrap_or_default();
+        let grade = match decoded.contains(&b':') {
+            true => Grade::Certain,
+            false => Grade::Shaped,
+        };
+        let kind = LeakKind::BasicAuthentication;
+        finds.push(Find::new(from_scheme(&found), kind, grade));
+    }
+}
+
+/// What a header holds, without its name.
+fn from_scheme(found: &Captures) -> Range<usize> {
+    let start = found.name("scheme").map_or(0, |scheme| scheme.start());
+    start..found.get_match().end()
+}
+
+fn named(text: &str, finds: &mut Vec<Find>) {
+    let mut start = 0;
+    while let Some(found) = NAMED.captures_at(text, start) {
+        let value = found.name("value").map_or(0..0, |value| value.range());
+        // Words follow a name in every sentence; behind an option they are its value.
+        let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
+        let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
+        let mentioned = match is_prose {
+            true => None,
+            false => mentioned(&found["key"], &text[value.clone()], is_assigned),
+        };
+        start = match mentioned {
+            Some((kind, grade)) => {
+                finds.push(Find::new(value.clone(), kind, grade));
+                value.end
+            }
+            // The value may be a name in its turn.
+            None => value.start,
+        };
+    }
+}
+
+/// Adds the runs of base64 that have a credential in them.
+fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
+    if depth >= scan::DEEPEST {
+        return;
+    }
+    for run in BASE64.find_iter(text) {
+        let starts = [Some(0), run.as_str().find(ENCODED_PEM).filter(|&start| start > 0)];
+        let inner = starts
+            .into_iter()
+            .flatten()
+            .find_map(|start| within(&run.as_str()[start..], depth));
+        if let Some((kind, grade)) = inner {
+            finds.push(Find {
+                encoded: true,
+                ..Find::new(run.range(), kind, grade)
+            });
+        }
+    }
+}
+
+/// The surest credential in a run of base64.
+fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
+    let whole = run.trim_end_matches('=');
+    // What remains of an incomplete group says nothing.
+    let whole = match whole.len() % 4 {
+        1 => &whole[..whole.len() - 1],
+        _ => whole,
+    };
+    let engine = match whole.contains(['-', '_']) {
+        true => &WITH_DASH,
+        false => &WITH_PLUS,
+    };
+    let bytes = engine.decode(whole).ok()?;
+    if der::is_private_key(&bytes) {
+        return Some((LeakKind::PrivateKey, Grade::Certain));
+    }
+    let text = std::str::from_utf8(&bytes).ok()?;
+    let leaks = scan::leaks_within(text, depth + 1);
+    let surest = leaks.into_iter().max_by_key(|leak| leak.grade)?;
+    Some((surest.kind, surest.grade))
+}
+
+/// Of finds that overlap only the surest remains, in the place of all of them; of equally sure ones the first that was
+/// looked for.
+fn without_overlaps(mut finds: Vec<Find>) -> Vec<Find> {
+    finds.sort_by_key(|find| find.range.start);
+    let mut kept: Vec<Find> = Vec::new();
+    for find in finds {
+        match kept.last_mut() {
+            Some(last) if find.range.start < last.range.end => {
+                let range = last.range.start..last.range.end.max(find.range.end);
+                if find.grade > last.grade {
+                    *last = find;
+                }
+                last.range = range;
+            }
+            _ => kept.push(find),
+        }
+    }
+    kept
+}

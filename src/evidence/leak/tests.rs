@@ -1,0 +1,367 @@
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use proptest::{collection, prelude::*, sample::select};
+use serde_json::json;
+
+use super::*;
+use crate::evidence::redact::without_credentials;
+
+const WEB_TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJNQUdQSUUifQ.TUFHUElFTUFHUElFTUFHUElF";
+
+const PRIVATE_KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nTUFHUElFIG9wZW5zIG5vdGhpbmcsIGZvciBhbiBleGFtcGxlTUFHUElF\n-----END EC PRIVATE KEY-----\n";
+
+const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user:\n    token: m4gpie/Mm\n";
+
+/// Each with what it is: such as can be told in the midst of words.
+fn phrases() -> Vec<(String, LeakKind)> {
+    use LeakKind::*;
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let issued = |text: &str, what: &'static str| (text.to_owned(), Issued(what));
+    let base64 = |text: &str| BASE64_STANDARD.encode(text);
+    vec![
+        (WEB_TOKEN.to_owned(), WebToken),
+        (PRIVATE_KEY.to_owned(), PrivateKey),
+        (PRIVATE_KEY.replace('\n', "\\n"), PrivateKey),
+        (BASE64_STANDARD.encode(key.serialize_der()), PrivateKey),
+        (base64(PRIVATE_KEY), PrivateKey),
+        (base64(WEB_TOKEN), WebToken),
+        (base64(KUBECONFIG), Token),
+        (base64(&base64(KUBECONFIG)), Token),
+        ("https://magpie:s3cret@a.example:6443/x".to_owned(), UserInfo),
+        ("socks5://:s3cret@a.example".to_owned(), UserInfo),
+        ("https://0123456789abcdef0123@a.example".to_owned(), UserInfo),
+        ("Bearer magpie0123456789abcdef".to_owned(), BearerToken),
+        ("Authorization: Bearer magpie-1".to_owned(), BearerToken),
+        (
+            "Authorization: Basic bWFncGllOnNlY3JldA==".to_owned(),
+            BasicAuthentication,
+        ),
+        ("--token=magpie0123456789abcdef".to_owned(), Token),
+        ("DB_PASSWORD=magpie-7".to_owned(), Password),
+        issued("AKIAMAGPIEMAGPIE2345", "an access key of AWS"),
+        issued("GOCSPX-magpie_magpie-magpie01234567", "a client secret of Google"),
+        issued(&format!("AIza{}", "magpie0".repeat(5)), "an API key of Google"),
+        issued("ya29.magpie_magpie-magpie01234567", "an access token of Google"),
+        issued(&format!("ghp_{}", "magpie".repeat(6)), "a token of GitHub"),
+        issued("glpat-magpie_magpie-magpie", "a token of GitLab"),
+        issued(
+            &format!("mag8Q~{}", "magpie0".repeat(5).trim_end_matches('0')),
+            "a client secret of Azure",
+        ),
+        issued(
+            &format!("AccountKey={}==", "magpie".repeat(14)),
+            "an account key of Azure",
+        ),
+        issued(
+            &format!("sha256~{}", "magpie0".repeat(6) + "m"),
+            "a token of OpenShift",
+        ),
+        issued(&format!("k8s-aws-v1.{}", "magpie".repeat(10)), "a token of EKS"),
+        issued("hvs.magpie_magpie-magpie01234567", "a token of Vault"),
+    ]
+}
+
+/// Such as can be told by a document as a whole.
+fn documents() -> Vec<(String, LeakKind)> {
+    use LeakKind::*;
+    [
+        (KUBECONFIG, Token),
+        (r#"{"password":"hunter2"}"#, Password),
+        (r#"{"a":[{"clientSecret":"m4gpie/Mm"}]}"#, Secret),
+        (r#"[{"name":"CLIENT_SECRET","value":"m4gpie/Mm"}]"#, Secret),
+        (r#"["get-token","--password","magpie"]"#, Password),
+        (r#"{"client-key-data":"LS0t"}"#, Key),
+        (r#"{"client-certificate-data":"LS0t"}"#, ClientCertificate),
+        (
+            r#"{"config":"{\"users\":[{\"user\":{\"password\":\"hunter2\"}}]}"}"#,
+            Password,
+        ),
+    ]
+    .map(|(text, kind)| (text.to_owned(), kind))
+    .into()
+}
+
+fn is_found(kind: LeakKind, text: &str) {
+    let leaks = leaks_in_text(text);
+    let mut certain = leaks.iter().filter(|leak| leak.grade == Grade::Certain);
+    assert!(
+        certain.any(|leak| leak.kind == kind),
+        "{kind} in {text}: {leaks:?}"
+    );
+}
+
+#[test]
+fn credentials_are_found_wherever_they_stand() {
+    for (credential, kind) in phrases() {
+        is_found(kind, &format!("it says {credential} of it"));
+        is_found(kind, &BASE64_STANDARD.encode(format!("it says: {credential}\n")));
+    }
+    for (credential, kind) in phrases().into_iter().chain(documents()) {
+        is_found(kind, &credential);
+        is_found(kind, &format!("\n{credential}\n"));
+        is_found(kind, &json!({"a": [{"b": credential}]}).to_string());
+        is_found(
+            kind,
+            &json!({"a": json!({"b": credential}).to_string()}).to_string(),
+        );
+        let encoded = BASE64_STANDARD.encode(format!("{credential}{}", "\n".repeat(24)));
+        is_found(kind, &encoded);
+        is_found(kind, &format!("first: line\nsecond: {encoded}\n"));
+    }
+}
+
+#[test]
+fn what_is_shown_holds_none_of_them() {
+    for (credential, kind) in phrases().into_iter().chain(documents()) {
+        for text in [
+            credential.clone(),
+            format!("it says {credential} of it"),
+            json!({"a": credential}).to_string(),
+        ] {
+            let shown = without_credentials(&text);
+            let secrets = [
+                "magpie", "MAGPIE", "s3cret", "hunter2", "m4gpie", "TUFHUElF", "LS0t", "bWFncGll",
+            ];
+            for secret in secrets.into_iter().chain([credential.as_str()]) {
+                assert!(!shown.contains(secret), "{kind}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_find_tells_what_it_is_and_nothing_of_it() {
+    let document = json!({"users": [{"name": "u", "user": {"token": "magpie-Key-7"}}]});
+    let leaks = leaks_in_value(&document);
+    let expected = Leak {
+        kind: LeakKind::Token,
+        grade: Grade::Certain,
+        length: 12,
+        place: ".users[0].user.token".to_owned(),
+        encoded: false,
+    };
+    assert_eq!(leaks, [expected]);
+    let leaks = leaks_in_text(&BASE64_STANDARD.encode(PRIVATE_KEY));
+    assert!(leaks[0].encoded && leaks[0].place.is_empty(), "{leaks:?}");
+    // One credential is told once, and as what is surest.
+    assert_eq!(leaks_under("token", WEB_TOKEN).len(), 1);
+    assert_eq!(leaks_under("token", WEB_TOKEN)[0].kind, LeakKind::WebToken);
+}
+
+/// What the value of a field is by its name alone.
+fn grade(key: &str, value: &str) -> Option<Grade> {
+    leaks_under(key, value).first().map(|leak| leak.grade)
+}
+
+#[test]
+fn names_and_values_of_fields() {
+    use Grade::*;
+    for (key, value, expected) in [
+        ("token", "abcdef.0123456789abcdef", Some(Certain)),
+        ("bearerToken", "s3cr3t!", Some(Certain)),
+        ("GITHUB_TOKEN", "x-0Xab", Some(Certain)),
+        ("password", "correct", Some(Certain)),
+        ("password", "correct horse battery", Some(Possible)),
+        ("clientSecret", "ZmxvYmFy", Some(Possible)),
+        ("client-secret", "Zm9v/mFy", Some(Certain)),
+        ("secret", "s3cr3t!", Some(Certain)),
+        ("aws_secret_access_key", "Zm9vYmFyZm9vYmFy0", Some(Certain)),
+        ("example.com/api-key", "0123456789abcdef", Some(Certain)),
+        // May be, or may be called so.
+        ("secret", "fleet/member-1", Some(Possible)),
+        ("token", "member-1-token", Some(Possible)),
+        ("token", "6f1c7a52-3d0e-4b8f-9a41-000000000001", Some(Possible)),
+        ("token", "projected", Some(Possible)),
+        ("token", "4096123", Some(Possible)),
+        // None of its own.
+        ("password", "", None),
+        ("password", "********", None),
+        ("password", "xxxxx", None),
+        ("password", "${PASSWORD}", None),
+        ("password", "<password>", None),
+        ("token", "REDACTED", None),
+        ("token", "expired", None),
+        ("token", "the token is in the Secret", None),
+        ("token", "/var/run/secrets/token", None),
+        ("token", "https://issuer.example/token", None),
+        (
+            "secret",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:Member-1",
+            None,
+        ),
+        ("secret", "projects/123456789/secrets/member/versions/1", None),
+        ("secret", "vault:fleet/data/member#token", None),
+        ("pull-secret", "fleet/member-1", None),
+        (
+            "checksum/secret",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            None,
+        ),
+        ("secretName", "member-1", None),
+        ("secretRef", "member-1", None),
+        ("tokenFile", "member-1.txt", None),
+        ("tokenEndpoint", "a.example:443", None),
+        ("tokenType", "JWT", None),
+        ("publicKey", "MCowBQYDK2VwAyEA", None),
+        ("privateKey", "ECDSA", None),
+        ("key", "Zm9vYmFyZm9vYmFy0", None),
+        ("clusterName", "Zm9vYmFyZm9vYmFy0", None),
+        ("certificate-authority-data", "LS0t", None),
+        ("token", r#"{"audience":"a"}"#, None),
+    ] {
+        assert_eq!(grade(key, value), expected, "{key}: {value}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_one_is_none() {
+    let certificate = rcgen::generate_simple_self_signed(["a.example".to_owned()]).expect("a certificate");
+    let pem = certificate.cert.pem();
+    for text in [
+        pem.as_str(),
+        &BASE64_STANDARD.encode(&pem),
+        &BASE64_STANDARD.encode(certificate.cert.der()),
+        "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----",
+        "expected -----BEGIN PRIVATE KEY-----, found -----END PRIVATE KEY-----",
+        "eyJ is how one begins",
+        "eyJhbGciOi.eyJub25lIjoi.abc",
+        "eyJmb28iOiJiYXIifQ.eyJmb28iOiJiYXIifQ.Zm9vYmFy",
+        "eyJhbGciOiJub25lIn0.eyJmb28iOiJiYXIifQ.",
+        "invalid bearer token, token lookup failed: token has expired",
+        "unsupported authorization: bearer authentication is disabled",
+        "bearer authenticationconfigurations.k8s.io/something",
+        "failed to get token: Unauthorized",
+        "token: rejected by the member",
+        "cannot read\ntoken: rejected by the member\nsecret: not found\n",
+        r#"cannot find secret="fleet/member-1" token="bootstrap-token-x7k2pq""#,
+        "secret=sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "https://github.com/org/repo.git",
+        "ssh://git@github.com/org/repo.git",
+        "https://user@a.example",
+        "https://user:xxxxx@a.example/path",
+        "https://user:$PASSWORD@a.example/path",
+        "docker://registry.example/app:1.25@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "docker://nginx:1.25@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "https://a.example/@user:name@b",
+        "oidc:alice@example.com",
+        "AKIA is how one begins",
+        r#"{"secretName":"foo","secretRef":{"name":"foo","key":"token"},"clusterName":"spoke-1"}"#,
+        r#"{"token":null,"password":"","secret":{"name":"member-1"},"tokens":["a"],"maxToken":4096}"#,
+        r#"["--token-file","/var/run/token","--tls","--token","$(TOKEN)"]"#,
+        "first: 1\nsecond: [2]\n",
+    ] {
+        assert_eq!(leaks_in_text(text), [], "{text}");
+    }
+}
+
+/// Words, names and numbers of which profiles are full.
+fn ordinary() -> impl Strategy<Value = String> {
+    let some = [
+        "token",
+        "secret",
+        "password",
+        "bearer token",
+        "key",
+        "credentials",
+        "private key",
+        "the token of the member",
+        "basic",
+        "access key",
+        "kubeconfig",
+        "authorization",
+        "client certificate",
+        "v1.34.1-gke.1162000",
+        "europe-west4-a",
+        "https://a.example:6443/k8s/clusters/c-m-x7k2p9qz",
+        "2001:db8::1",
+        "[2001:db8::1]:6443",
+        "cluster.clusterset.k8s.io",
+        "arn:aws:eks:eu-west-1:123456789012:cluster/Fleet-East-1",
+        "projects/123456789012/locations/global/memberships/m-1",
+        "arn:aws:iam::123456789012:role/FleetManagerRole2026ForAll",
+        "/subscriptions/6dae42f8-4368-4678-94ff-3960e28e3630/resourceGroups/MC_Fleet/providers/Microsoft.ContainerService/m1",
+        "https://connectgateway.googleapis.com/v1/projects/123456789/locations/us-central1/gkeMemberships/my-cluster-1",
+        "system:serviceaccount:open-cluster-management:agent",
+        "bootstrap-token-x7k2pq",
+        "secretName: foo",
+        "app.kubernetes.io/managed-by",
+        "2026-01-01T00:00:00Z",
+        "100m",
+        "a@example.com",
+        ",",
+        "--",
+        "\"",
+        "\n",
+    ];
+    prop_oneof![
+        3 => select(some.map(str::to_owned).to_vec()),
+        1 => any::<u128>().prop_map(|n| {
+            let hex = format!("{n:032x}");
+            format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        }),
+        1 => collection::vec(any::<u8>(), 32).prop_map(|bytes| bytes.iter().map(|b| format!("{b:02x}")).collect()),
+        1 => collection::vec(any::<u8>(), 20..80).prop_map(|bytes| format!("sha256-{}", BASE64_STANDARD.encode(bytes))),
+        1 => "[a-z]([-a-z0-9]{0,20}[a-z0-9])?",
+        1 => any::<u64>().prop_map(|n| n.to_string()),
+        1 => "\\PC{0,20}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn ordinary_text_gives_nothing(words in collection::vec(ordinary(), 1..8)) {
+        let text = words.join(" ");
+        prop_assert_eq!(leaks_in_text(&text), []);
+        let document = json!({"clusterName": text, "items": words, "message": {"text": text}});
+        prop_assert_eq!(leaks_in_value(&document), []);
+        prop_assert_eq!(leaks_in_text(&document.to_string()), []);
+    }
+
+    #[test]
+    fn a_credential_is_found_between_words_and_is_not_shown(
+        before in collection::vec(ordinary(), 0..4),
+        after in collection::vec(ordinary(), 0..4),
+        credential in select(phrases()),
+    ) {
+        let (credential, _) = credential;
+        let text = format!("{} | {credential} | {}", before.join(" "), after.join(" "));
+        prop_assert!(leaks_in_text(&text).iter().any(|leak| leak.grade == Grade::Certain), "{}", text);
+        let shown = without_credentials(&text);
+        prop_assert!(!shown.contains(&credential), "{}", shown);
+    }
+
+    #[test]
+    fn nothing_makes_it_fail(text in "\\PC{0,200}", bytes in collection::vec(any::<u8>(), 0..200)) {
+        let strange = String::from_utf8_lossy(&bytes).into_owned();
+        for text in [text, strange] {
+            leaks_in_text(&text);
+            without_credentials(&text);
+        }
+    }
+}
+
+#[test]
+fn hostile_text_takes_no_more_than_a_moment() {
+    let nested = (0..40).fold(PRIVATE_KEY.to_owned(), |text, _| match text.len() {
+        0..50_000 => json!({"a": text}).to_string(),
+        _ => text,
+    });
+    let mut encoded = "token: x\n".repeat(2_000);
+    for _ in 0..6 {
+        encoded = BASE64_STANDARD.encode(&encoded);
+    }
+
+    for text in [
+        "a".repeat(1 << 17),
+        "token=".repeat(20_000),
+        "//a@".repeat(30_000),
+        "eyJ".repeat(40_000),
+        "-----BEGIN PRIVATE KEY-----".repeat(4_000),
+        "[".repeat(1 << 17),
+        format!("a: &a [x]\nb: {}", "*a ".repeat(40_000)),
+        nested,
+        encoded,
+    ] {
+        leaks_in_text(&text);
+        without_credentials(&text);
+    }
+}

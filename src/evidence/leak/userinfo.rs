@@ -1,0 +1,48 @@
+//! What stands before the `@` of a URL.
+
+use super::{
+    Grade, LeakKind,
+    grade::Find,
+    keys::{looks_random, says_nothing},
+};
+
+/// Adds what stands before an `@` in the authority of a URL, with a scheme before it or without.
+pub(super) fn find(text: &str, finds: &mut Vec<Find>) {
+    if !text.contains('@') {
+        return;
+    }
+    for (slashes, _) in text.match_indices("//") {
+        let start = slashes + 2;
+        let rest = &text[start..];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\\' | ',');
+        let authority = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        if let Some((userinfo, host)) = authority.rsplit_once('@')
+            && !userinfo.is_empty()
+        {
+            let grade = grade(userinfo, host, &text[..slashes]);
+            finds.push(Find::new(
+                start..start + userinfo.len(),
+                LeakKind::UserInfo,
+                grade,
+            ));
+        }
+    }
+}
+
+/// Whether a URL has a user's name in it, be it with a password or without.
+pub fn has_userinfo(url: &str) -> bool {
+    let mut finds = Vec::new();
+    find(url, &mut finds);
+    !finds.is_empty()
+}
+
+/// A name alone is none to keep, as in `ssh://git@host`, unless it looks like a token. An image may be told by a tag
+/// and a digest, and a password may be masked.
+fn grade(userinfo: &str, host: &str, before: &str) -> Grade {
+    let is_image = host.starts_with("sha256:") || host.starts_with("sha512:");
+    let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+    match before.ends_with(':') && !is_image {
+        true if !says_nothing(password) || looks_random(user) => Grade::Certain,
+        _ => Grade::Shaped,
+    }
+}

@@ -1,0 +1,89 @@
+//! How the manager says to connect to a member.
+
+use serde_json::{Value, json};
+
+use super::certificates::ca_data;
+use super::members::{Member, SET_NAMESPACE};
+use super::status::server;
+use crate::api::names::{EXTENSION_ENVS, EXTENSION_EXEC};
+
+/// A way to connect.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Access {
+    /// The name of the provider.
+    pub name: String,
+    pub server: String,
+    pub ca_data: String,
+    /// A file with the same.
+    pub ca_file: Option<String>,
+    /// Whether the server's certificate is not to be checked.
+    pub unchecked: bool,
+    pub proxy: Option<String>,
+    /// Settings of the credential plugin. Its further arguments are not among them: no hub with a published
+    /// definition takes the list that they are to be.
+    pub extensions: Vec<(String, Value)>,
+    /// The member's name.
+    pub cluster: String,
+}
+
+impl Access {
+    /// The way to `member`, the `number`th of the fleet.
+    pub(super) fn of(member: &Member, number: usize) -> Self {
+        Self {
+            proxy: (member.namespace == SET_NAMESPACE)
+                .then(|| "http://proxy.clusters.example:3128".to_owned()),
+            ..Self::to(member.name, ca_data(number))
+        }
+    }
+
+    /// The plain way to the member of that name, whose authority has this certificate.
+    pub(super) fn to(member: &str, ca_data: &str) -> Self {
+        Self {
+            name: "secretreader".to_owned(),
+            server: server(member),
+            ca_data: ca_data.to_owned(),
+            ca_file: None,
+            unchecked: false,
+            proxy: None,
+            extensions: vec![
+                (EXTENSION_EXEC.to_owned(), json!({"clusterName": member})),
+                (
+                    EXTENSION_ENVS.to_owned(),
+                    json!({"CLIENT_ID": format!("reader-of-{member}")}),
+                ),
+            ],
+            cluster: member.to_owned(),
+        }
+    }
+
+    /// The settings of that name, where there are some.
+    pub(super) fn extension(&mut self, name: &str) -> Option<&mut Value> {
+        let mut extensions = self.extensions.iter_mut();
+        let found = extensions.find(|(own, _)| own == name)?;
+        Some(&mut found.1)
+    }
+
+    /// As a profile's status has it.
+    pub(super) fn to_json(&self) -> Value {
+        let extensions: Vec<Value> = self
+            .extensions
+            .iter()
+            .map(|(name, extension)| json!({"name": name, "extension": extension}))
+            .collect();
+        let mut cluster = json!({
+            "server": self.server,
+            "certificate-authority-data": self.ca_data,
+            "extensions": extensions,
+        });
+        if let Some(file) = &self.ca_file {
+            cluster["certificate-authority"] = json!(file);
+        }
+        if let Some(proxy) = &self.proxy {
+            cluster["proxy-url"] = json!(proxy);
+        }
+        if self.unchecked {
+            cluster["insecure-skip-tls-verify"] = json!(true);
+        }
+        json!({"name": self.name, "cluster": cluster})
+    }
+}

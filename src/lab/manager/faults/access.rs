@@ -1,0 +1,206 @@
+//! Faults of the suite `access`.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::registry::FaultInfo;
+use crate::api::Edition;
+use crate::api::names::{CONDITION_JOINED, EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
+use crate::lab::manager::access::Access;
+use crate::lab::manager::certificates::{ca_data_with_key, expired_ca_data};
+use crate::lab::manager::kubeconfig::kubeconfig;
+use crate::lab::manager::members::{CONSUMERS, QUIET, QUIET_IN_SET};
+use crate::lab::manager::script::{Via, minutes};
+use crate::lab::manager::status::Property;
+use crate::lab::manager::world::{MANAGER, World};
+use crate::lab::token::new_token;
+
+pub(super) const FAULTS: &[FaultInfo] = &[
+    FaultInfo::new(
+        "access/provider-named",
+        "publishes an access provider without a name",
+        |world| access(world, |access| access.name.clear()),
+    ),
+    FaultInfo::new(
+        "access/server-is-url",
+        "publishes a server without a scheme",
+        |world| {
+            access(world, |access| {
+                access.server = "lisbon.clusters.example:6443".to_owned();
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/server-is-url:host",
+        "publishes a server without a host",
+        |world| access(world, |access| access.server = "https://:6443".to_owned()),
+    ),
+    FaultInfo::new(
+        "access/ca-data-is-certificates",
+        "publishes an authority's data that are no certificates",
+        |world| {
+            access(world, |access| {
+                access.ca_data = BASE64_STANDARD.encode("ask the admin")
+            })
+        },
+    ),
+    FaultInfo::new(
+        "access/ca-data-is-certificates:twice",
+        "encodes the certificates of an authority twice",
+        |world| {
+            access(world, |access| {
+                access.ca_data = BASE64_STANDARD.encode(&access.ca_data)
+            })
+        },
+    ),
+    FaultInfo::new(
+        "access/ca-data-current",
+        "publishes an authority whose certificate has expired",
+        |world| access(world, |access| access.ca_data = expired_ca_data()),
+    ),
+    FaultInfo::new(
+        "access/no-secrets",
+        "publishes a token among a plugin's settings",
+        |world| {
+            access(world, |access| {
+                if let Some(settings) = access.extension(EXTENSION_EXEC) {
+                    settings["token"] = new_token().into();
+                }
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/no-secrets:annotation",
+        "leaves a password in an annotation for a minute",
+        |world| {
+            for (at, password) in [(4, json!(new_token())), (5, json!(null))] {
+                let patch = json!({"metadata": {"annotations": {"example.com/password": password}}});
+                world.request(minutes(at), QUIET, MANAGER, Via::Object, patch);
+            }
+        },
+    ),
+    FaultInfo::new(
+        "access/no-secrets:condition",
+        "repeats a bearer token in a condition's message",
+        |world| {
+            let message = format!("joined with Authorization: Bearer {}", new_token());
+            world.profile(QUIET).status.alter(CONDITION_JOINED, |condition| {
+                condition.message = message.clone();
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/no-secrets:kubeconfig",
+        "publishes a kubeconfig with its token in a property",
+        |world| {
+            let status = &mut world.profile(QUIET).status;
+            let configs: Vec<Value> = status
+                .ways()
+                .map(|access| kubeconfig(access, CONSUMERS[0], &new_token()))
+                .collect();
+            for mut config in configs {
+                // The certificates would not fit.
+                config["clusters"] = json!([]);
+                status.properties.push(Property {
+                    name: "kubeconfig.example.com".to_owned(),
+                    value: BASE64_STANDARD.encode(config.to_string()),
+                    observed: false,
+                    claimed_time: None,
+                });
+            }
+        },
+    ),
+    FaultInfo::new(
+        "access/no-secrets:private-key",
+        "publishes the private key of an authority beside its certificate",
+        |world| access(world, |access| access.ca_data = ca_data_with_key()),
+    ),
+    FaultInfo::new(
+        "access/no-secrets:userinfo",
+        "publishes a proxy with its password",
+        |world| {
+            for access in world.profile(QUIET_IN_SET).status.ways() {
+                access.proxy = Some(format!("http://lab:{}@proxy.clusters.example:3128", new_token()));
+            }
+        },
+    ),
+    FaultInfo::new(
+        "access/no-local-paths",
+        "names a file of its own for an authority",
+        |world| {
+            access(world, |access| {
+                access.ca_file = Some("/etc/manager/members/lisbon.crt".to_owned());
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/tls-verified",
+        "has clients not check a server's certificate",
+        |world| access(world, |access| access.unchecked = true),
+    ),
+    FaultInfo::new(
+        "access/tls-verified:http",
+        "publishes a server without TLS",
+        |world| {
+            access(world, |access| {
+                access.server = "http://lisbon.clusters.example:6443".to_owned();
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/exec-extension-well-formed",
+        "publishes a plugin's settings in two extensions",
+        |world| {
+            access(world, |access| {
+                let settings = json!({"audience": "lisbon"});
+                access.extensions.push((EXTENSION_EXEC.to_owned(), settings));
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/additional-args-well-formed",
+        "publishes a plugin's arguments as an object",
+        |world| {
+            access(world, |access| {
+                let arguments = json!({"args": ["--audience", "lisbon"]});
+                access.extensions.push((EXTENSION_ARGS.to_owned(), arguments));
+            });
+        },
+    )
+    .since(Edition::Y2026M07),
+    FaultInfo::new(
+        "access/additional-envs-well-formed",
+        "publishes a plugin's variable as an object",
+        |world| {
+            access(world, |access| {
+                if let Some(variables) = access.extension(EXTENSION_ENVS) {
+                    variables["CLIENT_ID"] = json!({"value": "reader-of-lisbon"});
+                }
+            });
+        },
+    )
+    .since(Edition::Y2026M07),
+    FaultInfo::new(
+        "access/proxy-url-well-formed",
+        "publishes a proxy that clients do not know",
+        |world| {
+            access(world, |access| {
+                access.proxy = Some("ftp://proxy.clusters.example".to_owned());
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/not-deprecated-only",
+        "publishes access providers under their former name alone",
+        |world| {
+            let status = &mut world.profile(QUIET).status;
+            status.deprecated_access = std::mem::take(&mut status.access);
+        },
+    )
+    .since(Edition::Y2026M07),
+];
+
+/// Alters the way to the quiet member, where it is told.
+fn access(world: &mut World, change: impl FnMut(&mut Access)) {
+    world.profile(QUIET).status.ways().for_each(change);
+}

@@ -1,0 +1,17 @@
+//! The suite `access`: how `status.accessProviders` tells consumers to reach a member, and that no credential is in it.
+
+mod authority;
+mod entries;
+mod extensions;
+mod providers;
+mod secrets;
+mod server;
+mod url;
+
+pub(super) use authority::{ca_data_current, ca_data_is_certificates, no_local_paths};
+pub(super) use extensions::{
+    additional_args_well_formed, additional_envs_well_formed, exec_extension_well_formed,
+};
+pub(super) use providers::{not_deprecated_only, provider_named};
+pub(super) use secrets::no_secrets;
+pub(super) use server::{proxy_url_well_formed, server_is_url, tls_verified};
