@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::driver::DriverPlan;
+use super::{Members, driver::DriverPlan};
 use crate::evidence::{Claim, Scope};
 
 /// What to collect.
@@ -22,6 +22,8 @@ pub struct Plan {
     pub probe: Wish,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
+    /// Which members to ask themselves.
+    pub members: Members,
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
     /// nothing is done.
     pub driver: Option<DriverPlan>,

@@ -1,14 +1,16 @@
 //! The order of things: what the hub is, what we may, the profiles, and then the rest.
 
-use std::{collections::BTreeMap, future::Future, time::Duration};
+use std::{future::Future, time::Duration};
 
 use futures::{
     FutureExt as _,
     future::{Shared, join, join_all, try_join_all},
+    try_join,
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
+    sync::watch,
     time::{Instant, sleep},
 };
 
@@ -16,6 +18,8 @@ use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
     driver::{Lent, drive},
+    header::header,
+    members::{Asking, endpoints},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -24,7 +28,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    evidence::{self, Asked, Driver, Evidence, FORMAT, Gap, Header, Kind, Window},
+    evidence::{Asked, Driver, Evidence, Gap, Kind, Window},
     hub::Hub,
 };
 
@@ -73,9 +77,11 @@ pub async fn collect(
         permissions,
         evidence,
     };
-    run.profiles_and_namespaces().await?;
+    let mut asking = Asking::new(&plan.members, &plan.scope.namespaces, plan.observe, clock);
+    run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
     run.probe().await;
+    run.members(asking).await;
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(run.evidence)
 }
@@ -93,6 +99,30 @@ struct Run<'a, S: Future<Output = ()>> {
 }
 
 impl<S: Future<Output = ()>> Run<'_, S> {
+    /// Watches the hub and asks the members, side by side.
+    async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let (client, stop, progress) = (&self.hub.client, self.stop.clone(), self.progress);
+        let (over, is_over) = watch::channel(false);
+        let asked = async {
+            select! {
+                biased;
+                () = stop => {}
+                () = asking.run(client, &places, is_over) => {}
+            }
+            Ok(())
+        };
+        let observed = async {
+            let outcome = self.profiles_and_namespaces().await;
+            if self.plan.members.are_asked() {
+                progress.phase("asking members");
+            }
+            over.send_replace(true);
+            outcome
+        };
+        try_join!(asked, observed).map(|_| ())
+    }
+
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
             let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
@@ -120,7 +150,11 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         });
         match self.unless_stopped(listing).await {
             Some(Ok(found)) => {
-                self.evidence.namespaces = found;
+                self.evidence.namespaces = found.namespaces;
+                // Of two looks, the last one counts.
+                let unreadable = &mut self.evidence.unreadable;
+                unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
+                unreadable.extend(found.unreadable);
                 Ok(())
             }
             Some(Err(failure)) => Err(failure.told()),
@@ -165,7 +199,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let recorded = lock(&record).take();
         self.evidence.header.window = Some(Window { from, until });
         self.evidence.profiles = recorded.profiles;
-        self.evidence.unreadable = recorded.unreadable;
+        self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
         if self.stopped() {
             self.cut_short(from, until, listed);
@@ -333,6 +367,24 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
     }
 
+    /// What takes the whole inventory to ask, and what came of it all.
+    async fn members(&mut self, mut asking: Asking) {
+        if !self.plan.members.are_asked() {
+            return;
+        }
+        self.progress.phase("calling the endpoints of profiles");
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let again = asking.again(&self.hub.client, &places);
+        if self.unless_stopped(again).await.is_some() {
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
+            self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
+        }
+        let seen = asking.finish(&self.evidence.profiles);
+        self.evidence.members = seen.members;
+        self.evidence.logins = seen.logins;
+        self.evidence.gaps.extend(seen.gaps);
+    }
+
     /// Evidence that was not read because the caller has ended the run.
     fn skipped(&mut self, kind: Kind, wish: &Wish) {
         if *wish == Wish::Asked {
@@ -367,49 +419,5 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             () = self.stop.clone() => None,
             outcome = work => Some(outcome),
         }
-    }
-}
-
-fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
-    let no = |reason: &str| Asked::No(reason.to_owned());
-    let timeline = if plan.observe.is_zero() {
-        no("`--observe 0s` looks once")
-    } else {
-        Asked::Yes
-    };
-    let requests = if plan.audit_logs.is_empty() {
-        no("no audit log was given (`--audit-log FILE`)")
-    } else {
-        Asked::Yes
-    };
-    let driver = match &plan.driver {
-        None => no("the implementation was not made to act (`--driver FILE`)"),
-        Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
-        Some(_) => Asked::Yes,
-    };
-    Header {
-        format: FORMAT.to_owned(),
-        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
-        claim: plan.claim.clone(),
-        hub: evidence::Hub {
-            source: hub.source.clone(),
-            server_version: target.server_version.clone(),
-            api_version: Some(target.version.clone()),
-            served: target.served.clone(),
-        },
-        scope: plan.scope.clone(),
-        window: None,
-        clock_skew_ms: target.skew.millis(),
-        permissions: Vec::new(),
-        asked: BTreeMap::from([
-            (Kind::Inventory, Asked::Yes),
-            (Kind::Timeline, timeline),
-            (Kind::Requests, requests),
-            (
-                Kind::Members,
-                no("this version of the suite does not ask the members"),
-            ),
-            (Kind::Driver, driver),
-        ]),
     }
 }

@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     api::names,
-    evidence::{Asked, Digester, Gap, Kind, ObjectRef, Secret, Unreadable},
+    evidence::{
+        Asked, Digester, Gap, Kind, Secret, Unreadable,
+        unfit::{self, Loose},
+    },
 };
 
 /// What could be had of the Secrets.
@@ -35,6 +38,16 @@ pub(super) fn places(permissions: &Permissions, scope: &[String]) -> Vec<String>
     }
     let allowed = |name: &&String| permissions.allows("list", "", "secrets", name) == Some(true);
     scope.iter().filter(allowed).cloned().collect()
+}
+
+/// The path of the labelled Secrets of a namespace, or of all where that is empty.
+pub(super) fn path(namespace: &str) -> String {
+    let namespace = match namespace {
+        "" => String::new(),
+        name => format!("namespaces/{}/", segment(name)),
+    };
+    let label = segment(names::LABEL_SECRET_PROFILE);
+    format!("/api/v1/{namespace}secrets?labelSelector={label}")
 }
 
 /// Whether Secrets are to be asked for, and where.
@@ -71,24 +84,14 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
     let digester = Arc::new(Digester::new());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
-        let namespace = match namespace.as_str() {
-            "" => String::new(),
-            name => format!("namespaces/{}/", segment(name)),
-        };
-        let path = format!(
-            "/api/v1/{namespace}secrets?labelSelector={}",
-            segment(names::LABEL_SECRET_PROFILE)
-        );
+        let path = path(namespace);
         let (digester, into) = (Arc::clone(&digester), Arc::clone(&found));
         let each = move |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
-                Err(_) => Err(Box::new(Unreadable {
-                    object: ObjectRef {
-                        kind: "Secret".to_owned(),
-                        ..ObjectRef::default()
-                    },
-                    message: "it cannot be read".to_owned(),
+                Err(error) => Err(Box::new(Unreadable {
+                    object: unfit::identity(Loose::Text(json), "Secret"),
+                    message: unfit::unparsable(json, &error),
                 })),
             };
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);

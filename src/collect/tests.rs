@@ -3,6 +3,7 @@
 mod beside;
 mod driving;
 mod looking;
+mod members;
 mod refusals;
 mod tampering;
 mod watching;
@@ -18,7 +19,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{CollectError, Plan, Quiet, Wish, collect};
+use super::{CollectError, Members, Plan, Quiet, Wish, collect};
 use crate::{
     clock::Clock,
     evidence::{Claim, Evidence, Gap, Kind, Scope},
@@ -159,6 +160,7 @@ fn plan(seconds: u64) -> Plan {
         secrets: Wish::IfAllowed,
         probe: Wish::No("not here".to_owned()),
         audit_logs: Vec::new(),
+        members: Members::default(),
         driver: None,
     }
 }

@@ -10,6 +10,7 @@ mod driver;
 mod exit;
 mod explain;
 mod list;
+mod members;
 mod observe;
 mod output;
 mod plan;

@@ -16,6 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{
     Failure, audit,
     driver::Driving,
+    members,
     progress::Line,
     signals,
     target::{Reference, Target},
@@ -111,9 +112,10 @@ async fn side_by_side(
     let client = hub.client_as(Manager::NAME, Manager::NAME).map_err(no_hub)?;
     if let Some(lab) = hub.as_lab() {
         // As envtest's policy has it.
-        lab.set_audit_level(AuditLevel::Request);
+        lab.set_audit_level(AuditLevel::RequestResponse);
     }
     let mut manager = Manager::new(reference.faults, clock);
+    plan.members = members::of_the_lab(&manager);
     manager.set_up(&client).await.map_err(failed)?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
     let progress = Line::new();

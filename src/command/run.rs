@@ -14,7 +14,7 @@ use super::{
     clean::clean,
     conclude::{conclude, conclude_without_evidence},
     driver::DriverFlags,
-    observe,
+    members, observe,
     output::OutputFlags,
     plan::PlanFlags,
     scope::ScopeFlags,
@@ -46,8 +46,8 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "probe", "no_probe", "driver",
-            "allow_mutations", "clean",
+            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "probe", "no_probe",
+            "driver", "allow_mutations", "clean",
         ],
     )]
     from: Option<PathBuf>,
@@ -93,16 +93,18 @@ impl Run {
         target.claim(&mut claim);
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
-        let plan = self.plan.plan(claim, scope, target.default_observe());
+        let (members, files) = members::resolve(&self.plan.members, &target)?;
+        let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
         if self.driver.clean {
             return clean(&target, &plan, self.driver.file());
         }
         let driving = self.driver.resolve(&target, plan.observe)?;
+        let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
         let inputs = target
             .kubeconfig()
             .into_iter()
             .chain(self.driver.file())
-            .chain(plan.audit_logs.iter().map(PathBuf::as_path));
+            .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
         match observe::observe(target, plan, driving.as_ref()) {

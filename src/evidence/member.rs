@@ -206,6 +206,16 @@ impl Look {
 }
 
 impl MemberPart {
+    /// All parts.
+    pub const ALL: [MemberPart; 6] = [
+        MemberPart::Version,
+        MemberPart::Readyz,
+        MemberPart::Leases,
+        MemberPart::Nodes,
+        MemberPart::CustomResourceGroups,
+        MemberPart::ClusterProperties,
+    ];
+
     /// For people: completes "could not be read: ".
     pub fn name(self) -> &'static str {
         match self {

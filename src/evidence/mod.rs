@@ -23,6 +23,7 @@ pub mod unfit;
 use serde::{Deserialize, Serialize};
 
 pub use digest::Digester;
+pub(crate) use digest::{kubeconfig_in_clear, wipe};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};
@@ -139,6 +140,13 @@ impl Evidence {
     /// The namespace of that name, where it was seen.
     pub fn namespace(&self, name: &str) -> Option<&Namespace> {
         self.namespaces.iter().find(|namespace| namespace.name == name)
+    }
+
+    /// Whether an object of that kind and name may be among those that could not be read, of which not all is known.
+    pub fn may_be_unread(&self, kind: &str, name: &str) -> bool {
+        let may_be = |known: &str, wanted: &str| known.is_empty() || known == wanted;
+        let mut objects = self.unreadable.iter().map(|unreadable| &unreadable.object);
+        objects.any(|object| may_be(&object.kind, kind) && may_be(&object.name, name))
     }
 
     /// Whether evidence of that kind was asked for.

@@ -16,3 +16,4 @@ pub use error::HubError;
 pub use handle::{Hub, USER_AGENT};
 pub use handout::{Handout, credentials_in};
 pub use kubeconfig::KubeconfigOptions;
+pub(crate) use kubeconfig::{client, config, read};

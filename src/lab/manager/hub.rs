@@ -6,7 +6,12 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
 use serde_json::Value;
 
 use super::script::Via;
@@ -56,13 +61,13 @@ impl Hub {
         Self { client }
     }
 
-    /// Creates the object, or makes the one that is there like it. Gives its generation.
+    /// Creates the object, or makes the one that is there like it. Gives it as it is then.
     pub(super) async fn create(
         &self,
         target: &Target,
         by: &str,
         object: &Value,
-    ) -> Result<i64, ManagerError> {
+    ) -> Result<DynamicObject, ManagerError> {
         let api = self.api(target);
         let mut body = DynamicObject::new(&target.name, &target.resource);
         body.metadata =
@@ -77,7 +82,7 @@ impl Hub {
         };
         let created = patiently(|| api.create(&params, &body)).await;
         match created {
-            Ok(created) => Ok(created.metadata.generation.unwrap_or_default()),
+            Ok(created) => Ok(created),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 self.patch(target, by, Via::Object, object).await
             }
@@ -85,14 +90,14 @@ impl Hub {
         }
     }
 
-    /// Merges `patch` into the object. Gives its generation.
+    /// Merges `patch` into the object. Gives it as it is then.
     pub(super) async fn patch(
         &self,
         target: &Target,
         by: &str,
         via: Via,
         patch: &Value,
-    ) -> Result<i64, ManagerError> {
+    ) -> Result<DynamicObject, ManagerError> {
         let api = self.api(target);
         let params = PatchParams {
             field_manager: Some(by.to_owned()),
@@ -106,10 +111,7 @@ impl Hub {
             }
         })
         .await;
-        match patched {
-            Ok(patched) => Ok(patched.metadata.generation.unwrap_or_default()),
-            Err(error) => Err(target.error("update", error)),
-        }
+        patched.map_err(|error| target.error("update", error))
     }
 
     /// Deletes the object; that it is gone already is as good.
@@ -130,22 +132,30 @@ impl Hub {
         found.map_err(|error| target.error("read", error))
     }
 
-    /// All objects of a kind in a namespace.
+    /// All objects of a kind in a namespace, and the version at which they were so.
     pub(super) async fn list(
         &self,
         resource: &ApiResource,
         namespace: &str,
-    ) -> Result<Vec<DynamicObject>, ManagerError> {
-        let all = Target {
-            resource: resource.clone(),
-            namespace: Some(namespace.to_owned()),
-            name: "*".to_owned(),
-        };
+    ) -> Result<(Vec<DynamicObject>, String), ManagerError> {
+        let all = Target::all(resource, namespace);
         let (api, params) = (self.api(&all), ListParams::default());
-        match patiently(|| api.list(&params)).await {
-            Ok(list) => Ok(list.items),
-            Err(error) => Err(all.error("list", error)),
-        }
+        let list = patiently(|| api.list(&params)).await;
+        let list = list.map_err(|error| all.error("list", error))?;
+        Ok((list.items, list.metadata.resource_version.unwrap_or_default()))
+    }
+
+    /// What happens to them after that version.
+    pub(super) async fn watch(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        version: &str,
+    ) -> Result<BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>, ManagerError> {
+        let all = Target::all(resource, namespace);
+        let (api, params) = (self.api(&all), WatchParams::default());
+        let events = patiently(async || Ok(api.watch(&params, version).await?.boxed())).await;
+        events.map_err(|error| all.error("watch", error))
     }
 
     fn api(&self, target: &Target) -> Api<DynamicObject> {
@@ -157,6 +167,15 @@ impl Hub {
 }
 
 impl Target {
+    /// All objects of a kind in a namespace.
+    fn all(resource: &ApiResource, namespace: &str) -> Self {
+        Self {
+            resource: resource.clone(),
+            namespace: Some(namespace.to_owned()),
+            name: "*".to_owned(),
+        }
+    }
+
     fn error(&self, verb: &'static str, source: kube::Error) -> ManagerError {
         ManagerError {
             verb,

@@ -12,6 +12,7 @@ use super::budget::Budget;
 use super::credentials;
 use super::lapses::{Lapse, Lapses};
 use super::look::{Health, Inventory, health, inventory};
+use super::mirror::Mirror;
 use super::publish::{
     access, difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
 };
@@ -20,8 +21,6 @@ use super::wrong::double;
 use crate::clock::Clock;
 use crate::lab::manager::certificates::new_ca_data;
 use crate::lab::manager::hub::{Hub, ManagerError};
-use crate::lab::manager::lifetime::profile_resource;
-use crate::lab::manager::members::FLEET;
 use crate::lab::manager::script::Via;
 use crate::lab::manager::world::MANAGER;
 
@@ -44,6 +43,8 @@ pub(in crate::lab::manager) struct Controller {
     pub(super) members: BTreeMap<String, Registered>,
     /// What it remembers of them, which a restart loses.
     pub(super) memory: BTreeMap<String, Memory>,
+    /// What there is on the hub.
+    pub(super) mirror: Mirror,
     /// How many members have ever joined.
     pub(super) taken: usize,
 }
@@ -88,6 +89,7 @@ impl Controller {
             lapses,
             members: BTreeMap::new(),
             memory: BTreeMap::new(),
+            mirror: Mirror::default(),
             taken: 0,
         }
     }
@@ -164,21 +166,18 @@ impl Controller {
 
     async fn restart(&mut self) -> Result<(), ManagerError> {
         self.memory.clear();
+        self.mirror = Mirror::default();
         sleep(RESTART).await;
         self.begin_wrongly().await
     }
 
     async fn round(&mut self) -> Result<(), ManagerError> {
         self.look().await;
-        let profiles = self.hub.list(&profile_resource(), FLEET).await?;
-        self.meddle(&profiles).await?;
+        self.mirror.refresh(&self.hub).await?;
+        self.meddle().await?;
         let names: Vec<String> = self.members.keys().cloned().collect();
         for name in names {
-            let wanted = profile_name(&name);
-            let there = profiles
-                .iter()
-                .find(|profile| profile.metadata.name.as_ref() == Some(&wanted));
-            match self.reconcile(&name, there).await {
+            match self.reconcile(&name).await {
                 // It went in the meantime: the next round sees that.
                 Err(error) if error.is_not_found() => {}
                 done => done?,
@@ -219,18 +218,14 @@ impl Controller {
         }
     }
 
-    /// Makes the profile of a member what it should be, where `there` is what it is.
-    async fn reconcile(&mut self, name: &str, there: Option<&DynamicObject>) -> Result<(), ManagerError> {
-        let created;
-        let there = match there {
+    /// Makes the profile of a member what it should be.
+    async fn reconcile(&mut self, name: &str) -> Result<(), ManagerError> {
+        let there = match self.mirror.get(&profile_name(name)) {
             // Somebody else was there first.
             Some(there) if !is_ours(there) => return Ok(()),
-            Some(there) => there,
+            Some(there) => there.clone(),
             None => match self.create(name).await? {
-                Some(object) => {
-                    created = object;
-                    &created
-                }
+                Some(created) => created,
                 None => return Ok(()),
             },
         };
@@ -242,20 +237,21 @@ impl Controller {
         if let Some(called) = there.data["spec"]["displayName"].as_str() {
             memory.display_name = called.to_owned();
         }
-        if let Some(labels) = missing_labels(name, there)
+        if let Some(labels) = missing_labels(name, &there)
             && !self.lapses.has(Lapse::LabelsOnce)
         {
-            hub.patch(&target, MANAGER, Via::Object, &labels).await?;
+            self.mirror
+                .put(hub.patch(&target, MANAGER, Via::Object, &labels).await?);
         }
         let mut wanted = status(
             memory.inventory.as_ref(),
             &memory.health,
             access(name, &member.ca_data),
-            there,
+            &there,
             self.clock.now(),
         );
         memory.reword(&mut wanted);
-        if let Some(patch) = difference(there, &wanted)
+        if let Some(patch) = difference(&there, &wanted)
             && !holds_back
             && !(self.lapses.has(Lapse::TrustsItsMemory) && memory.written.as_ref() == Some(&wanted))
             && memory.budget.allows_one()
@@ -263,7 +259,8 @@ impl Controller {
             if memory.written.is_none() {
                 double(hub, &self.lapses, member, name, &patch).await?;
             }
-            hub.patch(&target, MANAGER, Via::Status, &patch).await?;
+            self.mirror
+                .put(hub.patch(&target, MANAGER, Via::Status, &patch).await?);
             memory.written = Some(wanted);
         }
         if !memory.has_credentials && memory.inventory.is_some() {
@@ -281,9 +278,10 @@ impl Controller {
             return Ok(None);
         };
         let object = profile(name, &memory.display_name);
-        self.hub.create(&target(name), MANAGER, &object).await?;
+        let created = self.hub.create(&target(name), MANAGER, &object).await?;
         member.has_profile = true;
-        self.hub.find(&target(name)).await
+        self.mirror.put(created.clone());
+        Ok(Some(created))
     }
 }
 

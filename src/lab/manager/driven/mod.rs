@@ -7,6 +7,7 @@
 //! * `remote`: how it is told;
 //! * `controller`: the rounds, in each of which members are asked and profiles compared;
 //! * `look`: what a member is asked;
+//! * `mirror`: what there is on the hub;
 //! * `publish`: what its profile should say;
 //! * `credentials`: what consumers are given;
 //! * `budget`: when a profile may be written;
@@ -17,6 +18,7 @@ mod controller;
 mod credentials;
 mod lapses;
 mod look;
+mod mirror;
 mod publish;
 mod remote;
 mod wrong;

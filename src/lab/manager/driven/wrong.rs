@@ -1,6 +1,5 @@
 //! How the manager does wrong: each of these does nothing unless a fault has it so.
 
-use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -105,8 +104,8 @@ impl Controller {
     }
 
     /// What the manager does to profiles besides making them what they should be.
-    pub(super) async fn meddle(&mut self, profiles: &[DynamicObject]) -> Result<(), ManagerError> {
-        for foreign in profiles.iter().filter(|profile| !is_ours(profile)) {
+    pub(super) async fn meddle(&self) -> Result<(), ManagerError> {
+        for foreign in self.mirror.all().filter(|profile| !is_ours(profile)) {
             let Some(target) = foreign.metadata.name.clone().map(named) else {
                 continue;
             };
@@ -124,9 +123,7 @@ impl Controller {
             }
         }
         for name in self.members.keys() {
-            let there = profiles
-                .iter()
-                .find(|profile| profile.metadata.name.as_deref() == Some(&profile_name(name)));
+            let there = self.mirror.get(&profile_name(name));
             let own = display_name(name);
             if self.lapses.has(Lapse::OverwritesDisplayName)
                 && there.is_some_and(|there| there.data["spec"]["displayName"] != own)
