@@ -220,9 +220,10 @@ impl Guest {
             session.undone(self.debt.take());
         }
         let uid = self.uid.clone();
+        // Of a profile that nobody knows, there is nothing to be seen.
         let retired = |record: &Record| {
             let history = uid.as_ref().and_then(|uid| record.history(uid));
-            history.is_some_and(answers::is_retired)
+            history.is_none_or(answers::is_retired)
         };
         let deadline = step.deadline();
         session.look_until(deadline, &mut step, retired).await;

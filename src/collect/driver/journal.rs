@@ -154,14 +154,22 @@ impl Journal {
         let _ = write(&state.file, &Line::Undone(number));
     }
 
-    /// Ends the journal: where everything is undone, it goes. Gives where it is, where it stays.
-    pub(super) fn end(&self) -> Option<PathBuf> {
-        let gone = self.lock().pending.is_empty() && fs::remove_file(&self.path).is_ok();
-        (!gone).then(|| self.path.clone())
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Journal {
+    /// Where everything is undone, it goes.
+    fn drop(&mut self) {
+        if self.lock().pending.is_empty() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -275,7 +283,6 @@ mod tests {
         assert!(found.is_empty());
         assert_eq!(going_on, ["b"]);
 
-        assert_eq!(journal.end(), Some(folder.join("b.jsonl")));
         drop(journal);
         // It was killed while it wrote.
         let mut file = OpenOptions::new()
@@ -302,7 +309,7 @@ mod tests {
         let journal = Journal::begin(folder.path(), head("a")).expect("a journal");
         let one = journal.owe(member("one")).expect("written");
         journal.undone(one);
-        assert_eq!(journal.end(), None);
+        drop(journal);
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 

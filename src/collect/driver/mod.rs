@@ -32,6 +32,3 @@ pub use journal::{Head, Journal};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub(super) use session::Lent;
 pub use writes::LABEL_RUN;
-
-#[cfg(test)]
-mod tests;

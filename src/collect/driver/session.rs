@@ -285,16 +285,15 @@ impl<'a> Session<'a> {
         for guest in stuck {
             guest.leave_at_last(&self).await;
         }
-        let journal = self.plan.journal.as_ref().and_then(|journal| journal.end());
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for what in &state.remains {
             self.lent.progress.warn(what);
         }
-        if let (false, Some(path)) = (state.remains.is_empty(), journal) {
+        if let (false, Some(journal)) = (state.remains.is_empty(), &self.plan.journal) {
             self.lent.progress.warn(&format!(
                 "the run could not undo all that it did: mend what is in the way, then run with `--clean`, which goes \
                  by {}",
-                path.display()
+                journal.path().display()
             ));
         }
         let mut steps = state.steps;

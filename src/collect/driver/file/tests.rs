@@ -36,7 +36,7 @@ fn what_is_left_out_has_its_usual_value() {
 #[test]
 fn a_hook_says_more_than_the_file() {
     let file = parse(
-        "timeout: 30s\nenv: {A: file, B: file}\nstandIns: false\nupgradeTo: v1.35.2\npatience: {upgrade: 10m}\n\
+        "timeout: 30s\nenv: {A: file, B: file}\nstandIns: false\nupgradeTo: v1.35.2\npatience: {default: 1m, upgrade: 10m}\n\
          scale: {members: 3, atOnce: 1}\nhooks:\n  join: [a]\n  leave: [b]\n  upgrade:\n    command: [c, --fast]\n    \
          timeout: 1h\n    env: {B: hook}\n",
     )
@@ -63,7 +63,7 @@ fn a_hook_says_more_than_the_file() {
         file.patience.with(DriverAction::Upgrade),
         Duration::from_secs(600)
     );
-    assert_eq!(file.patience.with(DriverAction::Join), PATIENCE);
+    assert_eq!(file.patience.with(DriverAction::Join), Duration::from_secs(60));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duratio
 use jiff::SignedDuration;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer, value::SeqAccessDeserializer},
+    de::{
+        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
+        value::SeqAccessDeserializer,
+    },
 };
 
 use crate::evidence::{DriverAction, ProfileKey};
@@ -59,7 +62,7 @@ pub(super) struct Scale {
     pub at_once: Option<usize>,
 }
 
-/// One duration for all, or one for each of some actions.
+/// One duration for all, or one for each of some actions and `default`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patience {
     pub usual: Option<Span>,
@@ -124,14 +127,32 @@ impl<'de> Deserialize<'de> for Patience {
                     to: BTreeMap::new(),
                 })
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Patience, A::Error> {
-                Ok(Patience {
-                    usual: None,
-                    to: BTreeMap::deserialize(MapAccessDeserializer::new(map))?,
-                })
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Patience, A::Error> {
+                let mut patience = Patience::default();
+                while let Some(To(action)) = map.next_key()? {
+                    let span = map.next_value()?;
+                    match action {
+                        Some(action) => _ = patience.to.insert(action, span),
+                        None => patience.usual = Some(span),
+                    }
+                }
+                Ok(patience)
             }
         }
         deserializer.deserialize_any(Either)
+    }
+}
+
+/// What the implementation answers to; none: all the rest.
+struct To(Option<DriverAction>);
+
+impl<'de> Deserialize<'de> for To {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        if name == "default" {
+            return Ok(To(None));
+        }
+        DriverAction::deserialize(name.into_deserializer()).map(|action| To(Some(action)))
     }
 }
 

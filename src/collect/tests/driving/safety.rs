@@ -151,6 +151,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
         let seen = run_until(&world, &manager, &plan, after(seconds)).await;
         assert_eq!(manager.joined(), [""; 0], "stopped after {seconds} s");
         assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
+        drop(plan);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
         assert_eq!(*seen.evidence.asked(Kind::Driver), Asked::Yes);
         let [gap] = gaps(&seen.evidence, Kind::Driver)[..] else {
@@ -224,6 +225,7 @@ async fn what_cannot_be_undone_is_said_and_stays_written_down() {
             "{said}"
         );
         assert_eq!(said.contains("run with `--clean`"), remains, "{said}");
+        drop(plan);
         assert_eq!(
             std::fs::read_dir(folder.path()).expect("a folder").count(),
             usize::from(remains)

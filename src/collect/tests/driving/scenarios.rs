@@ -136,6 +136,8 @@ async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
     assert!(seen.steps(Scenario::Outage, DriverAction::Heal).is_empty());
     let deleted = seen.step(Scenario::Tampering, DriverAction::DeleteProfile);
     assert_eq!(reason(deleted), "no profile of the member was found");
+    let left = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
+    assert!(took(left) <= 2, "{left:?}");
     // Beside what is there, a foreign one can be put all the same.
     let foreign = seen.step(Scenario::Foreigner, DriverAction::PutForeigner);
     assert_eq!(reason(foreign), "");
