@@ -109,6 +109,30 @@ impl Grants {
     }
 }
 
+/// What a member's reader needs on the member, in YAML.
+pub fn member_manifest() -> String {
+    let leases = "kube-controller-manager, kube-scheduler";
+    let rules = [
+        ("", "nodes", "", "list"),
+        ("apiextensions.k8s.io", "customresourcedefinitions", "", "list"),
+        ("about.k8s.io", "clusterproperties", "", "list"),
+        ("coordination.k8s.io", "leases", leases, "get"),
+    ];
+    let mut yaml = format!(
+        "---\n# On each member. Bind it to who reads it for the suite, such as:\n#   kubectl create clusterrolebinding \
+         {NAME}-member --clusterrole={NAME}-member --user=NAME\napiVersion: rbac.authorization.k8s.io/v1\n\
+         kind: ClusterRole\nmetadata:\n  name: {NAME}-member\nrules:\n"
+    );
+    for (group, resource, names, verb) in rules {
+        let names = match names {
+            "" => String::new(),
+            names => format!("  resourceNames: [{names}]\n"),
+        };
+        yaml += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
+    }
+    yaml + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +167,16 @@ mod tests {
         ] {
             assert!(all[0].to_string().contains(rule), "{rule}");
         }
+    }
+
+    #[test]
+    fn a_member_s_reader_only_reads() {
+        let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest()).expect("YAML");
+        let rules = roles[0]["rules"].as_array().expect("rules");
+        let verbs = rules
+            .iter()
+            .flat_map(|rule| rule["verbs"].as_array().expect("verbs"));
+        assert!(verbs.into_iter().all(|verb| verb == "get" || verb == "list"));
+        assert_eq!(rules[3]["resourceNames"][1], "kube-scheduler");
     }
 }

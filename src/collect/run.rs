@@ -1,6 +1,6 @@
 //! The order of things: what the hub is, what we may, the profiles, and then the rest.
 
-use std::{collections::BTreeMap, future::Future, time::Duration};
+use std::{future::Future, time::Duration};
 
 use futures::{
     FutureExt as _,
@@ -18,6 +18,7 @@ use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
     driver::{Lent, drive},
+    header::header,
     members::{Asking, endpoints},
     namespaces,
     permissions::Permissions,
@@ -27,7 +28,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    evidence::{self, Asked, Driver, Evidence, FORMAT, Gap, Header, Kind, Window},
+    evidence::{Asked, Driver, Evidence, Gap, Kind, Window},
     hub::Hub,
 };
 
@@ -375,7 +376,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let again = asking.again(&self.hub.client, &places);
         if self.unless_stopped(again).await.is_some() {
-            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members.dial, self.clock);
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
         }
         let seen = asking.finish(&self.evidence.profiles);
@@ -418,52 +419,5 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             () = self.stop.clone() => None,
             outcome = work => Some(outcome),
         }
-    }
-}
-
-fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
-    let no = |reason: &str| Asked::No(reason.to_owned());
-    let timeline = if plan.observe.is_zero() {
-        no("`--observe 0s` looks once")
-    } else {
-        Asked::Yes
-    };
-    let requests = if plan.audit_logs.is_empty() {
-        no("no audit log was given (`--audit-log FILE`)")
-    } else {
-        Asked::Yes
-    };
-    let members = match plan.members.are_asked() {
-        true => Asked::Yes,
-        false => {
-            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
-        }
-    };
-    let driver = match &plan.driver {
-        None => no("the implementation was not made to act (`--driver FILE`)"),
-        Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
-        Some(_) => Asked::Yes,
-    };
-    Header {
-        format: FORMAT.to_owned(),
-        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
-        claim: plan.claim.clone(),
-        hub: evidence::Hub {
-            source: hub.source.clone(),
-            server_version: target.server_version.clone(),
-            api_version: Some(target.version.clone()),
-            served: target.served.clone(),
-        },
-        scope: plan.scope.clone(),
-        window: None,
-        clock_skew_ms: target.skew.millis(),
-        permissions: Vec::new(),
-        asked: BTreeMap::from([
-            (Kind::Inventory, Asked::Yes),
-            (Kind::Timeline, timeline),
-            (Kind::Requests, requests),
-            (Kind::Members, members),
-            (Kind::Driver, driver),
-        ]),
     }
 }

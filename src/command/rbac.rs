@@ -1,7 +1,7 @@
 //! `rbac`: what the runner has to be allowed to do.
 
 use clap::Args;
-use clusterprofile_conformance::collect::Grants;
+use clusterprofile_conformance::collect::{Grants, member_manifest};
 
 use super::{Exit, Failure, print::print};
 
@@ -20,6 +20,9 @@ pub struct Rbac {
     /// With what `run --allow-mutations` writes: to profiles of members that it has joined, and one of its own
     #[arg(long)]
     allow_mutations: bool,
+    /// Instead, what reading a member takes there (`run --members`)
+    #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe", "allow_mutations"])]
+    members: bool,
 }
 
 impl Rbac {
@@ -28,6 +31,9 @@ impl Rbac {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
+        if self.members {
+            return print(&member_manifest()).map(|()| Exit::Success);
+        }
         let grants = Grants {
             namespaces: self.namespaces,
             secrets: !self.no_secrets,

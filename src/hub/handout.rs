@@ -5,6 +5,8 @@ use std::{fmt, fs, path::absolute};
 use kube::{Config, config::Kubeconfig};
 use serde_json::{Value, json};
 
+use super::kubeconfig::alone;
+
 /// What a credential of fewer characters would hide of other text is worse than what it shows.
 const SHORTEST: usize = 6;
 /// Where a pod finds its service account.
@@ -21,13 +23,7 @@ pub struct Handout {
 impl Handout {
     /// Of all that a kubeconfig holds, what belongs to `context`.
     pub(super) fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
-        let mut one = kubeconfig.clone();
-        one.contexts.retain(|named| named.name == context);
-        let chosen = one.contexts.first().and_then(|named| named.context.clone());
-        let chosen = chosen.unwrap_or_default();
-        one.clusters.retain(|named| named.name == chosen.cluster);
-        one.auth_infos
-            .retain(|named| Some(&named.name) == chosen.user.as_ref());
+        let mut one = alone(kubeconfig, context);
         one.current_context = Some(context.to_owned());
         let mut one = serde_json::to_value(one).unwrap_or_default();
         // The program runs in another folder than we do.

@@ -92,7 +92,7 @@ pub(crate) fn config(
 }
 
 /// The part of a kubeconfig that is about one context: others may be many.
-fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+pub(super) fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
     let contexts: Vec<_> = contexts.take(1).cloned().collect();
     let named = contexts

@@ -7,10 +7,11 @@ use std::{
 };
 
 use kube::config::Kubeconfig;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::plan::MemberWay;
 use crate::{
+    api::UnknownName,
     evidence::{ProfileKey, unfit::without_values},
     hub::{self, HubError},
 };
@@ -52,11 +53,33 @@ pub enum MembersError {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The way to one member, as the file tells it.
 struct Entry {
     kubeconfig: PathBuf,
     context: Option<String>,
+}
+
+impl Entry {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is wrong with it; quotes no value.
+    fn read(entry: &Value) -> Result<Self, String> {
+        let fields = entry.as_object().ok_or("it is no mapping")?;
+        let known = ["kubeconfig", "context"];
+        if let Some(unknown) = fields.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(UnknownName::among("key", unknown, known).to_string());
+        }
+        let text = |key: &str| match fields.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("its {key} is no text")),
+        };
+        Ok(Self {
+            kubeconfig: text("kubeconfig")?.ok_or("it has no kubeconfig")?.into(),
+            context: text("context")?,
+        })
+    }
 }
 
 /// Reads a file of members, and the kubeconfigs that it names; also gives the files that were read. Nobody is called yet,
@@ -74,16 +97,18 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         source,
     })?;
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    let entries: BTreeMap<String, Entry> = serde_saphyr::from_str_with_options(&text, options)
+    let entries: BTreeMap<String, Value> = serde_saphyr::from_str_with_options(&text, options)
         .map_err(|error| malformed(without_values(&error.to_string()).replace('\n', " ")))?;
     if entries.is_empty() {
         return Err(malformed("it names no profile".to_owned()));
     }
     let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
     let mut ways = Vec::new();
-    for (name, Entry { kubeconfig, context }) in entries {
+    for (name, entry) in entries {
         let profile =
             profile(&name).ok_or_else(|| malformed(format!("`{name}` is no namespace/name of a profile")))?;
+        let Entry { kubeconfig, context } =
+            Entry::read(&entry).map_err(|flaw| malformed(format!("`{name}`: {flaw}")))?;
         let failed = |source| MembersError::Way {
             path: path.to_owned(),
             profile: name.clone(),

@@ -12,6 +12,8 @@ use crate::evidence::wipe;
 /// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
 pub(super) struct Hidden(pub Value);
 
+type Object = Map<String, Value>;
+
 /// What a cluster and a user may have. All else is left out.
 const OF_CLUSTER: [&str; 5] = [
     "server",
@@ -65,12 +67,12 @@ impl Hidden {
                 return Err(flaw.to_owned());
             }
         }
-        let is_text = |field: &&str| {
-            user.get(*field)
+        let is_text = |field: &str| {
+            user.get(field)
                 .and_then(Value::as_str)
                 .is_some_and(|text| !text.is_empty())
         };
-        if !CREDENTIALS.iter().any(|field| is_text(&field)) {
+        if !CREDENTIALS.iter().any(|field| is_text(field)) {
             return Err("the kubeconfig holds no credential".to_owned());
         }
         let server = cluster.get("server").and_then(Value::as_str).unwrap_or_default();
@@ -90,7 +92,7 @@ impl Hidden {
     }
 
     /// The cluster and the user of the current context, or of the only one.
-    fn resolve(&self) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+    fn resolve(&self) -> Option<(&Object, &Object)> {
         let named = |list: &str, name: &str, item: &str| {
             let entries = self.0[list].as_array()?;
             let entry = entries.iter().find(|entry| entry["name"] == name)?;
@@ -127,7 +129,7 @@ pub(super) fn config(mut kubeconfig: Hidden) -> Result<Config, String> {
     .map_err(|_| flaw(()))
 }
 
-fn only(part: &Map<String, Value>, fields: &[&str]) -> Value {
+fn only(part: &Object, fields: &[&str]) -> Value {
     let kept = fields
         .iter()
         .filter_map(|field| Some(((*field).to_owned(), part.get(*field)?.clone())));
@@ -218,7 +220,7 @@ mod tests {
             ),
         ];
         for (cluster, user, expected) in cases {
-            let flaw = hidden(cluster, user).config().err().expect("no way");
+            let flaw = hidden(cluster, user).config().expect_err("no way");
             assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
         }
         let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []})).config();

@@ -97,8 +97,8 @@ fn key(json: &[u8]) -> Option<Key> {
 }
 
 impl Key {
-    /// Tries it on its member; none where nobody is to be called. Gives the way in, where it is one.
-    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> Option<(Tried, Option<Asker>)> {
+    /// Tries it on its member. Gives the way in, where it is one.
+    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> (Tried, Option<Asker>) {
         let at = clock.now();
         let tried = |outcome| Tried {
             at,
@@ -107,20 +107,19 @@ impl Key {
             outcome,
         };
         let asker = match self.asker(dial) {
-            Ok(Some(asker)) => asker,
-            Ok(None) => return None,
-            Err(reason) => return Some((tried(LoginOutcome::NoCredential { reason }), None)),
+            Ok(asker) => asker,
+            Err(reason) => return (tried(LoginOutcome::NoCredential { reason }), None),
         };
         let outcome = login(&asker).await;
         let opens = matches!(outcome, LoginOutcome::Accepted { .. });
-        Some((tried(outcome), opens.then_some(asker)))
+        (tried(outcome), opens.then_some(asker))
     }
 
-    fn asker(&self, dial: &dyn Dial) -> Result<Option<Asker>, String> {
+    fn asker(&self, dial: &dyn Dial) -> Result<Asker, String> {
         let config = self.kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
         let clean = Clean::of(&config.auth_info);
         let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
-        Ok(client.map(|client| Asker { client, clean }))
+        Ok(Asker { client, clean })
     }
 }
 

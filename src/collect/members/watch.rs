@@ -35,8 +35,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// The members of one run.
 pub(in crate::collect) struct Asking {
     means: Means,
-    ways: Vec<MemberWay>,
-    from_secrets: bool,
+    members: Members,
     /// What has been seen of each.
     pub(super) records: BTreeMap<Named, Record>,
     pub(super) tried: Arc<Mutex<Vec<Tried>>>,
@@ -54,6 +53,8 @@ pub(super) struct Recorded {
     /// The way, for people; empty where there is none.
     pub way: String,
     pub looks: Vec<Look>,
+    /// Whether somebody has given a way, other than by a Secret.
+    pub given: bool,
     /// Why there is no way.
     pub closed: Option<String>,
 }
@@ -85,8 +86,10 @@ impl Asking {
                 turns: Arc::new(Semaphore::new(AT_ONCE)),
                 every,
             },
-            ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
-            from_secrets: members.from_secrets,
+            members: Members {
+                ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
+                ..members.clone()
+            },
             records: BTreeMap::new(),
             tried: Arc::default(),
             unread: None,
@@ -97,7 +100,7 @@ impl Asking {
     pub async fn run(&mut self, hub: &Client, places: &[String], over: watch::Receiver<bool>) {
         let mut keys = self.keys(hub, places).await;
         let mut ways: BTreeMap<Named, MemberWay> = BTreeMap::new();
-        for way in &self.ways {
+        for way in &self.members.ways {
             ways.entry(named(way)).or_insert_with(|| way.clone());
         }
         let mut tasks = JoinSet::new();
@@ -123,7 +126,7 @@ impl Asking {
     /// Tries those Secrets again that their members refused, and those that came meanwhile: what a manager renews may
     /// have been read a moment before. Secrets that are gone count no more.
     pub async fn again(&mut self, hub: &Client, places: &[String]) {
-        if self.means.every.is_none() || !self.from_secrets || self.unread.is_some() {
+        if self.means.every.is_none() || !self.members.from_secrets || self.unread.is_some() {
             return;
         }
         let keys = self.keys(hub, places).await;
@@ -139,27 +142,26 @@ impl Asking {
         let outcomes = stream::iter(keys)
             .map(|key| async move {
                 let _turn = means.turn().await;
-                key.turn(&*means.dial, means.clock).await
+                key.turn(&*means.dial, means.clock).await.0
             })
             .buffer_unordered(AT_ONCE);
-        settled.extend(
-            outcomes
-                .filter_map(async |outcome| Some(outcome?.0))
-                .collect::<Vec<_>>()
-                .await,
-        );
+        settled.extend(outcomes.collect::<Vec<_>>().await);
         *lock(&self.tried) = settled;
     }
 
     /// The Secrets to be tried, by profile.
     async fn keys(&mut self, hub: &Client, places: &[String]) -> BTreeMap<Named, Vec<Key>> {
         let mut by_profile: BTreeMap<Named, Vec<Key>> = BTreeMap::new();
-        if !self.from_secrets {
+        if !self.members.from_secrets {
             return by_profile;
         }
         match keys(hub, places).await {
             Ok(keys) => {
-                for key in keys {
+                let is_tried = |key: &Key| {
+                    self.members
+                        .hold(key.profile.namespace.as_deref(), &key.profile.name)
+                };
+                for key in keys.into_iter().filter(is_tried) {
                     by_profile.entry(key.profile.clone()).or_default().push(key);
                 }
             }
@@ -193,14 +195,14 @@ enum Path {
 impl Task {
     async fn run(mut self, way: Option<MemberWay>, keys: Vec<Key>) {
         let mut path = way.map(|way| {
-            self.record.lock().way.clone_from(&way.told);
+            let mut record = self.record.lock();
+            record.way.clone_from(&way.told);
+            record.given = true;
             Path::Closed(way)
         });
         for key in keys {
             let _turn = self.means.turn().await;
-            let Some((tried, asker)) = key.turn(&*self.means.dial, self.means.clock).await else {
-                continue;
-            };
+            let (tried, asker) = key.turn(&*self.means.dial, self.means.clock).await;
             if path.is_none() {
                 let mut record = self.record.lock();
                 match asker {
@@ -269,7 +271,6 @@ async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
             let connected = spawn_blocking(move || dial.connect(*config)).await;
             let connected = connected.unwrap_or_else(|_| Err("its client could not be made".to_owned()));
             let client = connected.map_err(|cause| clean.words(&cause))?;
-            let client = client.ok_or("nobody is to be called there")?;
             Ok(Asker { client, clean })
         }
     }

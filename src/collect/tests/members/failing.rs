@@ -52,7 +52,7 @@ async fn an_outage_stands_between_the_looks() {
         stand_in.alter(|member| member.unreachable = false);
     };
     let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
-    let evidence = world.collect(&asking(150, ways), events).await.expect("evidence");
+    let evidence = world.collect(&asking(140, ways), events).await.expect("evidence");
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     let looks = &member(&evidence, "a").looks;
     let whole: Vec<bool> = looks.iter().map(|look| look.missing.is_empty()).collect();
