@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Coverage, Report, visible};
 use crate::{
     api::Edition,
-    evidence::{Claim, Kind, Scope, Window},
+    evidence::{Claim, Kind, Scope, Unreadable, Window},
     judge::{Count, Decision, RuleVerdict, Tally, Verdict},
     rules::{Finding, Level},
 };
@@ -52,6 +52,8 @@ struct Document<'a> {
     unjudged: usize,
     /// Kinds of evidence that were not asked for, each with the reason.
     not_asked: &'a BTreeMap<Kind, String>,
+    /// Objects that could not be read, so that no rule has looked at them.
+    unreadable: &'a [Unreadable],
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
 }
@@ -152,6 +154,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         tally: Levels::from(&report.judgement.tally),
         unjudged: report.judgement.unjudged(),
         not_asked: &coverage.not_asked,
+        unreadable: &report.evidence.unreadable,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
     };
     visible::write(&document, &mut into)?;

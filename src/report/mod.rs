@@ -13,6 +13,7 @@ mod outputs;
 pub mod page;
 pub mod terminal;
 pub mod trials;
+mod unread;
 mod visible;
 pub mod yaml;
 

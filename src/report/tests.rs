@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::{
     api::Edition,
-    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Version, Window},
+    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window},
     judge::{Decision, RuleVerdict, Tally, Verdict},
     rules::{Facts, Finding, Findings, Rule},
 };
@@ -258,6 +258,51 @@ fn json_has_the_shape_that_other_tools_rely_on() {
     );
     assert_eq!(verdicts[5]["reason"], "the reason of skipped");
     assert_eq!(verdicts[0].get("reason"), None);
+}
+
+#[test]
+fn every_report_tells_what_could_not_be_read() {
+    let (mut evidence, judgement) = (evidence(), judgement());
+    let odd = |name: String| Unreadable {
+        object: object(&name),
+        message: format!("status is {HOSTILE}"),
+    };
+    evidence.unreadable = (0..30).map(|number| odd(format!("odd-{number}"))).collect();
+    evidence.unreadable[1].object = ObjectRef::default();
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    let told = strip_str(&terminal::after_list(&report)).to_string();
+    for part in [
+        "not read:",
+        "ClusterProfile fleet/odd-0 could not be read: status is",
+        "an object could not be read: status is",
+        "odd-4",
+        "… and 25 more objects: a JSON report has them all (--json FILE)",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("odd-5"), "{told}");
+
+    let (mut xml, mut json) = (Vec::new(), Vec::new());
+    junit::write(&report, &mut xml).expect("writes");
+    let xml = String::from_utf8(xml).expect("UTF-8");
+    assert_eq!(elements(&xml), Ok(()), "{xml}");
+    assert!(
+        xml.contains("fleet/odd-19 could not be read") && !xml.contains("odd-20"),
+        "{xml}"
+    );
+
+    json::write(&report, &mut json).expect("writes");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(30));
+    assert_eq!(json["unreadable"][29]["object"]["name"], "odd-29");
+    assert_eq!(json["unreadable"][29]["message"], format!("status is {HOSTILE}"));
 }
 
 #[test]

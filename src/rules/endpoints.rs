@@ -388,6 +388,27 @@ mod tests {
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
+        let is_private = |endpoint: &str| Place::read(endpoint).expect("an endpoint").is_private();
+        for private in [
+            "https://10.96.0.1",
+            "172.31.0.1:6443",
+            "192.168.1.10:6443",
+            "100.64.0.1:6443",
+            "169.254.0.1",
+            "[fd00::1]:6443",
+            "fe80::1",
+        ] {
+            assert!(is_private(private), "{private}");
+        }
+        for public in [
+            "https://10.example",
+            "100.3.3.4:5683",
+            "172.32.0.1",
+            "[2001:db8::1]:6443",
+            "a:6443",
+        ] {
+            assert!(!is_private(public), "{public}");
+        }
         for nobody in [
             "https://localhost:6443",
             "https://Kubernetes.Default.svc.cluster.local",

@@ -2,7 +2,10 @@
 
 use super::{
     alike::digest,
-    sameness::{Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, server, share_access},
+    sameness::{
+        Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, is_public, server, share_access,
+        share_known_access,
+    },
     sets::ClusterSets,
     text::shown,
 };
@@ -83,6 +86,16 @@ impl Trait {
                 by_ids(sets, one, other) != Relation::Different && by_endpoints(one, other) == Relation::Same
             }
             Trait::Access => by_all(sets, one, other) != Relation::Different && share_access(one, other),
+        }
+    }
+
+    /// Whether two profiles may share it though they describe two clusters: nearly every cluster knows itself by an
+    /// address for private use, such as that of its own Service.
+    pub(super) fn may_be_shared(self, one: &ClusterProfile, other: &ClusterProfile) -> bool {
+        match self {
+            Trait::MemberId | Trait::ClusterId(_) => false,
+            Trait::Endpoints => !is_public(one),
+            Trait::Access => !share_known_access(one, other),
         }
     }
 

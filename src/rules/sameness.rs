@@ -204,7 +204,7 @@ pub(super) fn is_surely_one<'a>(
 }
 
 /// Whether one of the endpoints means the same place to everybody.
-fn is_public(profile: &ClusterProfile) -> bool {
+pub(super) fn is_public(profile: &ClusterProfile) -> bool {
     let mut public = false;
     each_place(profile, |place| public |= !place.is_private());
     public
@@ -212,11 +212,21 @@ fn is_public(profile: &ClusterProfile) -> bool {
 
 /// Whether both have an access provider with the same server, settings and CA, and there is a CA.
 fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    let has_authority = |cluster: &Cluster| {
-        let authority = cluster.certificate_authority_data.as_deref();
-        authority.is_some_and(|authority| !authority.is_empty())
-    };
     shared_servers(one, other).any(|(ours, theirs)| has_authority(ours) && agree(ours, theirs))
+}
+
+/// Whether both have an access provider with the same server, settings and CA, and the server means the same place to
+/// everybody or there is a CA.
+pub(super) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let is_known = |cluster: &Cluster| {
+        has_authority(cluster) || server(cluster).is_some_and(|server| !server.is_private())
+    };
+    shared_servers(one, other).any(|(ours, theirs)| is_known(ours) && agree(ours, theirs))
+}
+
+fn has_authority(cluster: &Cluster) -> bool {
+    let authority = cluster.certificate_authority_data.as_deref();
+    authority.is_some_and(|authority| !authority.is_empty())
 }
 
 /// The place of an access provider's server, where it identifies one.

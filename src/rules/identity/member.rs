@@ -52,7 +52,10 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         for group in marks.groups() {
             for (rank, place) in group.iter().enumerate().skip(1) {
                 let earlier = group[..rank.min(COMPARED)].iter().map(|place| members[*place]);
-                let mut same = earlier.filter(|earlier| kind.joins(&sets, earlier, members[*place]));
+                let mut same = earlier.filter(|earlier| {
+                    let (earlier, profile) = (*earlier, members[*place]);
+                    kind.joins(&sets, earlier, profile) && !kind.may_be_shared(earlier, profile)
+                });
                 if let Some(twin) = same.next() {
                     twins.entry(*place).or_insert((kind, twin));
                 }
