@@ -249,6 +249,7 @@ fn suites_stand_in_the_order_of_the_documents() {
         "version",
         "properties",
         "conditions",
+        "access",
         "consumers",
         "updates",
     ];

@@ -41,7 +41,7 @@ pub struct Run {
         long,
         value_name = "PATH",
         help_heading = "Target",
-        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "probe", "no_probe"],
+        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "provider_file", "probe", "no_probe"],
     )]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -84,7 +84,8 @@ impl Run {
         target.claim(&mut claim);
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
-        let (members, files) = members::resolve(&self.plan.members, &target)?;
+        let (members, files) =
+            members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
         let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
         let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
         let inputs = target.kubeconfig().into_iter().chain(files);

@@ -3,6 +3,7 @@
 //! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
+mod access;
 mod bucket;
 mod conditions;
 mod consumers;

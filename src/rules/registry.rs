@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Examine, Facts, conditions, consumers, identity, properties, updates, version};
+use super::{Examine, Facts, access, conditions, consumers, identity, properties, updates, version};
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -59,6 +59,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "conditions/status-follows-joined" => conditions::status_follows_joined,
         "conditions/healthy-agrees-with-member" => conditions::healthy_agrees_with_member,
         "conditions/not-flapping" => conditions::not_flapping,
+        "access/plugin-yields-credential" => access::plugin_yields_credential,
         "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
         "consumers/secret-names-profile" => consumers::secret_names_profile,
         "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,

@@ -10,6 +10,7 @@ use super::service::MemberService;
 use super::state::{Leases, MemberState};
 use crate::clock::Clock;
 use crate::lab::apiserver::{AccessRule, ApiServer, ClientService, Misbehaviour, User};
+use crate::lab::token::new_token;
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
@@ -122,6 +123,13 @@ impl StandIn {
         self.inner
             .server
             .add_token(token, User::with_rules(called, rules));
+    }
+
+    /// Lets a consumer in by a new token, as who issues credentials would, and gives that token.
+    pub fn issue(&self) -> String {
+        let token = new_token();
+        self.admit(&token, Self::CONSUMER, Self::CONSUMER);
+        token
     }
 
     /// The API server that it is made of, as long as that can be reached.

@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::super::world::World;
-use super::{conditions, consumers, identity, lifecycle, properties, updates, version};
+use super::{access, conditions, consumers, identity, lifecycle, properties, updates, version};
 use crate::api::{Edition, UnknownName, crd};
 
 /// What is known of a fault.
@@ -52,6 +52,7 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
         version::FAULTS,
         properties::FAULTS,
         conditions::FAULTS,
+        access::FAULTS,
         consumers::FAULTS,
         updates::FAULTS,
         lifecycle::FAULTS,
