@@ -10,7 +10,14 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use clusterprofile_conformance::{clock::Clock, hub::Hub, lab::apiserver::ApiServer};
+use clusterprofile_conformance::{
+    clock::Clock,
+    hub::Hub,
+    lab::{
+        apiserver::ApiServer,
+        member::{MemberState, StandIn},
+    },
+};
 use http::{Method, Request, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -206,8 +213,8 @@ fn world() -> Vec<Value> {
     ]
 }
 
-/// A lab hub with that world on it, on a socket. Gives a kubeconfig of the runner.
-async fn hub() -> (Hub, String) {
+/// A lab hub with these objects on it, on a socket. Gives a kubeconfig of the runner.
+async fn hub(objects: Vec<Value>) -> (Hub, String) {
     let hub = Hub::lab(Clock::system()).await.expect("a hub");
     let server = hub.as_lab().expect("the lab").clone();
     let admin = server.client("admin");
@@ -220,7 +227,7 @@ async fn hub() -> (Hub, String) {
         let stored: Value = admin.request(request).await.expect("the hub takes it");
         stored
     };
-    for object in world() {
+    for object in objects {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = match object["kind"].as_str() {
             Some("Namespace") => "/api/v1/namespaces".to_owned(),
@@ -251,7 +258,7 @@ async fn call_beside(arguments: Vec<String>) -> Left {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_hub_gets_out() {
-    let (_hub, runner) = hub().await;
+    let (_hub, runner) = hub(world()).await;
     let folder = Folder::new();
     let path = folder.file("kubeconfig", &runner);
     let token = ApiServer::token("conformance");
@@ -313,6 +320,62 @@ async fn no_secret_of_a_hub_gets_out() {
     digests.sort_unstable();
     digests.dedup();
     assert_eq!(digests.len(), 3, "a digest tells of another run: {digests:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_of_a_plugin_gets_out() {
+    let stand_in = StandIn::new("a", Clock::system(), MemberState::default());
+    stand_in.admit("CANARY-token", "consumer", StandIn::CONSUMER);
+    let served = stand_in.serve().await.expect("a port");
+    let ca = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, served.ca());
+    let mut profile = profile("a");
+    let cluster = json!({"server": served.server(), "certificate-authority-data": ca});
+    profile["status"]["accessProviders"][0]["cluster"] = cluster;
+    let (_hub, runner) = hub(vec![profile]).await;
+    let folder = Folder::new();
+    let kubeconfig = folder.file("kubeconfig", &runner);
+    let version = "client.authentication.k8s.io/v1";
+    let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
+    // What is printed where, and how the plugin ends.
+    for (out, err, end, verdict) in [
+        (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "pass"),
+        (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "warn"),
+        (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "warn"),
+        (answer(json!({"token": "CANARY\u{1}"})).to_string(), "", 0, "warn"),
+        (
+            answer(json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"})).to_string(),
+            "CANARY-key",
+            0,
+            "warn",
+        ),
+        (
+            json!({"kind": "CANARY", "status": {"clientKeyData": "-----BEGIN PRIVATE KEY-----\nCANARY-key\n"}}).to_string(),
+            "-----BEGIN PRIVATE KEY-----\nCANARY-key",
+            2,
+            "warn",
+        ),
+        ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "warn"),
+        (String::new(), "key = CANARYabcdefgh0123456789", 1, "warn"),
+    ] {
+        let out = folder.file("out", &out);
+        let err = folder.file("err", err);
+        let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {end}\n");
+        let plugin = folder.file("plugin", &script);
+        let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(&plugin, may_run).expect("a program");
+        let providers = json!({"providers": [{"name": "p", "execConfig": {
+            "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
+            "env": [{"name": "E", "value": "CANARY-variable"}],
+        }}]});
+        let providers = folder.file("providers.json", &providers.to_string());
+        let arguments = ["run", "--kubeconfig", &kubeconfig, "--provider-file", &providers, "--observe", "0s"];
+        let left = call_beside(arguments.map(str::to_owned).into()).await;
+        left.is_clean(&script);
+        let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
+        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+        let told = verdicts.find(|verdict| verdict["rule"] == "access/plugin-yields-credential");
+        assert_eq!(told.expect("the rule")["verdict"], verdict, "{}", left.told());
+    }
 }
 
 /// The digests of the token in the two Secrets that share it.
