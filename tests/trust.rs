@@ -4,6 +4,9 @@
 //! [`SECRET`] in it. [`EXPOSED`] stands in profiles, where no credential belongs: the evidence holds profiles as the hub
 //! does, and nothing else may repeat it.
 
+#[path = "trust/evil.rs"]
+mod evil;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -18,6 +21,7 @@ use clusterprofile_conformance::{
         member::{MemberState, StandIn},
     },
 };
+use evil::{Evil, Manner};
 use http::{Method, Request, header};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -217,16 +221,7 @@ fn world() -> Vec<Value> {
 async fn hub(objects: Vec<Value>) -> (Hub, String) {
     let hub = Hub::lab(Clock::system()).await.expect("a hub");
     let server = hub.as_lab().expect("the lab").clone();
-    let admin = server.client("admin");
-    let send = async |method: Method, path: &str, object: &Value| {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/json");
-        let request = request.body(object.to_string().into_bytes()).expect("a request");
-        let stored: Value = admin.request(request).await.expect("the hub takes it");
-        stored
-    };
+    let send = async |method, path: &str, object: &Value| send(&server, method, path, object).await;
     for object in objects {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = match object["kind"].as_str() {
@@ -249,6 +244,21 @@ async fn hub(objects: Vec<Value>) -> (Hub, String) {
         &format!("token: {token}"),
     );
     (hub, runner)
+}
+
+/// Sends an object as the hub's administrator.
+async fn send(server: &ApiServer, method: Method, path: &str, object: &Value) -> Value {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(object.to_string().into_bytes()).expect("a request");
+    let stored = server.client("admin").request(request).await;
+    stored.expect("the hub takes it")
+}
+
+async fn create(hub: &Hub, path: &str, object: &Value) {
+    send(hub.as_lab().expect("the lab"), Method::POST, path, object).await;
 }
 
 async fn call_beside(arguments: Vec<String>) -> Left {
@@ -397,6 +407,107 @@ fn shared_digests(evidence: &str) -> Vec<String> {
             .to_owned()
     };
     secrets.map(digest).collect()
+}
+
+/// Members that repeat the credentials which they are shown, that fail, and that are not there.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_of_a_member_gets_out() {
+    let (hub, runner) = hub(world()).await;
+    let folder = Folder::new();
+    let runner = folder.file("kubeconfig", &runner);
+    let mut evils = Vec::new();
+    for manner in [Manner::Refusing, Manner::Redirecting, Manner::Echoing] {
+        evils.push(Evil::new(manner).await);
+    }
+    let plain = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let plain_port = plain.local_addr().expect("an address").port();
+    let server = hub.as_lab().expect("the lab").clone();
+    tokio::spawn(async move { server.serve(plain).await });
+
+    let mut clusters: Vec<String> = evils.iter().map(Evil::cluster).collect();
+    clusters.extend([
+        format!("server: 'https://{}'", evils[0].address()),
+        format!("server: 'https://127.0.0.1:{plain_port}'"),
+        "server: 'https://u:CANARY-server@127.0.0.1:1', proxy-url: 'http://u:CANARY-proxy@127.0.0.1:1'"
+            .to_owned(),
+        "server: 'https://127.0.0.1:1'".to_owned(),
+    ]);
+    let users = [
+        "token: CANARY-member-token".to_owned(),
+        "username: n, password: CANARY-member-password".to_owned(),
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ['-c', 'echo CANARY >&2; exit 3'], \
+         interactiveMode: Never}"
+            .to_owned(),
+        "token: \"CANARY-member\\u0001\"".to_owned(),
+    ];
+    let mut members = String::new();
+    for (number, (cluster, user)) in clusters
+        .iter()
+        .flat_map(|cluster| users.iter().map(move |user| (cluster, user)))
+        .enumerate()
+    {
+        folder.file(&format!("{number}.kubeconfig"), &kubeconfig(cluster, user));
+        let name = if number == 0 {
+            "a".to_owned()
+        } else {
+            format!("m{number}")
+        };
+        members += &format!("default/{name}: {{kubeconfig: {number}.kubeconfig}}\n");
+        let pushed = secret(&format!("pushed-{number}"), "one", &kubeconfig(cluster, user));
+        create(&hub, "/api/v1/namespaces/one/secrets", &pushed).await;
+    }
+    let members = folder.file("members.yaml", &members);
+    let arguments = [
+        "run",
+        "--kubeconfig",
+        &runner,
+        "--observe",
+        "1s",
+        "--members",
+        &members,
+        "--members",
+        "from-secrets",
+    ];
+    let left = call_beside(arguments.map(str::to_owned).into()).await;
+    assert_eq!(left.code, Some(1), "{}", left.told());
+    left.is_clean("members");
+    assert!(
+        evils.iter().all(Evil::was_asked),
+        "all of them were shown a credential"
+    );
+    let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
+    let count = |kind: &str| {
+        evidence
+            .lines()
+            .filter(|line| line.starts_with(&format!("{{\"{kind}\"")))
+            .count()
+    };
+    assert_eq!(count("member"), clusters.len() * users.len());
+    assert!(
+        count("login") >= clusters.len() * users.len() && count("endpointCall") > 0,
+        "{evidence}"
+    );
+    for told in [
+        "\"answer\":\"accepted\",\"user\":\"…\"",
+        "\"code\":401",
+        "302 Found",
+    ] {
+        assert!(evidence.contains(told), "{told}: {evidence}");
+    }
+}
+
+/// The lab's own tokens stay in the lab.
+#[test]
+fn no_secret_of_the_lab_gets_out() {
+    let left = call(&["run", "--hub", "lab", "--manager", "reference", "--observe", "1m"]);
+    let report = String::from_utf8_lossy(left.file("report.json")).into_owned();
+    assert!(report.contains("consumers/kubeconfig-works"));
+    for (place, bytes) in left.places() {
+        assert!(
+            !String::from_utf8_lossy(bytes).contains("lab-token-"),
+            "a token is in {place}"
+        );
+    }
 }
 
 #[test]
