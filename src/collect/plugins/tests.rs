@@ -96,7 +96,7 @@ async fn a_plugin_is_told_what_the_protocol_says() {
         ],
     });
     let exec = json!({"args": ["one", "$HOME `id`"], "env": [{"name": "E", "value": "v"}], "provideClusterInfo": true});
-    let script = printing(r#"(printf '%s|' "$@" "$E"; printf '%s' "$KUBERNETES_EXEC_INFO"; cat)"#);
+    let script = printing(r#"{ printf '%s|' "$@" "$E"; printf '%s' "$KUBERNETES_EXEC_INFO"; cat; }"#);
     let told = given(
         &folder.plugins(&script, exec.clone(), json!({})),
         &profile(cluster.clone()),
