@@ -347,25 +347,25 @@ async fn no_secret_of_a_plugin_gets_out() {
     let version = "client.authentication.k8s.io/v1";
     let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
     // What is printed where, and how the plugin ends.
-    for (out, err, end, verdict) in [
-        (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "pass"),
-        (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "warn"),
-        (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "warn"),
-        (answer(json!({"token": "CANARY\u{1}"})).to_string(), "", 0, "warn"),
+    for (out, err, end, answered) in [
+        (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "accepted"),
+        (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "refused"),
+        (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "noCredential"),
+        (answer(json!({"token": "CANARY\u{1}"})).to_string(), "", 0, "noCredential"),
         (
             answer(json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"})).to_string(),
             "CANARY-key",
             0,
-            "warn",
+            "noCredential",
         ),
         (
             json!({"kind": "CANARY", "status": {"clientKeyData": "-----BEGIN PRIVATE KEY-----\nCANARY-key\n"}}).to_string(),
             "-----BEGIN PRIVATE KEY-----\nCANARY-key",
             2,
-            "warn",
+            "noCredential",
         ),
-        ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "warn"),
-        (String::new(), "key = CANARYabcdefgh0123456789", 1, "warn"),
+        ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "noCredential"),
+        (String::new(), "key = CANARYabcdefgh0123456789", 1, "noCredential"),
     ] {
         let out = folder.file("out", &out);
         let err = folder.file("err", err);
@@ -381,10 +381,12 @@ async fn no_secret_of_a_plugin_gets_out() {
         let arguments = ["run", "--kubeconfig", &kubeconfig, "--provider-file", &providers, "--observe", "0s"];
         let left = call_beside(arguments.map(str::to_owned).into()).await;
         left.is_clean(&script);
-        let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
-        let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
-        let told = verdicts.find(|verdict| verdict["rule"] == "access/plugin-yields-credential");
-        assert_eq!(told.expect("the rule")["verdict"], verdict, "{}", left.told());
+        let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
+        let mut lines = evidence
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let login = lines.find(|line| line["login"].is_object()).expect("it was tried");
+        assert_eq!(login["login"]["outcome"]["answer"], answered, "{login}");
     }
 }
 

@@ -39,6 +39,8 @@ impl StandIn {
     pub const ASKER: &str = "asker";
     /// A user with few rights: whom a consumer should be.
     pub const CONSUMER: &str = "consumer";
+    /// The user of tokens that are issued.
+    pub const ISSUED: &str = "issued";
     /// A user with all rights that can be given: whom a consumer should not be.
     pub const CLUSTER_ADMIN: &str = "cluster-admin";
 
@@ -118,6 +120,7 @@ impl StandIn {
     pub fn admit(&self, token: &str, called: &str, user: &str) {
         let rules = match user {
             Self::CLUSTER_ADMIN => vec![rule(&["*"], &["*"], &["*"], &["*"])],
+            Self::ASKER => asker_rules(),
             _ => consumer_rules(),
         };
         self.inner
@@ -125,10 +128,11 @@ impl StandIn {
             .add_token(token, User::with_rules(called, rules));
     }
 
-    /// Lets a consumer in by a new token, as who issues credentials would, and gives that token.
+    /// Lets somebody in by a new token who may read what the suite asks for, as who issues credentials would, and gives
+    /// that token.
     pub fn issue(&self) -> String {
         let token = new_token();
-        self.admit(&token, Self::CONSUMER, Self::CONSUMER);
+        self.admit(&token, Self::ISSUED, Self::ASKER);
         token
     }
 

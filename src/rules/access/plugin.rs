@@ -23,7 +23,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
     let tried = tried(evidence);
     findings.not_applicable(match tried.is_empty() {
         true => "no profile has an access provider that the provider file names",
-        false => "no plugin was run for a member while it was joined",
+        false => "no plugin was run for a member that had been joined for long enough",
     });
     let mut doubts = Doubts::default();
     let mut unnamed = Vec::new();

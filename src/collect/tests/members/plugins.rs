@@ -10,10 +10,13 @@ use crate::collect::plugins::{Call, Output, Plugins, Processes, Provider, Ran, R
 
 const V1: &str = "client.authentication.k8s.io/v1";
 
+/// What is issued when that many seconds have passed.
+type Issue = dyn Fn(i64) -> Result<(String, i64), Ran> + Send + Sync;
+
 /// A plugin that answers with the function's token and for how long that is good, by the time that has passed.
 struct Issuer {
     clock: Clock,
-    issue: Box<dyn Fn(i64) -> Result<(String, i64), Ran> + Send + Sync>,
+    issue: Box<Issue>,
     runs: Mutex<Vec<i64>>,
 }
 
@@ -304,7 +307,7 @@ async fn a_plugins_credential_is_tried_over_tls() {
         (
             good(V1, &token),
             Box::new(
-                |outcome| matches!(outcome, LoginOutcome::Accepted { user, .. } if user == StandIn::CONSUMER),
+                |outcome| matches!(outcome, LoginOutcome::Accepted { user, .. } if user == StandIn::ISSUED),
             ),
         ),
         (
