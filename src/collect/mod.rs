@@ -1,8 +1,8 @@
 //! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
 //!
 //! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
-//! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked
-//! who one is and what one may do.
+//! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked who
+//! one is and what one may do.
 
 mod call;
 pub mod driver;

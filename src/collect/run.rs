@@ -150,7 +150,11 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         });
         match self.unless_stopped(listing).await {
             Some(Ok(found)) => {
-                self.evidence.namespaces = found;
+                self.evidence.namespaces = found.namespaces;
+                // Of two looks, the last one counts.
+                let unreadable = &mut self.evidence.unreadable;
+                unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
+                unreadable.extend(found.unreadable);
                 Ok(())
             }
             Some(Err(failure)) => Err(failure.told()),
@@ -195,7 +199,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let recorded = lock(&record).take();
         self.evidence.header.window = Some(Window { from, until });
         self.evidence.profiles = recorded.profiles;
-        self.evidence.unreadable = recorded.unreadable;
+        self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
         if self.stopped() {
             self.cut_short(from, until, listed);

@@ -1,6 +1,6 @@
 //! Which members are asked: those that the user names, and those of a lab's fleet.
 
-use std::{collections::HashMap, path::PathBuf, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, str::FromStr, sync::Arc};
 
 use anyhow::anyhow;
 use clusterprofile_conformance::{
@@ -60,7 +60,6 @@ pub fn resolve(given: &[MembersFrom], target: &Target) -> Result<(Members, Vec<P
 
 /// The members of the reference manager's fleet that can be asked, and its consumers' Secrets.
 pub fn of_the_lab(manager: &Manager) -> Members {
-    let mut fleet = Fleet::default();
     let mut ways = Vec::new();
     for member in manager.members() {
         let key = ProfileKey {
@@ -73,20 +72,17 @@ pub fn of_the_lab(manager: &Manager) -> Members {
             format!("stand-in {}", member.stand_in.name()),
             client,
         ));
-        let hosts = member.hosts.into_iter();
-        fleet.0.extend(hosts.map(|host| (host, member.stand_in.clone())));
     }
     Members {
         ways,
         from_secrets: true,
         only_ways: true,
-        dial: Arc::new(fleet),
+        dial: Arc::new(Fleet(manager.hosts())),
     }
 }
 
 /// The stand-ins, by host and port. Nobody else is called from a lab.
-#[derive(Default)]
-struct Fleet(HashMap<String, StandIn>);
+struct Fleet(BTreeMap<String, StandIn>);
 
 impl Dial for Fleet {
     fn connect(&self, config: Config) -> Result<Client, String> {

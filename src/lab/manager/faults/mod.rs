@@ -3,6 +3,7 @@
 //! A fault is known by the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks nothing
 //! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
 
+mod clustersets;
 mod conditions;
 mod consumers;
 mod identity;
