@@ -18,6 +18,10 @@ quick:
 crds:
     UPDATE=1 cargo test --lib api::crd
 
+# Write docs/rules.md anew from suites/.
+rules:
+    UPDATE=1 cargo test --test cli the_rules_in_the_documents
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

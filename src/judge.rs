@@ -2,10 +2,12 @@
 //!
 //! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::{
-    api::Edition,
+    api::{Edition, names},
     evidence::{Asked, Evidence, Gap, Kind},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
@@ -24,7 +26,7 @@ pub enum Verdict {
     Inconclusive,
     /// There is nothing on the hub that the rule applies to.
     NotApplicable,
-    /// The user deselected the rule, or did not ask for the evidence that it needs.
+    /// The user deselected the rule, or did not ask for the evidence that it needs; or the rule cannot be judged yet.
     Skipped,
 }
 
@@ -180,6 +182,9 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     if !selection.holds(rule.id) {
         return Some("deselected".to_owned());
     }
+    if let Some(why) = &rule.facts.unjudged {
+        return Some(why.clone());
+    }
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
@@ -260,43 +265,44 @@ fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Opt
 /// The gaps that keep a rule from passing: those in every kind that it needs, and those in all kinds of which it
 /// needs one.
 fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
-    let of = |kind: &Kind| gaps(evidence, *kind);
+    let of = |kind: &Kind| {
+        let mut missed = gaps(evidence, *kind);
+        missed.extend(unreadable(evidence, *kind));
+        missed
+    };
     let mut missed: Vec<String> = rule.facts.needs.iter().flat_map(of).collect();
+    let is_had = |kind: &Kind| evidence.is_whole(*kind) && unreadable(evidence, *kind).is_none();
     let either = &rule.facts.needs_one_of;
-    if !either.iter().any(|kind| evidence.is_whole(*kind)) {
+    if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
-    missed.extend(
-        rule.facts
-            .needs
-            .iter()
-            .filter_map(|kind| unreadable(evidence, *kind)),
-    );
-    missed.dedup();
+    let mut told = BTreeSet::new();
+    missed.retain(|reason| told.insert(reason.clone()));
     missed
 }
 
-/// The objects of one kind of evidence that could not be read: what is in them was not examined.
+/// The objects of one kind of evidence that could not be read: what is in them was not examined. Of profiles, those
+/// that are known to be outside of the scope do not count.
 fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let object_kind = match kind {
-        Kind::Inventory => "ClusterProfile",
+        Kind::Inventory | Kind::Timeline => names::KIND,
         Kind::Namespaces => "Namespace",
         Kind::Secrets => "Secret",
         _ => return None,
     };
-    let mut objects = evidence
-        .unreadable
-        .iter()
-        .filter(|unreadable| unreadable.object.kind == object_kind);
+    let scope = &evidence.header.scope.namespaces;
+    let is_outside = |namespace: &str| !namespace.is_empty() && !scope.iter().any(|name| name == namespace);
+    let mut objects = evidence.unreadable.iter().filter(|unreadable| {
+        let object = &unreadable.object;
+        let counts = object.kind.is_empty() || object.kind == object_kind;
+        counts && (object_kind != names::KIND || scope.is_empty() || !is_outside(&object.namespace))
+    });
     let first = objects.next()?;
     let more = match objects.count() {
         0 => String::new(),
         more => format!(" (and {more} more like it)"),
     };
-    Some(format!(
-        "{} could not be read: {}{more}",
-        first.object, first.message
-    ))
+    Some(format!("{first}{more}"))
 }
 
 /// The gaps of one kind, each cause once. Those of a single member are the rules' to tell: a member that its manager
@@ -314,6 +320,14 @@ fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
         }
     }
     reasons
+}
+
+impl Judgement {
+    /// How many of the edition's rules cannot be judged yet, whatever the evidence.
+    pub fn unjudged(&self) -> usize {
+        let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
+        facts.filter(|facts| facts.unjudged.is_some()).count()
+    }
 }
 
 impl Selection {

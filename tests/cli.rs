@@ -2,12 +2,14 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{Read, Write as _},
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use clusterprofile_conformance::{evidence::Kind, rules};
+use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -99,7 +101,10 @@ impl Folder {
 #[test]
 fn names_that_are_none_are_errors_with_the_nearest() {
     refused(&["run", "--nonsense"], &["--nonsense"]);
-    refused(&["run", "--driver", "x"], &["--driver"]);
+    refused(
+        &["run", "--driver", "x.yaml"],
+        &["failed to read the driver file x.yaml"],
+    );
     refused(&["run", "--edition", "standart"], &["did you mean `standard`?"]);
     refused(
         &["run", "--feature", "consumer-secret"],
@@ -150,6 +155,28 @@ fn flags_that_contradict_each_other_are_refused() {
         &["--context"],
     );
     refused(&["run", "--probe", "--no-probe"], &["--no-probe"]);
+    refused(&["run", "--allow-mutations"], &["add --driver FILE"]);
+    refused(
+        &["run", "--driver", "reference"],
+        &["add --hub lab --manager reference"],
+    );
+    refused(
+        &["run", "--driver", "x.yaml", "--observe", "0s"],
+        &["--observe 0s does not see"],
+    );
+    let lab = ["run", "--hub", "lab", "--manager", "reference"];
+    refused(
+        &[&lab[..], &["--driver", "x.yaml"]].concat(),
+        &["use --driver reference"],
+    );
+    refused(
+        &["run", "--hub", "lab", "--manager", "reference", "--clean"],
+        &["--clean"],
+    );
+    refused(
+        &["run", "--clean", "--allow-mutations"],
+        &["--clean", "--allow-mutations"],
+    );
     let both = [
         "run",
         "--from",
@@ -178,6 +205,49 @@ fn flags_that_contradict_each_other_are_refused() {
             "2026-09",
         ],
     );
+}
+
+#[test]
+fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
+    let run = [
+        "run",
+        "--from",
+        "conforming.yaml",
+        "clustersets/namespace-labelled",
+    ];
+    let declared = |sets: &[&'static str]| [&run[..], sets].concat();
+    for (given, told) in [
+        ("fleet", "such as fleet=production"),
+        ("fleet=", "such as fleet=production"),
+        ("=production", "such as fleet=production"),
+        ("Fleet=production", "`Fleet` is no name of a namespace"),
+        ("fleet=in production", "no valid label value"),
+    ] {
+        refused(&declared(&["--clusterset", given]), &["--clusterset", told]);
+    }
+    let both = ["--clusterset", "fleet=one", "--clusterset", "fleet=two"];
+    refused(
+        &declared(&both),
+        &["fleet=two contradicts --clusterset fleet=one"],
+    );
+
+    // Nothing else tells of a ClusterSet there.
+    expect(3, &declared(&[]));
+    let folder = Folder::new();
+    let (record, json) = (folder.flag("evidence.jsonl"), folder.flag("report.json"));
+    let fleet = ["--clusterset", "fleet=production"];
+    expect(1, &[&run[..], &fleet, &["--record", &record]].concat());
+    expect(1, &["replay", &record, run[3], "--json", &json]);
+    let report = folder.json("report.json");
+    let mut verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let verdict = verdicts.find(|verdict| verdict["rule"] == run[3]).expect("one");
+    let finding = &verdict["findings"][0];
+    assert_eq!(finding["object"]["name"], "fleet");
+    assert_eq!(finding["expected"], "production");
+    // What is said later replaces what was recorded.
+    let unseen = ["--clusterset", "flet=production"];
+    let told = expect(3, &[&["replay", &record, run[3]][..], &unseen].concat());
+    assert!(told.contains("namespace flet was not seen"), "{told}");
 }
 
 #[test]
@@ -240,6 +310,50 @@ fn outputs_are_checked_before_anything_else() {
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
     refused(&log, &["is to be read and to be written"]);
     assert!(!folder.path("report").exists());
+}
+
+#[test]
+fn an_audit_log_is_read_with_what_was_rotated_out_of_it() {
+    let folder = Folder::new();
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recorded");
+    let log = fs::read_to_string(recorded.join("audit.log")).expect("the fixture is there");
+    let half = log[..log.len() / 2].rfind('\n').expect("it has lines") + 1;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed
+        .write_all(&log.as_bytes()[..half])
+        .expect("a vector takes all");
+    let packed = packed.finish().expect("a vector takes all");
+    fs::create_dir(folder.path("logs")).expect("created");
+    let rotated = folder.path("logs/audit-2026-10-05T08-16-10.000.log.gz");
+    fs::write(rotated, packed).expect("written");
+    fs::write(folder.path("logs/audit.log"), &log[half..]).expect("written");
+
+    let dump = recorded.to_str().expect("UTF-8");
+    let requests = |given: &str| {
+        let evidence = folder.flag("evidence");
+        let run = ["run", "--from", dump, "--audit-log", given, "--record", &evidence];
+        let done = call(&run);
+        let text = folder.text("evidence");
+        let requests: Vec<String> = text
+            .lines()
+            .filter(|line| line.starts_with("{\"request"))
+            .map(str::to_owned)
+            .collect();
+        (requests, done.err)
+    };
+    let (whole, said) = requests(&format!("{dump}/audit.log"));
+    assert!(whole.len() > 20, "{whole:?}");
+    assert!(!said.contains("note: "), "{said}");
+    let note = "note: the audit log was read with 1 file that belongs to it";
+    let (found, said) = requests(&folder.flag("logs/audit.log"));
+    assert_eq!(found, whole);
+    assert!(said.contains(note), "{said}");
+    let (in_folder, _) = requests(&folder.flag("logs"));
+    assert_eq!(in_folder, whole);
+    refused(
+        &["run", "--from", dump, "--audit-log", &folder.flag("none.log")],
+        &["failed to read the audit log", "none.log"],
+    );
 }
 
 #[test]
@@ -344,8 +458,13 @@ fn the_lab_shows_what_a_run_is_like() {
     assert_eq!(report["decision"], "conformant");
     assert_eq!(report["profiles"], 20);
     assert_eq!(report["watched"], true);
-    let must = &report["tally"]["must"];
-    assert_eq!(must["judged"], must["rules"], "{must}");
+    // All is judged but what takes somebody who makes the manager act.
+    for verdict in report["verdicts"].as_array().expect("verdicts") {
+        let rule = rules::find(verdict["rule"].as_str().expect("a rule")).expect("a known rule");
+        let driven = rule.facts.needs.contains(&Kind::Driver);
+        let expected = if driven { "skipped" } else { "pass" };
+        assert_eq!(verdict["verdict"], expected, "{verdict}");
+    }
     assert!(folder.text("report.xml").contains(r#"failures="0""#));
 
     let fault = "reference=identity/manager-label-matches,conditions/well-formed";
@@ -406,7 +525,13 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
     }
     let timeless = done.out.split("finished in").next().unwrap_or_default().len();
     let rest = done.out[timeless..].split_once('\n').map_or("", |(_, rest)| rest);
-    insta::assert_snapshot!(format!("{}finished in [time]\n{rest}", &done.out[..timeless]));
+    // How many rules there are besides is not of this test.
+    let (list, _) = done.out[..timeless]
+        .rsplit_once("measured; ")
+        .expect("libtest's line");
+    insta::assert_snapshot!(format!(
+        "{list}measured; [others] filtered out; finished in [time]\n{rest}"
+    ));
 }
 
 #[test]
@@ -528,8 +653,9 @@ fn rules_are_listed_and_explained() {
     let json: Value = serde_json::from_str(&expect(0, &["list", "--format", "json"])).expect("JSON");
     assert_eq!(json[0]["rule"], "identity/manager-label-present");
     assert_eq!(json[0]["level"], "MUST");
-    let markdown = expect(0, &["list", "--format", "markdown"]);
-    assert!(markdown.starts_with("| rule | level |"), "{markdown}");
+    let of_edition = |edition: &str| expect(0, &["list", "--format", "markdown", "--edition", edition]);
+    assert!(!of_edition("standard").contains("`identity/member-id-set`"));
+    assert!(of_edition("2026-09").contains("| `identity/member-id-set` | SHOULD | explicit | 2026-09 |"));
     let told = expect(0, &["explain", "identity/manager-label-present"]);
     for part in [
         "[MUST] identity/manager-label-present",
@@ -537,10 +663,25 @@ fn rules_are_listed_and_explained() {
         "remedy",
         "passes:",
         "fails:",
+        "and a report says",
         "observed",
     ] {
         assert!(told.contains(part), "{part} is not in: {told}");
     }
+}
+
+#[test]
+fn the_rules_in_the_documents_are_those_that_are_listed() {
+    let listed = expect(0, &["list", "--format", "markdown"]);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &listed).expect("written");
+    }
+    let written = fs::read_to_string(&path).expect("the document is there");
+    assert!(
+        written == listed,
+        "docs/rules.md is out of date: renew it with `just rules`"
+    );
 }
 
 #[test]

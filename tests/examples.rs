@@ -125,11 +125,18 @@ fn a_conforming_world_trips_no_rule() {
     let mut later = on_b(json!([labelled]));
     json_patch::merge(&mut later, &json!({"at": "1m", "times": 50}));
     let busy = json!({
-        "profiles": [{}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}}, {"metadata": {"name": "c", "namespace": "other"}}],
+        "profiles": [
+            {}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}},
+            {"metadata": {"name": "c", "namespace": "other"}},
+            {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}}},
+        ],
+        "namespaces": [{"name": "set", "labels": {"clusterset.multicluster.x-k8s.io": "s"}}],
         "secrets": [
             {"namespace": "c1"},
             {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "b"}},
             {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "d"}},
+            {"namespace": "c1", "labels": {
+                "x-k8s.io/cluster-profile": "e", "x-k8s.io/cluster-profile-namespace": "set"}},
             {"namespace": "c2", "labels": {"x-k8s.io/cluster-profile": "b"}},
         ],
         "consumers": ["c1"],
@@ -164,7 +171,7 @@ fn a_conforming_world_trips_no_rule() {
         "claims": ["consumer-secrets"],
     });
     let mut passed = BTreeSet::new();
-    for (world, edition) in [json!([{}]), busy]
+    for (world, edition) in [json!([{}]), busy, driven()]
         .iter()
         .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
     {
@@ -183,6 +190,77 @@ fn a_conforming_world_trips_no_rule() {
         passed, all,
         "a conforming world has something to show to every rule"
     );
+}
+
+/// The world of a run with a driver, in which all is answered.
+fn driven() -> Value {
+    let conditions = |healthy: &str, since: &str| {
+        json!([
+            {"type": "Joined", "status": "True", "reason": "Joined", "lastTransitionTime": "${70s}"},
+            {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
+        ])
+    };
+    let tampered = json!({"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v0.0.0"});
+    json!({
+        "observe": "25m",
+        "secrets": [{"namespace": "c1"}],
+        "claims": ["consumer-secrets"],
+        "driver": {
+            "touched": ["tampered", "foreign"],
+            "steps": [
+                {"action": "join", "at": "1m", "profile": "member"},
+                {"action": "join", "scenario": "outage", "at": "1m", "profile": "broken"},
+                {"action": "join", "scenario": "upgrade", "at": "1m", "profile": "upgraded"},
+                {"action": "join", "scenario": "tampering", "at": "1m", "profile": "tampered"},
+                {"action": "leave", "at": "3m", "profile": "member", "secretsBefore": 1},
+                {"action": "break", "at": "3m", "profile": "broken"},
+                {"action": "heal", "at": "5m", "profile": "broken"},
+                {"action": "upgrade", "at": "3m", "profile": "upgraded",
+                 "change": {"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v1.35.0"}},
+                {"action": "delete-profile", "at": "3m", "profile": "tampered"},
+                {"action": "put-foreigner", "at": "3m", "profile": "foreign"},
+                {"action": "tamper-status", "at": "5m", "profile": "tampered", "change": tampered},
+                {"action": "remove-label", "at": "7m", "profile": "tampered"},
+                {"action": "set-display-name", "at": "9m", "profile": "tampered",
+                 "change": {"path": "spec.displayName", "before": "tampered", "after": "Blue"}},
+                {"action": "restart", "at": "12m", "took": "10s"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "one"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "two"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "one"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "two"},
+            ],
+        },
+        "steps": [
+            {"at": "70s", "create": {"metadata": {"name": "member"}}},
+            {"at": "70s", "create": {"metadata": {"name": "broken"}}},
+            {"at": "70s", "create": {"metadata": {"name": "upgraded"}}},
+            {"at": "70s", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "3m", "create": {"metadata": {"name": "foreign"}, "spec": {"clusterManager": {"name": "other"}}}},
+            {"at": "3m", "delete": "tampered"},
+            {"at": "4m", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "4m", "delete": "member"},
+            {"at": "4m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("False", "${4m}")}}},
+            {"at": "4m", "change": {
+                "metadata": {"name": "upgraded"}, "status": {"version": {"kubernetes": "v1.35.0"}}}},
+            {"at": "5m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v0.0.0"}}}},
+            {"at": "5m1s", "delete": "foreign"},
+            {"at": "6m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v1.34.1"}}}},
+            {"at": "6m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("True", "${6m}")}}},
+            {"at": "7m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": null}}}},
+            {"at": "8m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": "m"}}}},
+            {"at": "9m", "change": {"metadata": {"name": "tampered"}, "spec": {"displayName": "Blue"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "one"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "two"}}},
+            {"at": "18m10s", "delete": "one"},
+            {"at": "18m10s", "delete": "two"},
+        ],
+    })
 }
 
 #[test]
@@ -246,12 +324,14 @@ fn every_rule_file_is_registered_once() {
 fn suites_stand_in_the_order_of_the_documents() {
     let order = [
         "identity",
+        "clustersets",
         "version",
         "properties",
         "conditions",
         "access",
         "consumers",
         "updates",
+        "lifecycle",
     ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();
@@ -278,6 +358,7 @@ fn facts_are_complete_and_read_alike() {
             facts.source.contains(" › "),
             "{id}: source names document and section"
         );
+        assert_eq!(facts.unjudged, None, "{id}: there is a function that can tell");
         assert!(!facts.editions.is_empty(), "{id}: no edition has it");
         assert!(
             !(facts.needs.is_empty() && facts.needs_one_of.is_empty()),

@@ -7,6 +7,8 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
+use super::list::strings;
+
 /// What is wrong with a host that stands alone. It names a member all the same.
 const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
 
@@ -27,10 +29,10 @@ impl<'a> Endpoints<'a> {
         let value = value.trim();
         // An IPv6 address in brackets begins like a list.
         if value.starts_with(['[', '{', '"']) && fault(value).is_some() {
-            return match serde_json::from_str::<Vec<Text<'a>>>(value) {
-                Ok(list) => Endpoints::List(list.into_iter().map(|text| text.0).collect()),
-                Err(_) if value.starts_with("[") && !value.contains('"') => Self::plain(value),
-                Err(_) => Endpoints::Unreadable,
+            return match strings(value) {
+                Some(list) => Endpoints::List(list),
+                None if value.starts_with("[") && !value.contains('"') => Self::plain(value),
+                None => Endpoints::Unreadable,
             };
         }
         Self::plain(value)
@@ -54,10 +56,6 @@ impl<'a> Endpoints<'a> {
         }
     }
 }
-
-/// A string that borrows from the JSON where it can (`Cow` by itself never does).
-#[derive(serde::Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What is wrong with one endpoint; nothing when it is a URL with a host, `host:port`, an IP address or `IP:port`.
 pub fn fault(endpoint: &str) -> Option<&'static str> {
@@ -122,6 +120,14 @@ impl<'a> Place<'a> {
         }
         let (_, place) = Self::split(endpoint);
         (!means_the_reader(place.host)).then_some(place)
+    }
+
+    /// Whether it is an address that many networks use, each for a machine of its own.
+    pub fn is_private(&self) -> bool {
+        let is_shared = |ip: Ipv4Addr| ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 0x40;
+        let v4 = |ip: Ipv4Addr| ip.is_private() || ip.is_link_local() || is_shared(ip);
+        let v6 = |ip: Ipv6Addr| ip.is_unique_local() || ip.is_unicast_link_local();
+        self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
     }
 
     /// Takes an endpoint apart, whether or not its parts are any good.
@@ -399,6 +405,30 @@ mod tests {
     }
 
     #[test]
+    fn private_addresses_mean_another_machine_in_each_network() {
+        let is_private = |endpoint| Place::read(endpoint).map(|place| place.is_private());
+        for private in [
+            "10.1.2.3:6443",
+            "https://172.31.0.1",
+            "192.168.1.1",
+            "169.254.0.1:1",
+            "100.64.0.1:443",
+            "[fd00::1]:6443",
+            "[fe80::1]:6443",
+        ] {
+            assert_eq!(is_private(private), Some(true), "{private}");
+        }
+        for public in [
+            "100.3.3.4:5683",
+            "172.32.0.1:1",
+            "https://a.example",
+            "[2001:db8::1]:6443",
+        ] {
+            assert_eq!(is_private(public), Some(false), "{public}");
+        }
+    }
+
+    #[test]
     fn the_same_endpoint_in_other_words() {
         let same = |one: &str, other: &str| {
             assert_eq!(normal(one), normal(other), "{one} and {other}");
@@ -413,6 +443,27 @@ mod tests {
             normal("https://gateway/clusters/a"),
             normal("https://gateway/clusters/b")
         );
+        let is_private = |endpoint: &str| Place::read(endpoint).expect("an endpoint").is_private();
+        for private in [
+            "https://10.96.0.1",
+            "172.31.0.1:6443",
+            "192.168.1.10:6443",
+            "100.64.0.1:6443",
+            "169.254.0.1",
+            "[fd00::1]:6443",
+            "fe80::1",
+        ] {
+            assert!(is_private(private), "{private}");
+        }
+        for public in [
+            "https://10.example",
+            "100.3.3.4:5683",
+            "172.32.0.1",
+            "[2001:db8::1]:6443",
+            "a:6443",
+        ] {
+            assert!(!is_private(public), "{public}");
+        }
         for nobody in [
             "https://localhost:6443",
             "https://Kubernetes.Default.svc.cluster.local",

@@ -70,8 +70,13 @@ impl Serialize for ProfileLabels {
 }
 
 impl<'de> Deserialize<'de> for ProfileLabels {
+    /// A value that is `null` is empty, as the hub takes it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        BTreeMap::<Arc<str>, Arc<str>>::deserialize(deserializer).map(Self::from_iter)
+        let labels = BTreeMap::<Arc<str>, Option<Arc<str>>>::deserialize(deserializer)?;
+        let labels = labels.into_iter();
+        Ok(labels
+            .map(|(key, value)| (key, value.unwrap_or_default()))
+            .collect())
     }
 }
 

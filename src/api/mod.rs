@@ -5,8 +5,10 @@ mod edition;
 pub mod endpoints;
 mod json;
 mod labels;
+pub mod list;
 pub mod names;
 mod profile;
+pub mod syntax;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownName};

@@ -39,16 +39,20 @@ pub const PROPERTY_ENDPOINTS: &str = "cluster-endpoints.k8s.io";
 pub const PROPERTY_LOCATION: &str = "location.topology.k8s.io";
 /// Property: how many nodes the member has.
 pub const PROPERTY_NODE_COUNT: &str = "count.node.k8s.io";
-/// Property: the API groups of the member's custom resources.
-pub const PROPERTY_GROUPS: &str = "group.customResource.k8s.io";
-/// The properties that edition `standard` names.
-pub const PROPERTIES_STANDARD: [&str; 6] = [
+/// Property: which types of nodes the member has.
+pub const PROPERTY_NODE_TYPES: &str = "type.node.k8s.io";
+/// Property: where the member's metrics can be queried, by type.
+pub const PROPERTY_METRICS_ENDPOINTS: &str = "metrics-endpoints.k8s.io";
+/// Property: the groups of the custom resources that the member has.
+pub const PROPERTY_RESOURCE_GROUPS: &str = "group.customResource.k8s.io";
+/// The standard properties of edition `standard` (KEP-4322 › Status › Properties).
+pub const STANDARD_PROPERTIES: [&str; 6] = [
     PROPERTY_ENDPOINTS,
     PROPERTY_LOCATION,
     PROPERTY_NODE_COUNT,
-    "type.node.k8s.io",
-    "metrics-endpoints.k8s.io",
-    PROPERTY_GROUPS,
+    PROPERTY_NODE_TYPES,
+    PROPERTY_METRICS_ENDPOINTS,
+    PROPERTY_RESOURCE_GROUPS,
 ];
 /// Property: the ClusterSet of the member (About API).
 pub const PROPERTY_CLUSTERSET: &str = "clusterset.k8s.io";

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::call::{Failure, Refusal, Status};
+use crate::evidence::unfit::masked;
 
 /// The longest line: etcd holds no object of more than a few megabytes.
 const LONGEST: usize = 64 << 20;
@@ -113,7 +114,9 @@ impl<'a> Event<'a> {
             annotations: Option<BTreeMap<String, String>>,
         }
         let broken = || Failure::broken("an event of the watch cannot be read");
-        let raw: Raw = serde_json::from_slice(line).map_err(|_| broken())?;
+        // Bytes that are no UTF-8 spoil the object that they are in, not the watch.
+        let masked = masked(line);
+        let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
         if raw.kind == "ERROR" {
             let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
             return Err(Failure::Status(Box::new(Refusal {
@@ -122,7 +125,9 @@ impl<'a> Event<'a> {
                 retry_after: None,
             })));
         }
-        let object = raw.object.get().as_bytes();
+        // Masking keeps all bytes in their places, and the distance of addresses within one text is the offset.
+        let start = raw.object.get().as_ptr() as usize - masked.as_ptr() as usize;
+        let object = &line[start..start + raw.object.get().len()];
         match &*raw.kind {
             "ADDED" => Ok(Event::Added(object)),
             "MODIFIED" => Ok(Event::Modified(object)),

@@ -3,38 +3,30 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::client::Client;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     call::{Failure, get, segment},
     list::list,
     permissions::Permissions,
 };
-use crate::{api::Labels, evidence::Namespace};
+use crate::evidence::{
+    Namespace, Unreadable,
+    unfit::{self, Loose},
+};
 
-/// What of a Namespace is of use.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Object {
-    metadata: Metadata,
+/// What could be had of the Namespaces.
+#[derive(Debug, Default)]
+pub(super) struct Namespaces {
+    pub namespaces: Vec<Namespace>,
+    pub unreadable: Vec<Unreadable>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Metadata {
-    name: String,
-    uid: String,
-    resource_version: String,
-    labels: Option<Labels>,
-}
-
-impl From<Object> for Namespace {
-    fn from(Object { metadata }: Object) -> Self {
-        Namespace {
-            name: metadata.name,
-            uid: metadata.uid,
-            resource_version: metadata.resource_version,
-            labels: metadata.labels.unwrap_or_default(),
+impl Namespaces {
+    fn take(&mut self, object: Loose<'_>) {
+        match unfit::namespace(object) {
+            Ok(namespace) => self.namespaces.push(namespace),
+            Err(unreadable) => self.unreadable.push(*unreadable),
         }
     }
 }
@@ -58,30 +50,27 @@ pub(super) async fn namespaces(
     client: &Client,
     permissions: &Permissions,
     scope: &[String],
-) -> Result<Vec<Namespace>, Failure> {
+) -> Result<Namespaces, Failure> {
     let mut found = if permissions.allows("list", "", "namespaces", "") == Some(false) {
-        let mut found = Vec::new();
+        let mut found = Namespaces::default();
         for name in scope {
-            match get::<Object>(client, &format!("/api/v1/namespaces/{}", segment(name))).await {
-                Ok(object) => found.push(object.into()),
+            match get::<Value>(client, &format!("/api/v1/namespaces/{}", segment(name))).await {
+                Ok(object) => found.take(Loose::Value(&object)),
                 Err(failure) if failure.code() == 404 => {}
                 Err(failure) => return Err(failure),
             }
         }
         found
     } else {
-        let found = Arc::new(Mutex::new(Vec::<Namespace>::new()));
+        let found = Arc::new(Mutex::new(Namespaces::default()));
         let into = Arc::clone(&found);
         let each = move |json: &[u8]| {
-            if let Ok(object) = serde_json::from_slice::<Object>(json) {
-                into.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(object.into());
-            }
+            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            found.take(Loose::Text(json));
         };
         list(client, "/api/v1/namespaces", each).await?;
         std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner))
     };
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
 }

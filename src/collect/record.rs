@@ -1,17 +1,18 @@
 //! The histories of profiles, as lists and watches tell of them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
     api::{ClusterProfile, names},
-    evidence::{Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version, unfit},
+    evidence::{
+        Gap, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
+        unfit::{self, Loose},
+    },
 };
 
 /// What is known of the profiles so far.
@@ -21,8 +22,8 @@ pub(super) struct Record {
     /// Where each uid's history is, and the last pass over the whole inventory that met it.
     places: HashMap<Arc<str>, Place>,
     passes: u64,
-    /// By the same keys.
-    unreadable: BTreeMap<Arc<str>, Misfit>,
+    /// Those whose newest version does not fit, by uid and path.
+    unreadable: BTreeMap<String, Misfit>,
     /// What was missed of the profiles.
     pub gaps: Vec<Gap>,
     /// How many changes the watch has told of.
@@ -35,9 +36,10 @@ struct Place {
     pass: u64,
 }
 
-/// An object that does not fit, and the last pass that met it.
+/// An object that does not fit, since when, and the last pass that met it.
 struct Misfit {
     unreadable: Unreadable,
+    since: Timestamp,
     pass: u64,
 }
 
@@ -68,21 +70,21 @@ impl Record {
 
     /// A profile that the pass has met. Gives its resourceVersion.
     pub fn met(&mut self, json: &[u8], pass: Pass, at: Timestamp) -> String {
-        let (key, resource_version) = match self.read(json) {
+        let object = match self.read(json, at) {
             Ok(profile) => {
-                let known = (key(&profile), profile.metadata.resource_version.clone());
+                let object = ObjectRef::from(&profile);
                 self.put(profile, pass.origin, at);
-                known
+                object
             }
-            Err(object) => (key_of(&object), object.resource_version),
+            Err(object) => object,
         };
-        if let Some(place) = self.places.get_mut(&key) {
+        if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
             place.pass = pass.number;
         }
-        if let Some(misfit) = self.unreadable.get_mut(&key) {
+        if let Some(misfit) = self.unreadable.get_mut(&whole_key(&object)) {
             misfit.pass = pass.number;
         }
-        resource_version
+        object.resource_version
     }
 
     /// Ends a pass: what it has not met is gone.
@@ -96,7 +98,8 @@ impl Record {
             }
         }
         self.unreadable.retain(|_, misfit| {
-            let concerned = namespace.is_none_or(|name| name == misfit.unreadable.object.namespace);
+            let of = misfit.unreadable.object.namespace.as_str();
+            let concerned = namespace.is_none_or(|name| of.is_empty() || name == of);
             !concerned || misfit.pass >= pass.number
         });
     }
@@ -104,7 +107,7 @@ impl Record {
     /// The watch tells of a creation or a change. Gives the resourceVersion.
     pub fn changed(&mut self, json: &[u8], origin: Origin, at: Timestamp) -> String {
         self.writes += 1;
-        match self.read(json) {
+        match self.read(json, at) {
             Ok(profile) => {
                 let resource_version = profile.metadata.resource_version.clone();
                 self.put(profile, origin, at);
@@ -118,9 +121,8 @@ impl Record {
     pub fn deleted(&mut self, json: &[u8], at: Timestamp) -> String {
         self.writes += 1;
         let object = identity(json);
-        let key = key_of(&object);
-        self.unreadable.remove(&key);
-        if let Some(place) = self.places.get(&key) {
+        self.missed(&object, at);
+        if let Some(place) = self.places.get(&self.key_of(&object)) {
             let history = &mut self.histories[place.index];
             if history.deleted.is_none() {
                 history.deleted = Some(at);
@@ -150,9 +152,22 @@ impl Record {
         self.alive
     }
 
-    /// Takes all that was recorded.
+    /// Takes all that was recorded. A profile whose newest version could not be read is among the unreadable only: by
+    /// an older one it might be judged wrong.
     pub fn take(&mut self) -> Recorded {
-        let record = std::mem::take(self);
+        let mut record = std::mem::take(self);
+        let misfits = record.unreadable.values().map(|misfit| &misfit.unreadable.object);
+        let stale: HashSet<usize> = misfits
+            .filter_map(|object| record.places.get(&record.key_of(object)))
+            .map(|place| place.index)
+            .collect();
+        if !stale.is_empty() {
+            let mut index = 0..;
+            record.histories.retain(|history| {
+                let is_stale = index.next().is_some_and(|index| stale.contains(&index));
+                !is_stale || history.deleted.is_some()
+            });
+        }
         Recorded {
             profiles: record.histories,
             gaps: record.gaps,
@@ -165,23 +180,76 @@ impl Record {
     }
 
     /// Reads a profile, or notes that it does not fit, and gives its identity.
-    fn read(&mut self, json: &[u8]) -> Result<ClusterProfile, ObjectRef> {
-        serde_json::from_slice(json).map_err(|_| {
-            let object = identity(json);
-            let unreadable = Unreadable {
-                object: object.clone(),
-                message: misfit(json),
+    fn read(&mut self, json: &[u8], at: Timestamp) -> Result<ClusterProfile, ObjectRef> {
+        unfit::profile(Loose::Text(json)).map_err(|unreadable| {
+            let object = ObjectRef {
+                kind: names::KIND.to_owned(),
+                ..unreadable.object
             };
-            let pass = self.passes;
-            self.unreadable
-                .insert(key_of(&object), Misfit { unreadable, pass });
+            let known = self.unreadable.get(&whole_key(&object));
+            let misfit = Misfit {
+                since: known.map_or(at, |known| known.since),
+                unreadable: Unreadable {
+                    object: object.clone(),
+                    message: unreadable.message,
+                },
+                pass: self.passes,
+            };
+            self.unreadable.insert(whole_key(&object), misfit);
             object
         })
     }
 
+    /// What tells a profile from one of the same name that was there before.
+    fn key_of(&self, object: &ObjectRef) -> Arc<str> {
+        if object.uid.is_empty() {
+            return object.path().into();
+        }
+        // Two objects of one uid are none that a hub gives out, but neither may hide the other.
+        let other = self.places.get(&*object.uid).is_some_and(|place| {
+            let metadata = &self.histories[place.index].last().metadata;
+            !object.name.is_empty()
+                && (&*metadata.name, &*metadata.namespace) != (&*object.name, &*object.namespace)
+        });
+        match other {
+            true => whole_key(object).into(),
+            false => (*object.uid).into(),
+        }
+    }
+
+    /// The same for one that was read, at less expense: there may be a hundred thousand.
+    fn key(&self, profile: &ClusterProfile) -> Arc<str> {
+        let metadata = &profile.metadata;
+        let is_known = |place: &Place| {
+            let known = &self.histories[place.index].last().metadata;
+            (&known.name, &known.namespace) == (&metadata.name, &metadata.namespace)
+        };
+        match self.places.get(&metadata.uid) {
+            _ if metadata.uid.is_empty() => self.key_of(&ObjectRef::from(profile)),
+            Some(place) if !is_known(place) => self.key_of(&ObjectRef::from(profile)),
+            _ => Arc::clone(&metadata.uid),
+        }
+    }
+
+    /// A profile that could not be read for a while can be again, or is gone: its versions until now were missed.
+    fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
+        if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
+            self.gaps.push(Gap {
+                kind: Kind::Timeline,
+                from: Some(misfit.since),
+                until: Some(at),
+                object: Some(object.clone()),
+                reason: format!("a version could not be read: {}", misfit.unreadable.message),
+            });
+        }
+    }
+
     /// Adds a version to its profile's history, unless it is the last one again.
     fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
-        let key = key(&profile);
+        let key = self.key(&profile);
+        if !self.unreadable.is_empty() {
+            self.missed(&ObjectRef::from(&profile), at);
+        }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];
             if history.last().metadata.resource_version == profile.metadata.resource_version {
@@ -210,46 +278,15 @@ impl Record {
     }
 }
 
-/// What tells a profile from one of the same name that was there before.
-fn key(profile: &ClusterProfile) -> Arc<str> {
-    match &*profile.metadata.uid {
-        "" => key_of(&ObjectRef::from(profile)),
-        _ => Arc::clone(&profile.metadata.uid),
-    }
-}
-
-fn key_of(object: &ObjectRef) -> Arc<str> {
-    match object.uid.as_str() {
-        "" => object.path().into(),
-        uid => uid.into(),
-    }
-}
-
-/// What does not fit, without quoting it.
-fn misfit(json: &[u8]) -> String {
-    let read = serde_json::from_slice(json).map(|value| unfit::read_profile(&value));
-    match read {
-        Ok(Err(unreadable)) => unreadable.message,
-        // Only the typed reading minds a key that is repeated.
-        Ok(Ok(_)) => "a key is repeated".to_owned(),
-        Err(_) => "it is no JSON, or nests too deep".to_owned(),
-    }
+/// Uid and path.
+fn whole_key(object: &ObjectRef) -> String {
+    format!("{} {}", object.uid, object.path())
 }
 
 /// Which object it is, as far as can be made out.
 fn identity(json: &[u8]) -> ObjectRef {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Object {
-        metadata: Value,
-    }
-    let object: Object = serde_json::from_slice(json).unwrap_or_default();
-    let text = |key: &str| object.metadata[key].as_str().unwrap_or_default().to_owned();
     ObjectRef {
         kind: names::KIND.to_owned(),
-        namespace: text("namespace"),
-        name: text("name"),
-        uid: text("uid"),
-        resource_version: text("resourceVersion"),
+        ..unfit::identity(Loose::Text(json), names::KIND)
     }
 }

@@ -156,7 +156,11 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         });
         match self.unless_stopped(listing).await {
             Some(Ok(found)) => {
-                self.evidence.namespaces = found;
+                self.evidence.namespaces = found.namespaces;
+                // Of two looks, the last one counts.
+                let unreadable = &mut self.evidence.unreadable;
+                unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
+                unreadable.extend(found.unreadable);
                 Ok(())
             }
             Some(Err(failure)) => Err(failure.told()),
@@ -201,7 +205,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let recorded = lock(&record).take();
         self.evidence.header.window = Some(Window { from, until });
         self.evidence.profiles = recorded.profiles;
-        self.evidence.unreadable = recorded.unreadable;
+        self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
         if self.stopped() {
             self.cut_short(from, until, listed);
@@ -383,7 +387,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         };
         let again = asking.again(from, self.evidence.inventory());
         if self.unless_stopped(again).await.is_some() {
-            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members.dial, self.clock);
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
         }
         let seen = asking.finish(&self.evidence.profiles);

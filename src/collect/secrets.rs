@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     api::names,
-    evidence::{Asked, Digester, Gap, Kind, ObjectRef, Secret, Unreadable},
+    evidence::{
+        Asked, Digester, Gap, Kind, Secret, Unreadable,
+        unfit::{self, Loose},
+    },
 };
 
 /// What could be had of the Secrets.
@@ -86,12 +89,9 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
         let each = move |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
-                Err(_) => Err(Box::new(Unreadable {
-                    object: ObjectRef {
-                        kind: "Secret".to_owned(),
-                        ..ObjectRef::default()
-                    },
-                    message: "it cannot be read".to_owned(),
+                Err(error) => Err(Box::new(Unreadable {
+                    object: unfit::identity(Loose::Text(json), "Secret"),
+                    message: unfit::unparsable(json, &error),
                 })),
             };
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);

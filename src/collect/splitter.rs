@@ -31,7 +31,18 @@ const BETWEEN: usize = 2;
 #[serde(default)]
 pub(super) struct Frame {
     pub metadata: FrameMetadata,
-    items: Option<Vec<()>>,
+    items: Items,
+}
+
+/// Whether there are items, or `null` in their place: some servers write an empty list so.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Option<Vec<()>>")]
+struct Items(bool);
+
+impl From<Option<Vec<()>>> for Items {
+    fn from(_: Option<Vec<()>>) -> Self {
+        Self(true)
+    }
 }
 
 /// The metadata of a list.
@@ -133,7 +144,7 @@ impl Splitter {
             return Err("the list broke off");
         }
         match serde_json::from_slice::<Frame>(&self.frame) {
-            Ok(frame) if frame.items.is_some() => Ok(frame),
+            Ok(frame) if frame.items.0 => Ok(frame),
             _ => Err("what the hub answered is no list"),
         }
     }
@@ -204,6 +215,11 @@ mod tests {
         ] {
             assert!(split(text, 3).is_err(), "{text}");
         }
-        assert!(split(r#"{"items": []}"#, 3).is_ok());
+        for empty in [r#"{"items": []}"#, r#"{"items": null, "kind": "L"}"#] {
+            assert!(
+                split(empty, 3).is_ok_and(|(items, _)| items.is_empty()),
+                "{empty}"
+            );
+        }
     }
 }

@@ -1,12 +1,16 @@
 //! The hub's audit log, which tells of writes that change nothing and of who made them.
 
-use std::{fs::File, io::Write, path::PathBuf};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
 
 use anyhow::Context;
 use clusterprofile_conformance::{
-    collect::requests::{RequestsError, merge_into, read_audit_log},
+    collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text},
     evidence::{Asked, Evidence, Gap, Kind},
     hub::Hub,
+    report::inert,
 };
 
 use super::Failure;
@@ -17,21 +21,30 @@ use super::Failure;
 /// When one cannot be opened.
 pub fn check(logs: &[PathBuf]) -> Result<(), Failure> {
     for log in logs {
-        File::open(log)
+        let readable = match log.is_dir() {
+            true => fs::read_dir(log).map(drop),
+            false => File::open(log).map(drop),
+        };
+        readable
             .with_context(|| format!("failed to read the audit log {}", log.display()))
             .map_err(Failure::usage)?;
     }
     Ok(())
 }
 
-/// Adds what the logs tell to evidence that was read from a file.
+/// Adds what the logs tell to evidence that was read from a file, and prints remarks on them.
 ///
 /// # Errors
 /// When they cannot be used.
 pub fn add(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), RequestsError> {
-    if !logs.is_empty() {
-        merge_into(evidence, read_audit_log(logs)?);
+    if logs.is_empty() {
+        return Ok(());
     }
+    let log = read_audit_log(logs)?;
+    for note in &log.notes {
+        anstream::eprintln!("note: {}", inert::line(note));
+    }
+    merge_into(evidence, log);
     Ok(())
 }
 
@@ -53,14 +66,12 @@ pub fn add_or_miss(evidence: &mut Evidence, logs: &[PathBuf]) {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn add_own(evidence: &mut Evidence, hub: &Hub) -> anyhow::Result<()> {
+pub fn add_own(evidence: &mut Evidence, hub: &Hub) -> Result<(), RequestsError> {
     if let Some(lab) = hub.as_lab() {
-        // The reader takes files.
-        let mut file = tempfile::NamedTempFile::new().context("failed to write the lab's audit log")?;
-        file.write_all(lab.audit_log().as_bytes())?;
-        add(evidence, &[file.path().to_owned()])?;
+        let log = read_audit_text("the lab's audit log", lab.audit_log().as_bytes())?;
+        merge_into(evidence, log);
     } else if let Some(envtest) = hub.as_envtest() {
-        add(evidence, &[envtest.audit_log()])?;
+        merge_into(evidence, read_audit_log(&[envtest.audit_log()])?);
     }
     Ok(())
 }

@@ -1,9 +1,14 @@
 //! The flags that say by what to judge.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use clap::Args;
 use clusterprofile_conformance::{
-    api::{Edition, Feature},
+    api::{
+        Edition, Feature,
+        syntax::{is_dns_label, is_label_value},
+    },
     evidence::Claim,
 };
 
@@ -28,6 +33,9 @@ pub struct ClaimFlags {
     /// By how many a profile's node count may differ from its member's [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
+    /// A namespace whose profiles represent a ClusterSet, and the set's name (repeatable)
+    #[arg(long = "clusterset", value_name = "NS=NAME", value_parser = clusterset)]
+    pub clustersets: Vec<(String, String)>,
     /// Let a broken SHOULD rule count as a failure
     #[arg(long)]
     pub strict: bool,
@@ -37,7 +45,8 @@ impl ClaimFlags {
     /// Puts what the flags say over what was claimed before: nothing, or what an evidence file has recorded.
     ///
     /// # Errors
-    /// When a feature is both claimed and declared absent on the command line.
+    /// When a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
+    /// two ClusterSets.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         if let Some(both) = self
             .features
@@ -48,6 +57,7 @@ impl ClaimFlags {
                 "--feature {both} contradicts --no-feature {both}: give one of them"
             )));
         }
+        let clustersets = self.clustersets()?;
         if let Some(edition) = self.edition {
             claim.edition = edition;
         }
@@ -65,7 +75,46 @@ impl ClaimFlags {
         if let Some(tolerance) = self.node_tolerance {
             claim.node_tolerance = tolerance;
         }
+        if !clustersets.is_empty() {
+            claim.clustersets = clustersets;
+        }
         claim.strict |= self.strict;
         Ok(())
     }
+
+    /// The ClusterSets by their namespaces.
+    fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let mut sets = BTreeMap::new();
+        for (namespace, set) in &self.clustersets {
+            if let Some(other) = sets.insert(namespace.clone(), set.clone())
+                && other != *set
+            {
+                return Err(Failure::usage(anyhow!(
+                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: \
+                     a namespace represents one ClusterSet, give one of them"
+                )));
+            }
+        }
+        Ok(sets)
+    }
+}
+
+/// Reads a namespace and the name of its ClusterSet.
+fn clusterset(given: &str) -> Result<(String, String), String> {
+    let parts = given
+        .split_once('=')
+        .filter(|(namespace, set)| !namespace.is_empty() && !set.is_empty());
+    let Some((namespace, set)) = parts else {
+        return Err("give the namespace and the name of its ClusterSet, such as fleet=production".to_owned());
+    };
+    if !is_dns_label(namespace) {
+        return Err(format!("`{namespace}` is no name of a namespace"));
+    }
+    // The namespace repeats the set's name in a label.
+    if !is_label_value(set) {
+        return Err(format!(
+            "`{set}` cannot be the name of a ClusterSet: it is no valid label value"
+        ));
+    }
+    Ok((namespace.to_owned(), set.to_owned()))
 }

@@ -2,20 +2,29 @@
 
 use clap::Args;
 use clusterprofile_conformance::{
-    report::page::Page,
-    rules::{Applies, Facts, Findings, Rule, example::Example},
+    judge::{RuleVerdict, Selection, judge},
+    report::{page::Page, show_findings, yaml},
+    rules::{Applies, Rule, example::Example},
 };
-use owo_colors::Style;
 use serde_json::Value;
 
-use super::{Exit, Failure, print::print, rule};
+use super::{
+    Exit, Failure,
+    print::print,
+    rule::{editions, evidence, named},
+};
 
-/// Explain a rule: what it asks, where the documents say so, how to keep it, and an example of each kind
+/// Explain a rule: what it asks and why, where the documents say so, an example that passes, one that fails with the
+/// findings that it gets, and how to mend it
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The rule's id, such as identity/manager-label-present
     rule: String,
 }
+
+/// How far examples are indented, and how wide that leaves them.
+const INDENT: usize = 4;
+const WIDTH: usize = 80 - INDENT;
 
 impl Explain {
     /// Prints the explanation.
@@ -23,18 +32,33 @@ impl Explain {
     /// # Errors
     /// When there is no such rule, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let rule = rule::named(&self.rule).map_err(Failure::usage)?;
+        let rule = named(&self.rule).map_err(Failure::usage)?;
         print(&explanation(rule)).map(|()| Exit::Success)
     }
 }
 
 fn explanation(rule: &Rule) -> String {
-    let facts = &rule.facts;
     let mut page = Page::default();
-    page.marked(0, &format!("[{}]", facts.level), rule.id);
+    page.marked(0, &format!("[{}]", rule.facts.level), rule.id);
     page.gap();
-    page.paragraph(2, &facts.title);
+    page.paragraph(2, &rule.facts.title);
     page.gap();
+    show_facts(&mut page, rule);
+    page.gap();
+    page.paragraph(2, "The examples state what matters; all else in them conforms.");
+    for kind in ["passes", "fails"] {
+        let mut examples = rule.facts.examples.iter();
+        if let Some(place) = examples.position(|example| example.get(kind).is_some()) {
+            show_example(&mut page, rule, kind, place);
+        }
+    }
+    page.gap();
+    page.field(2, "remedy", &rule.facts.remedy);
+    page.into_text()
+}
+
+fn show_facts(page: &mut Page, rule: &Rule) {
+    let facts = &rule.facts;
     page.field(2, "source", &facts.source);
     for applies in &facts.editions {
         if let Applies::Specially(special) = applies
@@ -56,79 +80,78 @@ fn explanation(rule: &Rule) -> String {
             &format!("{feature}: skipped with --no-feature {feature}"),
         );
     }
-    page.field(2, "remedy", &facts.remedy);
-    for kind in ["passes", "fails"] {
-        if let Some(place) = facts
-            .examples
-            .iter()
-            .position(|example| example.get(kind).is_some())
-        {
-            show(&mut page, kind, &facts.examples[place]);
-            if kind == "fails" {
-                tell(&mut page, rule, place);
-            }
-        }
+    if let Some(why) = &facts.unjudged {
+        page.field(2, "unjudged", why);
     }
-    page.into_text()
 }
 
-fn editions(facts: &Facts) -> String {
-    let names = facts
-        .editions
-        .iter()
-        .map(|applies| match applies.only_if_claimed() {
-            true => format!("{} (once claimed)", applies.edition()),
-            false => applies.edition().to_string(),
-        });
-    names.collect::<Vec<_>>().join(", ")
-}
-
-fn evidence(facts: &Facts) -> String {
-    let list = |kinds: &[_], between: &str| {
-        kinds
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(between)
-    };
-    let mut parts = Vec::new();
-    if !facts.needs.is_empty() {
-        parts.push(format!("needs {}", list(&facts.needs, " and ")));
-    }
-    if !facts.needs_one_of.is_empty() {
-        parts.push(format!("needs {}", list(&facts.needs_one_of, " or ")));
-    }
-    if !facts.helped_by.is_empty() {
-        parts.push(format!("sharpened by {}", list(&facts.helped_by, " and ")));
-    }
-    parts.join("; ")
-}
-
-fn show(page: &mut Page, kind: &str, example: &Value) {
+fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
+    let example = &rule.facts.examples[place];
     let name = example.get("name").and_then(Value::as_str).unwrap_or_default();
     page.gap();
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
-    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    let yaml = serde_saphyr::to_string_with_options(&example[kind], options)
-        .expect("a value that came from YAML can be written as YAML");
-    page.verbatim(4, &yaml);
+    page.verbatim(INDENT, &yaml::laid_out(&example[kind], WIDTH));
+    let Some(verdict) = judged(rule, place) else {
+        return;
+    };
+    if !verdict.findings.is_empty() {
+        page.gap();
+        page.paragraph(2, "and a report says");
+        show_findings(page, &verdict);
+    }
 }
 
-/// What the rule says to one of its examples.
-fn tell(page: &mut Page, rule: &Rule, place: usize) {
+/// The verdict on one of the rule's examples.
+fn judged(rule: &Rule, place: usize) -> Option<RuleVerdict> {
     let examples = Example::of(rule).expect("a test has read the examples of every rule");
-    let mut findings = Findings::default();
-    (rule.examine)(examples[place].evidence(), &mut findings);
-    for finding in &findings.list {
-        page.gap();
-        page.styled(
-            2,
-            &format!("{}: {}", finding.object, finding.message),
-            Style::new().bold(),
-        );
-        page.field(4, "path", &finding.path);
-        page.field(4, "expected", &finding.expected);
-        page.field(4, "observed", &finding.observed);
+    let selection = Selection {
+        filters: vec![rule.id.to_owned()],
+        exact: true,
+        ..Selection::default()
+    };
+    let judgement = judge(examples[place].evidence(), &selection);
+    let mut verdicts = judgement.verdicts.into_iter();
+    verdicts.find(|verdict| verdict.rule.id == rule.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use clusterprofile_conformance::rules;
+
+    use super::*;
+
+    #[test]
+    fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
+        for rule in rules::all() {
+            let told = strip_str(&explanation(rule)).to_string();
+            for line in told.lines() {
+                assert!(line.chars().count() <= 80, "{}: too wide: {line}", rule.id);
+                assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
+            }
+            let place = rule
+                .facts
+                .examples
+                .iter()
+                .position(|example| example.get("fails").is_some());
+            let verdict = place
+                .and_then(|place| judged(rule, place))
+                .expect("an example fails");
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let told = words(&told);
+            for text in [
+                &verdict.findings[0].message,
+                &rule.facts.title,
+                &rule.facts.remedy,
+                &rule.facts.source,
+            ] {
+                assert!(
+                    told.contains(&words(text)),
+                    "{}: {text} is not in: {told}",
+                    rule.id
+                );
+            }
+        }
     }
 }

@@ -1,11 +1,13 @@
-//! `list`: the rules of an edition.
+//! `list`: the rules of an edition, or all of them.
+
+mod ledger;
 
 use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use clusterprofile_conformance::{
     api::Edition,
-    rules::{self, Rule},
+    rules::{self, Facts, Rule},
 };
 use serde_json::json;
 
@@ -14,9 +16,9 @@ use super::{Exit, Failure, print::print};
 /// List the rules
 #[derive(Debug, Args)]
 pub struct List {
-    /// The edition whose rules to list
-    #[arg(long, default_value_t)]
-    edition: Edition,
+    /// The edition whose rules to list [default: standard; for markdown, all]
+    #[arg(long)]
+    edition: Option<Edition>,
     /// How to list them
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -29,7 +31,7 @@ enum Format {
     Table,
     /// An array of objects
     Json,
-    /// A table for a document
+    /// A document: a table of each suite, with all that is known of its rules
     Markdown,
 }
 
@@ -39,17 +41,20 @@ impl List {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let rules: Vec<&Rule> = rules::all()
-            .iter()
-            .filter(|rule| rule.facts.in_edition(self.edition).is_some())
-            .collect();
+        let edition = self.edition.unwrap_or_default();
         let text = match self.format {
-            Format::Table => table(&rules, self.edition),
-            Format::Json => json(&rules),
-            Format::Markdown => markdown(&rules),
+            Format::Table => table(&rules_of(Some(edition)), edition),
+            Format::Json => json(&rules_of(Some(edition))),
+            Format::Markdown => ledger::markdown(&rules_of(self.edition), self.edition),
         };
         print(&text).map(|()| Exit::Success)
     }
+}
+
+/// The rules of an edition; without one, all.
+fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
+    let has = |rule: &&Rule| edition.is_none_or(|edition| rule.facts.in_edition(edition).is_some());
+    rules::all().iter().filter(has).collect()
 }
 
 fn table(rules: &[&Rule], edition: Edition) -> String {
@@ -70,36 +75,37 @@ fn json(rules: &[&Rule]) -> String {
         .iter()
         .map(|rule| {
             let facts = &rule.facts;
+            let [passing, failing, other] = examples(facts);
             json!({
                 "rule": rule.id,
                 "title": facts.title,
                 "level": facts.level,
                 "basis": facts.basis,
+                "reasoning": facts.reasoning,
                 "editions": facts.editions.iter().map(|applies| applies.edition()).collect::<Vec<_>>(),
                 "source": facts.source,
                 "needs": facts.needs,
                 "needsOneOf": facts.needs_one_of,
                 "helpedBy": facts.helped_by,
                 "feature": facts.feature,
+                "unjudged": facts.unjudged,
+                "remedy": facts.remedy,
+                "examples": {"passing": passing, "failing": failing, "other": other},
             })
         })
         .collect();
     format!("{:#}\n", serde_json::Value::Array(rules))
 }
 
-fn markdown(rules: &[&Rule]) -> String {
-    let cell = |text: &str| text.replace('|', "\\|");
-    let mut text = "| rule | level | what must hold | source |\n|---|---|---|---|\n".to_owned();
-    for rule in rules {
-        let facts = &rule.facts;
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            rule.id,
-            facts.level,
-            cell(&facts.title),
-            cell(&facts.source)
-        );
-    }
-    text
+/// How many examples pass, how many fail, and how many show that the rule cannot or need not tell.
+fn examples(facts: &Facts) -> [usize; 3] {
+    let of = |kind: &str| {
+        facts
+            .examples
+            .iter()
+            .filter(|example| example.get(kind).is_some())
+            .count()
+    };
+    let (passing, failing) = (of("passes"), of("fails"));
+    [passing, failing, facts.examples.len() - passing - failing]
 }

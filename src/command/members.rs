@@ -1,7 +1,7 @@
 //! Which members are asked: those that the user names, and those of a lab's fleet.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -85,7 +85,7 @@ const PROVIDER: &str = "secretreader";
 /// The members of the reference manager's fleet that can be asked, its consumers' Secrets, and the plugin of its access
 /// provider.
 pub fn of_the_lab(manager: &Manager) -> Members {
-    let (mut fleet, mut tokens) = (Fleet::default(), HashMap::new());
+    let mut tokens = HashMap::new();
     let mut ways = Vec::new();
     for member in manager.members() {
         let key = ProfileKey {
@@ -100,50 +100,38 @@ pub fn of_the_lab(manager: &Manager) -> Members {
         ));
         let token = member.stand_in.issue();
         tokens.insert(member.stand_in.name().to_owned(), token);
-        let hosts = member.hosts.into_iter();
-        fleet.0.extend(hosts.map(|host| (host, member.stand_in.clone())));
     }
-    let reader = Reader {
-        hosts: fleet.0.keys().cloned().collect(),
-        tokens,
-    };
     Members {
         ways,
         from_secrets: true,
+        only_ways: true,
         plugins: Some(Plugins {
             providers: vec![Provider::named(PROVIDER)],
-            runner: Arc::new(reader),
+            runner: Arc::new(Reader(tokens)),
         }),
-        dial: Arc::new(fleet),
+        dial: Arc::new(Fleet(manager.hosts())),
     }
 }
 
 /// The stand-ins, by host and port. Nobody else is called from a lab.
-#[derive(Default)]
-struct Fleet(HashMap<String, StandIn>);
+struct Fleet(BTreeMap<String, StandIn>);
 
 impl Dial for Fleet {
-    fn connect(&self, config: Config) -> Result<Option<Client>, String> {
+    fn connect(&self, config: Config) -> Result<Client, String> {
         let host = config
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
-        let Some(member) = self.0.get(host) else {
-            return Ok(None);
-        };
+        let member = self.0.get(host).ok_or("nobody answers there")?;
         let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let token = user["token"].as_str().unwrap_or_default();
-        Ok(Some(member.client_with_token(token, USER_AGENT)))
+        Ok(member.client_with_token(token, USER_AGENT))
     }
 }
 
 /// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by the
 /// name of the cluster that it is told of.
-struct Reader {
-    /// Where stand-ins are.
-    hosts: HashSet<String>,
-    tokens: HashMap<String, String>,
-}
+struct Reader(HashMap<String, String>);
 
 impl Reader {
     fn answer(&self, call: &Call) -> Ran {
@@ -152,13 +140,10 @@ impl Reader {
             .get("KUBERNETES_EXEC_INFO")
             .and_then(|info| serde_json::from_str(info).ok())
             .unwrap_or_default();
-        let cluster = &asked["spec"]["cluster"];
-        let host = cluster["server"].as_str().unwrap_or_default();
-        if !self.hosts.contains(host.trim_start_matches("https://")) {
-            return Ran::Nobody;
-        }
-        let name = cluster["config"]["clusterName"].as_str().unwrap_or_default();
-        let Some(token) = self.tokens.get(name) else {
+        let name = asked["spec"]["cluster"]["config"]["clusterName"]
+            .as_str()
+            .unwrap_or_default();
+        let Some(token) = self.0.get(name) else {
             return Ran::Failed(format!("knows no cluster `{name}`"));
         };
         let answer = json!({

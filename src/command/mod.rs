@@ -2,9 +2,11 @@
 
 mod audit;
 mod claim;
+mod clean;
 mod completions;
 mod conclude;
 mod crd;
+mod driver;
 mod exit;
 mod explain;
 mod list;
@@ -15,12 +17,14 @@ mod plan;
 mod print;
 mod progress;
 mod rbac;
+mod reference;
 mod replay;
 mod rule;
 mod run;
 mod scope;
 mod selection;
 mod signals;
+mod stand_ins;
 mod target;
 
 use clap::{Parser, Subcommand};

@@ -34,8 +34,10 @@ pub struct PlanFlags {
     /// machine for every profile with its provider; what it yields is tried on the member, and is a way to ask it
     #[arg(long, value_name = "FILE")]
     pub provider_file: Option<PathBuf>,
-    /// An audit log of the hub's API server, with its rotated files (repeatable); read after the hub was observed
-    #[arg(long = "audit-log", value_name = "FILE")]
+    /// The audit log of the hub's API server, read after the hub was observed: a file, whose rotated siblings
+    /// (audit-2026-….log, packed or not) are read too, or a folder (repeatable: of each API server, where there are
+    /// several)
+    #[arg(long = "audit-log", value_name = "PATH")]
     pub audit_logs: Vec<PathBuf>,
     /// Insist on the dry-run probe: where it cannot be had, its rules are inconclusive
     #[arg(long, conflicts_with = "no_probe")]

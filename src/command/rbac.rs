@@ -17,8 +17,11 @@ pub struct Rbac {
     /// Without dry-run writes, which RBAC cannot tell from real ones
     #[arg(long)]
     no_probe: bool,
+    /// With what `run --allow-mutations` writes: to profiles of members that it has joined, and one of its own
+    #[arg(long)]
+    allow_mutations: bool,
     /// Instead, what reading a member takes there (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
 }
 
@@ -35,6 +38,7 @@ impl Rbac {
             namespaces: self.namespaces,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
+            mutations: self.allow_mutations,
         };
         print(&grants.manifest()).map(|()| Exit::Success)
     }

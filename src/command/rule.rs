@@ -1,8 +1,10 @@
-//! Naming rules on the command line.
+//! Naming rules on the command line, and telling their facts in a line.
+
+use std::fmt::Display;
 
 use clusterprofile_conformance::{
     api::UnknownName,
-    rules::{self, Rule},
+    rules::{self, Facts, Rule},
 };
 
 /// The rule of that id.
@@ -30,4 +32,36 @@ pub fn unknown(given: &str) -> UnknownName {
         error.nearest = Some(id.to_owned());
     }
     error
+}
+
+/// The editions that have the rule.
+pub fn editions(facts: &Facts) -> String {
+    let names = facts
+        .editions
+        .iter()
+        .map(|applies| match applies.only_if_claimed() {
+            true => format!("{} (once claimed)", applies.edition()),
+            false => applies.edition().to_string(),
+        });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The evidence that the rule is judged from.
+pub fn evidence(facts: &Facts) -> String {
+    let mut parts = Vec::new();
+    if !facts.needs.is_empty() {
+        parts.push(format!("needs {}", joined(&facts.needs, " and ")));
+    }
+    if !facts.needs_one_of.is_empty() {
+        parts.push(format!("needs {}", joined(&facts.needs_one_of, " or ")));
+    }
+    if !facts.helped_by.is_empty() {
+        parts.push(format!("sharpened by {}", joined(&facts.helped_by, " and ")));
+    }
+    parts.join("; ")
+}
+
+fn joined(things: &[impl Display], between: &str) -> String {
+    let names: Vec<String> = things.iter().map(ToString::to_string).collect();
+    names.join(between)
 }

@@ -57,6 +57,9 @@ pub struct Claim {
     /// By how many a profile's node count may differ from the member's.
     #[serde(skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
+    /// ClusterSets that are declared to be represented by the profiles of a namespace, by the namespace's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub clustersets: BTreeMap<String, String>,
 }
 
 /// The hub, as far as it told of itself.
@@ -140,6 +143,14 @@ impl Scope {
 }
 
 impl Window {
+    /// The span from the beginning of the first of the two to the end of the last.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+        }
+    }
+
     /// Its length in seconds.
     pub fn seconds(&self) -> i64 {
         self.until.duration_since(self.from).as_secs()

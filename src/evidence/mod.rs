@@ -142,6 +142,13 @@ impl Evidence {
         self.namespaces.iter().find(|namespace| namespace.name == name)
     }
 
+    /// Whether an object of that kind and name may be among those that could not be read, of which not all is known.
+    pub fn may_be_unread(&self, kind: &str, name: &str) -> bool {
+        let may_be = |known: &str, wanted: &str| known.is_empty() || known == wanted;
+        let mut objects = self.unreadable.iter().map(|unreadable| &unreadable.object);
+        objects.any(|object| may_be(&object.kind, kind) && may_be(&object.name, name))
+    }
+
     /// Whether evidence of that kind was asked for.
     pub fn asked(&self, kind: Kind) -> &Asked {
         self.header.asked.get(&kind).unwrap_or(&NEVER)

@@ -38,7 +38,7 @@ pub struct Namespace {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unreadable {
-    /// Which object, as far as it could be made out.
+    /// Which object, as far as it could be made out: where its kind is empty, it may be of any.
     pub object: ObjectRef,
     /// What does not fit.
     pub message: String,
@@ -57,6 +57,18 @@ impl ObjectRef {
 impl std::fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind, self.path())
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    /// Names the object as far as it could be made out, and says what does not fit.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.object.kind.as_str(), self.object.name.as_str()) {
+            ("", _) => f.write_str("an object")?,
+            (kind, "") => write!(f, "a {kind}")?,
+            (_, _) => write!(f, "{}", self.object)?,
+        }
+        write!(f, " could not be read: {}", self.message)
     }
 }
 

@@ -1,14 +1,176 @@
-//! Reads profiles out of loose JSON, and says what does not fit without quoting it: a value that stands in the wrong
+//! Reads objects out of loose JSON, and says what does not fit without quoting it: a value that stands in the wrong
 //! place may be a secret.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use std::{borrow::Cow, collections::HashMap};
 
-use super::{ObjectRef, Unreadable};
-use crate::api::{ClusterProfile, names};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{Namespace, ObjectRef, Unreadable};
+use crate::api::{ClusterProfile, Metadata, names};
+
+/// An object of which nobody has looked yet whether it fits.
+#[derive(Clone, Copy, Debug)]
+pub enum Loose<'a> {
+    /// Its text, which ought to be JSON.
+    Text(&'a [u8]),
+    /// What it was parsed into.
+    Value(&'a Value),
+}
+
+/// Parts whose content is anybody's: what lies below them is not named.
+const OPEN: [&str; 4] = ["annotations", "extension", "fieldsV1", "labels"];
+
+/// What is wrong with an object that no hub can have given out.
+const NAMELESS: &str = "metadata.name is missing";
+
+/// Stands for a byte that is no UTF-8, so that all others keep their places. None of the texts that identify an object
+/// may have it.
+pub const MASK: char = '?';
+
+/// Reads a profile.
+///
+/// # Errors
+/// When it does not have the shape of one, or no name; tells which part does not fit.
+pub fn profile(object: Loose<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
+    let profile: ClusterProfile = read(object, names::KIND)?;
+    match profile.metadata.name.is_empty() {
+        true => Err(unreadable(object, names::KIND, NAMELESS)),
+        false => Ok(profile),
+    }
+}
+
+/// Reads a namespace.
+///
+/// # Errors
+/// When it does not have the shape of one, or no name; tells which part does not fit.
+pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Named {
+        metadata: Option<Metadata>,
+    }
+    let Named { metadata } = read(object, "Namespace")?;
+    let metadata = metadata.unwrap_or_default();
+    match metadata.name.is_empty() {
+        true => Err(unreadable(object, "Namespace", NAMELESS)),
+        false => Ok(Namespace {
+            name: metadata.name.to_string(),
+            uid: metadata.uid.to_string(),
+            resource_version: metadata.resource_version,
+            labels: metadata.labels.to_map(),
+        }),
+    }
+}
+
+/// Which object it is, as far as it can be made out, even where it is no JSON through and through; `kind` where it does
+/// not tell its own.
+pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
+    match object {
+        Loose::Text(json) => of_text(json, kind),
+        Loose::Value(value) => ObjectRef::of_value(value, kind),
+    }
+}
+
+/// Reads an object into any shape.
+///
+/// # Errors
+/// When it does not have that shape; tells which part does not fit.
+pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
+    match object {
+        Loose::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<T>(json)),
+        Loose::Value(value) => T::deserialize(value).map_err(|error| narrowed::<T>(value, &error)),
+    }
+    .map_err(|message| unreadable(object, kind, &message))
+}
+
+fn unreadable(object: Loose<'_>, kind: &str, message: &str) -> Box<Unreadable> {
+    Box::new(Unreadable {
+        object: identity(object, kind),
+        message: message.to_owned(),
+    })
+}
+
+/// What is wrong with a text that cannot be read.
+fn fault<T: DeserializeOwned>(json: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(json) {
+        Ok(value) => match T::deserialize(&value) {
+            Err(error) => narrowed::<T>(&value, &error),
+            // Only the reading from text minds a key that is repeated.
+            Ok(_) => "a key is repeated".to_owned(),
+        },
+        Err(error) => unparsable(json, &error),
+    }
+}
+
+/// Why a text cannot be parsed.
+pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
+    if std::str::from_utf8(json).is_err() {
+        return "it is no UTF-8 text".to_owned();
+    }
+    let error = error.to_string();
+    let known = [
+        ("recursion limit", "it nests too deep"),
+        ("number out of range", "a number in it is out of range"),
+        ("hex escape", "a text in it is no Unicode"),
+    ];
+    let known = known.iter().find(|(sign, _)| error.contains(sign));
+    known.map_or("it is no JSON", |(_, message)| message).to_owned()
+}
+
+/// The smallest part that does not fit, and why.
+fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
+    let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
+    let (path, error) = narrow(value, &refused, String::new(), error.to_string());
+    match path.is_empty() {
+        true => without_values(&error),
+        false => format!("{path}: {}", without_values(&error)),
+    }
+}
+
+/// Goes down into the first part that is refused even where it stands alone, as long as what is around it fits.
+fn narrow(
+    value: &Value,
+    refused: &dyn Fn(Value) -> Option<String>,
+    path: String,
+    error: String,
+) -> (String, String) {
+    let around = match value {
+        Value::Object(_) => Value::Object(Map::new()),
+        Value::Array(_) => Value::Array(Vec::new()),
+        _ => return (path, error),
+    };
+    if refused(around).is_some() {
+        return (path, error);
+    }
+    match value {
+        Value::Object(map) if !OPEN.iter().any(|open| path.ends_with(open)) => {
+            for (key, child) in map {
+                let alone = |part: Value| refused(Value::Object(Map::from_iter([(key.clone(), part)])));
+                if let Some(error) = alone(child.clone()) {
+                    let path = match path.is_empty() {
+                        true => key.clone(),
+                        false => format!("{path}.{key}"),
+                    };
+                    return narrow(child, &alone, path, error);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let alone = |part: Value| refused(Value::Array(vec![part]));
+            for (index, child) in items.iter().enumerate() {
+                if let Some(error) = alone(child.clone()) {
+                    return narrow(child, &alone, format!("{path}[{index}]"), error);
+                }
+            }
+        }
+        _ => {}
+    }
+    (path, error)
+}
 
 impl ObjectRef {
-    /// Which object this is, as far as it can be made out; `kind` where it does not tell its own.
+    /// The identity of an object, as far as it can be made out, of that kind unless it says another one.
     pub fn of_value(object: &Value, kind: &str) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &object["metadata"];
@@ -22,38 +184,62 @@ impl ObjectRef {
     }
 }
 
-/// Reads a profile.
-///
-/// # Errors
-/// When it does not have the shape of one; tells which part does not fit.
-pub fn read_profile(object: &Value) -> Result<ClusterProfile, Box<Unreadable>> {
-    ClusterProfile::deserialize(object).map_err(|error| {
-        Box::new(Unreadable {
-            object: ObjectRef::of_value(object, names::KIND),
-            message: misfit(object).unwrap_or_else(|| without_values(&error.to_string())),
-        })
-    })
+/// Looks at the few parts that matter and leaves the others unread, so that these may be what they like.
+fn of_text(json: &[u8], kind: &str) -> ObjectRef {
+    let whole = masked(json);
+    let spoilt = matches!(whole, Cow::Owned(_));
+    let object = parts(&whole);
+    let metadata = object.get("metadata").map(|raw| raw.get()).unwrap_or_default();
+    ObjectRef {
+        kind: text(&object, "kind", spoilt).unwrap_or_else(|| kind.to_owned()),
+        ..of_metadata(&parts(metadata), spoilt)
+    }
 }
 
-/// The first part of a profile that does not fit, found by trying the parts one by one.
-fn misfit(object: &Value) -> Option<String> {
-    for (key, value) in object.as_object()? {
-        let refused = |part: Value| {
-            let alone = Map::from_iter([(key.clone(), part)]);
-            ClusterProfile::deserialize(Value::Object(alone)).err()
-        };
-        let Some(error) = refused(value.clone()) else {
-            continue;
-        };
-        for (inner, value) in value.as_object().into_iter().flatten() {
-            let alone = Map::from_iter([(inner.clone(), value.clone())]);
-            if let Some(error) = refused(Value::Object(alone)) {
-                return Some(format!("{key}.{inner}: {}", without_values(&error.to_string())));
-            }
-        }
-        return Some(format!("{key}: {}", without_values(&error.to_string())));
+/// The same for one in the shape that evidence gives it, where what identifies it stands on top.
+pub(super) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
+    let whole = masked(json);
+    ObjectRef {
+        kind: kind.to_owned(),
+        ..of_metadata(&parts(&whole), matches!(whole, Cow::Owned(_)))
     }
-    None
+}
+
+fn of_metadata(metadata: &HashMap<String, &RawValue>, spoilt: bool) -> ObjectRef {
+    let text = |key: &str| text(metadata, key, spoilt).unwrap_or_default();
+    ObjectRef {
+        kind: String::new(),
+        namespace: text("namespace"),
+        name: text("name"),
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+    }
+}
+
+/// A part that is a text; none where it is another than it was.
+fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<String> {
+    let text: Option<String> = parts
+        .get(key)
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+    text.filter(|text| !(spoilt && text.contains(MASK)))
+}
+
+/// The parts of a JSON object, unread; none where it is none.
+fn parts(json: &str) -> HashMap<String, &RawValue> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// The bytes as text. Those that are no UTF-8 are masked, one by one, so that all others keep their places.
+pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| MASK));
+    }
+    Cow::Owned(text)
 }
 
 /// serde's message without what it quotes of the input.
@@ -69,44 +255,4 @@ pub(crate) fn without_values(message: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn names_the_part_and_quotes_nothing() {
-        let object = |status: Value| json!({"metadata": {"namespace": "n", "name": "a"}, "status": status});
-        let refused = |object: Value| read_profile(&object).expect_err("it does not fit");
-
-        let conditions = refused(object(json!({"conditions": {"Joined": "canary"}})));
-        assert_eq!(conditions.object.to_string(), "ClusterProfile n/a");
-        assert_eq!(
-            conditions.message,
-            "status.conditions: invalid type: map, expected a sequence"
-        );
-
-        let properties = refused(object(json!({"properties": "canary, expected \"canary"})));
-        assert_eq!(
-            properties.message,
-            "status.properties: invalid type: string, expected a sequence"
-        );
-
-        let whole = refused(object(json!("canary")));
-        assert!(
-            whole
-                .message
-                .starts_with("status: invalid type: string, expected "),
-            "{}",
-            whole.message
-        );
-
-        let number = refused(json!({"metadata": {"name": 7}}));
-        assert_eq!(
-            number.message,
-            "metadata.name: invalid type: integer, expected a string"
-        );
-        assert_eq!(number.object.name, "");
-
-        read_profile(&object(Value::Null)).expect("null is as good as absent");
-    }
-}
+mod tests;

@@ -209,6 +209,36 @@ fn an_unreadable_object_leaves_inventory_rules_in_doubt() {
 }
 
 #[test]
+fn an_unreadable_object_of_another_namespace_or_kind_is_of_no_concern() {
+    let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline]);
+    let mut verdict = |kind: &str, namespace: &str, facts: &str| {
+        let object = ObjectRef {
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: "x".to_owned(),
+            ..Default::default()
+        };
+        evidence.header.scope.namespaces = vec!["default".to_owned()];
+        evidence.unreadable = vec![Unreadable {
+            object,
+            message: "status is a number".to_owned(),
+        }];
+        outcome(rule("MUST", facts, keeps), &evidence).0
+    };
+    for facts in [
+        "needs: [inventory]",
+        "needs: [timeline]",
+        "needsOneOf: [timeline, requests]",
+    ] {
+        assert_eq!(verdict("ClusterProfile", "default", facts), Verdict::Inconclusive);
+        assert_eq!(verdict("ClusterProfile", "", facts), Verdict::Inconclusive);
+        assert_eq!(verdict("", "", facts), Verdict::Inconclusive);
+        assert_eq!(verdict("ClusterProfile", "other", facts), Verdict::Pass);
+        assert_eq!(verdict("Secret", "default", facts), Verdict::Pass);
+    }
+}
+
+#[test]
 fn the_decision_follows_the_ledger() {
     let count = |passed, failed, inconclusive| Count {
         passed,
@@ -274,4 +304,25 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Skipped);
     evidence.header.claim.features.insert(feature);
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Pass);
+}
+
+#[test]
+fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
+    let rule = rule(
+        "MUST",
+        "needs: [inventory], unjudged: nothing tells it apart yet",
+        breaks,
+    );
+    let outcome = outcome(rule, &evidence(&[Kind::Inventory]));
+    assert_eq!(
+        outcome,
+        (Verdict::Skipped, Some("nothing tells it apart yet".to_owned()))
+    );
+    let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
+    let mut judgement = judge(&evidence(&[Kind::Inventory]), &Selection::default());
+    assert_eq!(judgement.unjudged(), 0);
+    judgement
+        .verdicts
+        .push(verdict(rule, applies, &evidence(&[]), &Selection::default()));
+    assert_eq!(judgement.unjudged(), 1);
 }

@@ -62,6 +62,10 @@ pub fn scope(report: &Report) -> String {
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", inert::line(manager));
     }
+    let unjudged = report.judgement.unjudged();
+    if unjudged > 0 {
+        sentence += &format!("; {} cannot be judged yet", count(unjudged, "rule"));
+    }
     sentence
 }
 

@@ -28,7 +28,19 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
     page.marked(0, level, &facts.title);
     page.paragraph(level.len() + 1, &facts.source);
     page.paragraph(level.len() + 1, &extent(verdict));
+    show_findings(&mut page, verdict);
     page.gap();
+    page.field(2, "remedy", &facts.remedy);
+    page.gap();
+    page.paragraph(
+        2,
+        &format!("clusterprofile-conformance explain {}", verdict.rule.id),
+    );
+    page.into_text().trim_end().to_owned()
+}
+
+/// The findings of a rule, each behind an empty line: what is alike together, and the first of many.
+pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     let groups = groups(&verdict.findings, |finding| {
         [
             &finding.message,
@@ -38,6 +50,7 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
         ]
     });
     for group in groups.iter().take(SHOWN) {
+        page.gap();
         page.styled(2, &inert::line(&group.finding.message), Style::new().bold());
         for (number, object) in group.objects.iter().take(SHOWN).enumerate() {
             page.field(
@@ -58,24 +71,16 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
                 page.field(4, name, &inert::line(value));
             }
         }
-        page.gap();
     }
     let shown: usize = groups.iter().take(SHOWN).map(|group| group.objects.len()).sum();
     if verdict.findings.len() > shown {
         let hidden = count(verdict.findings.len() - shown, "more finding");
+        page.gap();
         page.paragraph(
             2,
             &format!("… and {hidden}: a report has them all (--json FILE, --junit FILE)"),
         );
-        page.gap();
     }
-    page.field(2, "remedy", &facts.remedy);
-    page.gap();
-    page.paragraph(
-        2,
-        &format!("clusterprofile-conformance explain {}", verdict.rule.id),
-    );
-    page.into_text().trim_end().to_owned()
 }
 
 /// The same in few lines, for what does not count.

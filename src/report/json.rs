@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Coverage, Report, visible};
 use crate::{
     api::Edition,
-    evidence::{Claim, Kind, Scope, Window},
+    evidence::{Claim, Kind, Scope, Unreadable, Window},
     judge::{Count, Decision, RuleVerdict, Tally, Verdict},
     rules::{Finding, Level},
 };
@@ -47,8 +47,13 @@ struct Document<'a> {
     decision: Decision,
     /// How the rules came out, by level.
     tally: Levels,
+    /// How many rules cannot be judged yet, whatever the evidence.
+    #[serde(skip_serializing_if = "is_zero")]
+    unjudged: usize,
     /// Kinds of evidence that were not asked for, each with the reason.
     not_asked: &'a BTreeMap<Kind, String>,
+    /// Objects that could not be read, so that no rule has looked at them.
+    unreadable: &'a [Unreadable],
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
 }
@@ -147,11 +152,17 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         watched: coverage.watched.is_some(),
         decision: report.judgement.decision,
         tally: Levels::from(&report.judgement.tally),
+        unjudged: report.judgement.unjudged(),
         not_asked: &coverage.not_asked,
+        unreadable: &report.evidence.unreadable,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
     };
     visible::write(&document, &mut into)?;
     into.write_all(b"\n")
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl<'a> Entry<'a> {

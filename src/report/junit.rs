@@ -1,19 +1,27 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
 //! JUnit knows neither levels nor warnings nor decisions. The level stands in a case's class (`identity.MUST`),
-//! warnings and remarks in its output, the decision in the output of every suite. The crate that writes it writes no
-//! `skipped` attribute on suites and no properties, and CDATA as it gets it: [`inert::cdata`] sees to that.
+//! warnings and remarks in its output, the decision and what could not be read in the output of every suite. The crate
+//! that writes it writes no `skipped` attribute on suites and no properties, and CDATA as it gets it: [`inert::cdata`]
+//! sees to that.
 
 use std::io;
 
 use junit_report::{Duration, OffsetDateTime, ReportBuilder, TestCase, TestResult, TestSuite};
 
-use super::{Report, decision, failure, inert};
+use super::{Report, decision, failure, inert, unread};
 use crate::judge::{RuleVerdict, Verdict};
+
+/// How many objects that could not be read are told with each suite.
+const UNREAD: usize = 20;
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
-    let output = format!("{}\n{}\n", decision::headline(report), decision::scope(report));
+    let mut output = format!("{}\n{}\n", decision::headline(report), decision::scope(report));
+    for line in unread::lines(report, UNREAD) {
+        output += &line;
+        output.push('\n');
+    }
     // Out of range for this clock is only a time before the year -9999.
     let timestamp = OffsetDateTime::from_unix_timestamp(report.judged_at.as_second())
         .unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -13,12 +13,15 @@ mod outputs;
 pub mod page;
 pub mod terminal;
 pub mod trials;
+mod unread;
 mod visible;
+pub mod yaml;
 
 use jiff::Timestamp;
 
 pub use coverage::Coverage;
 pub use decision::{headline, scope};
+pub use failure::show_findings;
 pub use outputs::{Output, OutputError, Outputs, Prepared};
 
 use crate::{

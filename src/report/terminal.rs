@@ -2,14 +2,18 @@
 
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, failure, inert, page::Page};
+use super::{Coverage, Report, decision, failure, inert, page::Page, unread};
 use crate::judge::{Decision, RuleVerdict, Verdict};
+
+/// How many objects that could not be read are told.
+const UNREAD: usize = 5;
 
 /// The parts after the list. Colours are in the text: print it through something that knows when to take them out.
 pub fn after_list(report: &Report) -> String {
     let mut page = Page::default();
     warnings(&mut page, report);
     notes(&mut page, report);
+    not_read(&mut page, report);
     let verdicts = &report.judgement.verdicts;
     by_reason(
         &mut page,
@@ -56,6 +60,19 @@ fn notes(page: &mut Page, report: &Report) {
         }
     }
     told(page, "notes", &notes);
+}
+
+/// Objects that could not be read: the first few of them.
+fn not_read(page: &mut Page, report: &Report) {
+    let lines = unread::lines(report, UNREAD);
+    if lines.is_empty() {
+        return;
+    }
+    page.heading("not read");
+    for line in &lines {
+        page.paragraph(2, line);
+    }
+    page.gap();
 }
 
 fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Verdict) {

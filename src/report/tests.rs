@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::{
     api::Edition,
-    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Version, Window},
+    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window},
     judge::{Decision, RuleVerdict, Tally, Verdict},
     rules::{Facts, Finding, Findings, Rule},
 };
@@ -261,6 +261,51 @@ fn json_has_the_shape_that_other_tools_rely_on() {
 }
 
 #[test]
+fn every_report_tells_what_could_not_be_read() {
+    let (mut evidence, judgement) = (evidence(), judgement());
+    let odd = |name: String| Unreadable {
+        object: object(&name),
+        message: format!("status is {HOSTILE}"),
+    };
+    evidence.unreadable = (0..30).map(|number| odd(format!("odd-{number}"))).collect();
+    evidence.unreadable[1].object = ObjectRef::default();
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    let told = strip_str(&terminal::after_list(&report)).to_string();
+    for part in [
+        "not read:",
+        "ClusterProfile fleet/odd-0 could not be read: status is",
+        "an object could not be read: status is",
+        "odd-4",
+        "… and 25 more objects: a JSON report has them all (--json FILE)",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("odd-5"), "{told}");
+
+    let (mut xml, mut json) = (Vec::new(), Vec::new());
+    junit::write(&report, &mut xml).expect("writes");
+    let xml = String::from_utf8(xml).expect("UTF-8");
+    assert_eq!(elements(&xml), Ok(()), "{xml}");
+    assert!(
+        xml.contains("fleet/odd-19 could not be read") && !xml.contains("odd-20"),
+        "{xml}"
+    );
+
+    json::write(&report, &mut json).expect("writes");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(30));
+    assert_eq!(json["unreadable"][29]["object"]["name"], "odd-29");
+    assert_eq!(json["unreadable"][29]["message"], format!("status is {HOSTILE}"));
+}
+
+#[test]
 fn the_decision_says_what_it_stands_on() {
     let headline = with_report(headline);
     assert_eq!(
@@ -272,4 +317,24 @@ fn the_decision_says_what_it_stands_on() {
         scope,
         "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
     );
+}
+
+#[test]
+fn rules_that_cannot_be_judged_yet_are_counted() {
+    let mut unjudged = Rule::clone(rule("identity/unjudged", "MUST"));
+    unjudged.facts.unjudged = Some("nothing tells it apart yet".to_owned());
+    let mut judgement = judgement();
+    judgement.verdicts[5].rule = Box::leak(Box::new(unjudged));
+    let report = Report {
+        evidence: &evidence(),
+        judgement: &judgement,
+        selection: &Selection::default(),
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
+    let mut json = Vec::new();
+    json::write(&report, &mut json).expect("writes");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["unjudged"], 1);
 }

@@ -38,6 +38,9 @@ pub struct Facts {
     /// The optional feature that it belongs to: declared absent, the rule is skipped.
     #[serde(default)]
     pub feature: Option<Feature>,
+    /// Why it cannot be judged yet, while there is no function that can tell: then its function is not called.
+    #[serde(default)]
+    pub unjudged: Option<String>,
     /// How to mend a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.

@@ -1,8 +1,8 @@
 //! What a profile says of its member, beside what the member says of itself.
 //!
 //! A manager learns of a change a while after it took place, and so does the runner. So a profile is not held to one
-//! look: what it says has to have been so within a grace before, as far as the looks tell. That it was not is known
-//! only where looks without a break between them go back that far; fewer tell nothing.
+//! look: it is wrong where nothing that it said for longer than a grace was so at any time meanwhile, as far as looks
+//! without a break between them tell. Where they do not go back that far, they tell nothing.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -66,6 +66,14 @@ pub(super) struct Difference<'a, P, M> {
     pub(super) seen: M,
     /// For how long at least it has been wrong, in seconds.
     pub(super) seconds: i64,
+}
+
+/// What was seen by one look, and what the profile has said since the look before.
+struct Moment<'a, P, M> {
+    look: &'a Look,
+    seen: M,
+    profile: &'a ClusterProfile,
+    said: Vec<P>,
 }
 
 /// For those members that a rule cannot tell of: each cause once, with the first of them.
@@ -178,7 +186,7 @@ pub(super) fn stood<'a>(
     versions.peek().is_some() && versions.all(stands)
 }
 
-impl<'a, P, M: Clone> Comparison<'_, 'a, P, M> {
+impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     /// Compares all judged profiles with their members. `finding` tells of one that differs.
     pub(super) fn each(
         &self,
@@ -218,34 +226,40 @@ impl<'a, P, M: Clone> Comparison<'_, 'a, P, M> {
     /// Compares one profile with its member.
     pub(super) fn of(&self, pair: Pair<'a>) -> Outcome<'a, P, M> {
         let mut outcome = Outcome::Unsaid;
-        // What was seen without a break up to the present look.
-        let mut stretch: Vec<(&Look, M)> = Vec::new();
+        // What was said and seen without a break, and from where on the two have differed.
+        let (mut stretch, mut begin) = (Vec::new(), 0);
         for look in &pair.member.looks {
-            let versions = in_force(pair.history, look.from, look.until);
-            let stands = !versions.is_empty() && versions.iter().all(|profile| (self.vouches)(profile));
-            let Some(seen) = (self.seen)(look).filter(|_| stands) else {
+            let since = stretch
+                .last()
+                .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
+            let Some(moment) = self.moment(pair.history, look, since) else {
                 stretch.clear();
+                begin = 0;
                 continue;
             };
-            stretch.push((look, seen.clone()));
-            let said: Option<Vec<P>> = versions.iter().map(|profile| (self.said)(profile)).collect();
-            let (Some(mut said), Some(profile)) = (said, versions.last()) else {
-                continue;
-            };
-            let Some(last) = said.pop() else { continue };
-            if said.iter().chain([&last]).any(|said| self.was_so(said, &stretch)) {
+            stretch.push(moment);
+            let last = stretch.len() - 1;
+            if let Some(agreed) = (begin..=last)
+                .rev()
+                .find(|other| self.agree(&stretch, *other, last))
+            {
+                begin = agreed + 1;
+            }
+            let Some(first) = stretch.get(begin) else {
                 outcome.becomes(Outcome::Agrees);
                 continue;
-            }
-            let seconds = look.from.duration_since(stretch[0].0.until).as_secs();
-            outcome.becomes(match seconds >= self.grace {
-                true => Outcome::Differs(Difference {
-                    profile,
-                    said: last,
-                    seen,
+            };
+            let seconds = look.from.duration_since(first.look.until).as_secs();
+            let moment = &stretch[last];
+            outcome.becomes(match (seconds >= self.grace, begin) {
+                (true, _) => Outcome::Differs(Difference {
+                    profile: moment.profile,
+                    said: moment.said[moment.said.len() - 1].clone(),
+                    seen: moment.seen.clone(),
                     seconds,
                 }),
-                false => Outcome::TooShort,
+                (false, 0) => Outcome::TooShort,
+                (false, _) => Outcome::Agrees,
             });
         }
         let says = |profile: &&'a ClusterProfile| (self.vouches)(profile) && (self.said)(profile).is_some();
@@ -257,24 +271,40 @@ impl<'a, P, M: Clone> Comparison<'_, 'a, P, M> {
         }
     }
 
+    /// What was seen by a look, and what the profile has said since the one before; none where nobody stands for it all
+    /// the while, or a part is not known.
+    fn moment(
+        &self,
+        history: &'a ProfileHistory,
+        look: &'a Look,
+        since: Timestamp,
+    ) -> Option<Moment<'a, P, M>> {
+        let versions = in_force(history, since.min(look.from), look.until);
+        let stands = versions.iter().all(|profile| (self.vouches)(profile));
+        Some(Moment {
+            look,
+            seen: (self.seen)(look).filter(|_| stands)?,
+            profile: versions.last().copied()?,
+            said: versions
+                .iter()
+                .map(|profile| (self.said)(profile))
+                .collect::<Option<_>>()?,
+        })
+    }
+
+    /// Whether what was said at one of two moments agrees with what was seen at the other.
+    fn agree(&self, stretch: &[Moment<P, M>], one: usize, other: usize) -> bool {
+        let said_at = |said: usize, seen: usize| {
+            let before = seen.checked_sub(1).map(|before| &stretch[before].seen);
+            let mut all = stretch[said].said.iter();
+            all.any(|said| (self.agrees)(said, &stretch[seen].seen, before))
+        };
+        said_at(one, other) || said_at(other, one)
+    }
+
     /// Whether any look has the part.
     fn was_seen(&self, pair: Pair<'a>) -> bool {
         pair.member.looks.iter().any(|look| (self.seen)(look).is_some())
-    }
-
-    /// Whether it was so at any time within the grace before the last look, as far as was seen.
-    fn was_so(&self, said: &P, stretch: &[(&Look, M)]) -> bool {
-        let Some((last, _)) = stretch.last() else {
-            return false;
-        };
-        let lately = |look: &Look| last.from.duration_since(look.until).as_secs() <= self.grace;
-        let mut latest = (0..stretch.len())
-            .rev()
-            .take_while(|index| lately(stretch[*index].0));
-        latest.any(|index| {
-            let before = index.checked_sub(1).map(|index| &stretch[index].1);
-            (self.agrees)(said, &stretch[index].1, before)
-        })
     }
 
     fn too_short(&self) -> String {

@@ -4,18 +4,26 @@
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
 mod access;
+mod alike;
+mod answer;
+mod authors;
 mod bucket;
+mod clustersets;
 mod conditions;
 mod consumers;
 pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod lifecycle;
+mod likeness;
 mod member;
 mod moment;
 mod presence;
 mod properties;
 mod registry;
+mod sameness;
+mod sets;
 mod text;
 mod updates;
 mod version;

@@ -1,4 +1,4 @@
-//! How findings show text of the hub, and the syntax of label values.
+//! How findings show text of the hub, and which of it says nothing.
 
 use crate::evidence::redact::without_credentials;
 
@@ -10,6 +10,18 @@ const SHOWN: usize = 200;
 
 /// How many characters a part of a finding has at most, several values of the hub included.
 const TOLD: usize = 2000;
+
+/// Values that stand where none is known, in lower case.
+const PLACEHOLDERS: [&str; 8] = [
+    "",
+    "-",
+    "00000000-0000-0000-0000-000000000000",
+    "n/a",
+    "none",
+    "null",
+    "undefined",
+    "unknown",
+];
 
 /// Text of the hub for a finding: as it is, but without credentials, and cut when it is long.
 pub(super) fn shown(text: &str) -> String {
@@ -34,20 +46,11 @@ pub(super) fn shown_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), shown)
 }
 
-/// Whether the hub would take it as a label's value: at most 63 letters, digits, `-`, `_` and `.`, a letter or
-/// digit at both ends, or nothing at all.
-pub(super) fn is_label_value(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    match (bytes.first(), bytes.last()) {
-        (Some(first), Some(last)) => {
-            bytes.len() <= 63
-                && first.is_ascii_alphanumeric()
-                && last.is_ascii_alphanumeric()
-                && bytes.iter().all(inside)
-        }
-        _ => true,
-    }
+/// Whether a value only holds the place of one that is not known.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    PLACEHOLDERS
+        .iter()
+        .any(|placeholder| placeholder.eq_ignore_ascii_case(value))
 }
 
 #[cfg(test)]
@@ -67,15 +70,5 @@ mod tests {
         assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
         let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
         assert_eq!(shown(&token), "…");
-    }
-
-    #[test]
-    fn label_values_are_what_the_hub_takes() {
-        for good in ["", "a", "A-b_c.9", &"x".repeat(63)] {
-            assert!(is_label_value(good), "{good}");
-        }
-        for bad in [" ", "a b", "-a", "a-", "a/b", "é", ".", &"x".repeat(64)] {
-            assert!(!is_label_value(bad), "{bad}");
-        }
     }
 }

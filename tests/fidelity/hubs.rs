@@ -80,7 +80,7 @@ impl Hub {
     /// A new lab, with the stage set. Lives in the present runtime.
     pub async fn lab() -> Self {
         let server = ApiServer::new(Clock::system());
-        server.set_audit_level(AuditLevel::Request);
+        server.set_audit_level(AuditLevel::RequestResponse);
         let hub = Self {
             client: Client::new(server.clone(), "default"),
             tokens: USERS.map(|user| (user, ApiServer::token(user))).into(),

@@ -110,17 +110,20 @@ fn audited(event: &Value, played: &Played) -> Value {
     let decision = &event["annotations"]["authorization.k8s.io/decision"];
     kept.insert("decision".to_owned(), decision.clone());
     // The two hubs' policies tell the objects of these.
-    if matches!(
-        event["objectRef"]["resource"].as_str(),
-        Some("clusterprofiles" | "namespaces")
-    ) {
-        let object = &event["requestObject"];
-        let object = if *object == played.sent {
-            "<as sent>".into()
-        } else {
-            object.clone()
-        };
+    let unless = |object: &Value, same: &Value, told: &str| match object == same {
+        true => told.into(),
+        false => object.clone(),
+    };
+    let resource = event["objectRef"]["resource"].as_str();
+    if matches!(resource, Some("clusterprofiles" | "namespaces")) {
+        let object = unless(&event["requestObject"], &played.sent, "<as sent>");
         kept.insert("requestObject".to_owned(), object);
+    }
+    // And the answers to writes of these.
+    if resource == Some("clusterprofiles") {
+        let object = unless(&event["responseObject"], &played.value["body"], "<as answered>");
+        kept.insert("responseObject".to_owned(), object);
+        kept.insert("level".to_owned(), event["level"].clone());
     }
     kept.into()
 }

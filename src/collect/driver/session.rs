@@ -35,8 +35,8 @@ use crate::{
 pub(super) const STOPPED: &str = "the run was stopped";
 /// How often it is looked for an answer in what the watch has brought.
 const TICK: Duration = Duration::from_millis(250);
-/// How much longer is watched once an answer was seen, so that what comes right behind it is seen as well.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Once an answer was seen, for this part of the patience it is watched what comes right behind it: 2 s of 2 min.
+const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
 
@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
         }
         let answered = self.wait(deadline, seen).await;
         if answered {
-            self.pause(SETTLE).await;
+            self.pause(self.plan.patience.with(step.action) / SETTLE).await;
         }
         step.looked_until = self.now();
         answered

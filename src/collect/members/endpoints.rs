@@ -1,6 +1,6 @@
 //! Calling the endpoints of profiles, without credentials: any answer will do.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, header};
@@ -12,7 +12,7 @@ use super::{
     ask::REQUEST,
     clean::Clean,
     kubeconfig::{Hidden, config},
-    plan::Dial,
+    plan::{Dial, Members},
 };
 use crate::{
     api::{
@@ -45,7 +45,7 @@ struct Target {
 /// An endpoint as the profile names it, and where to call it.
 struct Endpoint {
     named: String,
-    urls: Option<Vec<String>>,
+    urls: Vec<String>,
     /// What the access provider says of that server's certificate.
     trust: Option<Trust>,
 }
@@ -59,10 +59,17 @@ struct Trust {
 /// Calls the endpoints of the profiles. What was not called when the time was over is not told of.
 pub(in crate::collect) async fn call<'a>(
     profiles: impl Iterator<Item = &'a ClusterProfile>,
-    dial: &Arc<dyn Dial>,
+    members: &Members,
     clock: Clock,
 ) -> Vec<EndpointCall> {
-    let targets: Vec<Target> = profiles.filter_map(Target::of).take(PROFILES).collect();
+    let dial = &*members.dial;
+    let is_called =
+        |profile: &&ClusterProfile| members.hold(Some(&profile.metadata.namespace), &profile.metadata.name);
+    let targets: Vec<Target> = profiles
+        .filter(is_called)
+        .filter_map(Target::of)
+        .take(PROFILES)
+        .collect();
     let mut calls = Vec::new();
     let calling = async {
         let mut answered = stream::iter(&targets)
@@ -93,19 +100,15 @@ impl Target {
     }
 
     /// Calls its endpoints side by side; again where none of them answers.
-    async fn call(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Vec<EndpointCall> {
+    async fn call(&self, dial: &dyn Dial, clock: Clock) -> Vec<EndpointCall> {
         let mut calls = Vec::new();
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 sleep(BETWEEN).await;
             }
             let endpoints = self.endpoints.iter();
-            let outcomes = endpoints.map(|endpoint| self.call_one(endpoint, &**dial, clock));
-            calls = futures::future::join_all(outcomes)
-                .await
-                .into_iter()
-                .flatten()
-                .collect();
+            let outcomes = endpoints.map(|endpoint| self.call_one(endpoint, dial, clock));
+            calls = futures::future::join_all(outcomes).await;
             if calls.is_empty() || calls.iter().any(|call: &EndpointCall| call.code.is_some()) {
                 break;
             }
@@ -113,20 +116,19 @@ impl Target {
         calls
     }
 
-    async fn call_one(&self, endpoint: &Endpoint, dial: &dyn Dial, clock: Clock) -> Option<EndpointCall> {
+    async fn call_one(&self, endpoint: &Endpoint, dial: &dyn Dial, clock: Clock) -> EndpointCall {
         let at = clock.now();
-        let outcome = endpoint.call(dial).await?;
-        let (code, reason) = match outcome {
+        let (code, reason) = match endpoint.call(dial).await {
             Ok(code) => (Some(code), String::new()),
             Err(reason) => (None, Clean::default().words(&reason)),
         };
-        Some(EndpointCall {
+        EndpointCall {
             at,
             profile: self.profile.clone(),
             endpoint: endpoint.named.clone(),
             code,
             reason,
-        })
+        }
     }
 }
 
@@ -148,44 +150,39 @@ impl Endpoint {
         });
         Self {
             named: endpoint.to_owned(),
-            urls: Place::urls(endpoint),
+            urls: Place::urls(endpoint).unwrap_or_default(),
             trust,
         }
     }
 
-    /// The status with which it answers; none where nobody is to be called.
-    async fn call(&self, dial: &dyn Dial) -> Option<Result<u16, String>> {
-        let Some(urls) = &self.urls else {
-            return Some(Err("it is not to be called over TLS".to_owned()));
-        };
-        let mut failed = None;
-        for url in urls {
+    /// The status with which it answers.
+    async fn call(&self, dial: &dyn Dial) -> Result<u16, String> {
+        let mut failed = "it is not to be called over TLS".to_owned();
+        for (index, url) in self.urls.iter().enumerate() {
             match self.call_url(url, dial).await {
-                Some(Err(reason)) => failed = failed.or(Some(Err(reason))),
-                outcome => return outcome,
+                Ok(code) => return Ok(code),
+                Err(reason) if index == 0 => failed = reason,
+                Err(_) => {}
             }
         }
-        failed
+        Err(failed)
     }
 
-    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Option<Result<u16, String>> {
-        let client = match self.config(url).and_then(|config| dial.connect(config)) {
-            Ok(client) => client?,
-            Err(reason) => return Some(Err(reason)),
-        };
+    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, String> {
+        let client = dial.connect(self.config(url)?)?;
         let mut request = Request::new(Body::empty());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = http::Uri::from_static("/version");
         let close = HeaderValue::from_static("close");
         request.headers_mut().insert(header::CONNECTION, close);
-        Some(match timeout(REQUEST, client.send(request)).await {
+        match timeout(REQUEST, client.send(request)).await {
             Ok(Ok(response)) => Ok(response.status().as_u16()),
             Ok(Err(error)) if hub::is_tls(&error) => {
                 Err(format!("no secure connection: {}", hub::cause(&error)))
             }
             Ok(Err(error)) => Err(hub::cause(&error)),
             Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
-        })
+        }
     }
 
     /// Without a CA of the profile's own any certificate will do: nothing is sent that would be a secret.

@@ -18,15 +18,8 @@ use crate::{
     evidence::LoginOutcome,
 };
 
-/// What a credential opens.
-pub(super) enum Opened {
-    /// This way to its member, which is still to be tried.
-    Way(Box<Asker>, Option<Renewal>),
-    /// Nothing.
-    Nothing(LoginOutcome),
-    /// Nobody is to be called there.
-    Nobody,
-}
+/// A way in, and how it is kept open where it does not last.
+pub(super) type Way = (Asker, Option<Renewal>);
 
 /// How a credential is renewed, and when.
 pub(super) struct Renewal {
@@ -41,38 +34,30 @@ impl Renewal {
     }
 }
 
-/// Runs the plugin, and takes what it yields to where the profile says.
-pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) -> Opened {
+/// Runs the plugin, and takes what it yields to where the profile says. Whether that lets anybody in is still to be tried.
+///
+/// # Errors
+/// Why there is nothing to try.
+pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
     // Where nothing could be sent, no credential is asked for.
-    if let Err(reason) = trusted(request) {
-        return Opened::Nothing(LoginOutcome::Unanswered { reason });
-    }
+    trusted(request).map_err(|reason| LoginOutcome::Unanswered { reason })?;
+    let no_credential = |reason| LoginOutcome::NoCredential { reason };
     let issued = match request.run(clock).await {
         Yield::Credential(issued) => issued,
-        Yield::None(reason) => return Opened::Nothing(LoginOutcome::NoCredential { reason }),
-        Yield::NotRun(reason) => return Opened::Nothing(LoginOutcome::Unanswered { reason }),
-        Yield::Nobody => return Opened::Nobody,
+        Yield::None(reason) => return Err(no_credential(reason)),
+        Yield::NotRun(reason) => return Err(LoginOutcome::Unanswered { reason }),
     };
-    let no_credential = |reason| Opened::Nothing(LoginOutcome::NoCredential { reason });
-    let config = match whole(request, &issued) {
-        Ok(config) => config,
-        Err(reason) => return no_credential(reason),
-    };
+    let config = whole(request, &issued).map_err(no_credential)?;
     let clean = Clean::of(&config.auth_info);
-    match dial.connect(config) {
-        Ok(Some(client)) => Opened::Way(
-            Box::new(Asker { client, clean }),
-            Some(Renewal {
-                request: Arc::clone(request),
-                expires: issued.expires,
-            }),
-        ),
-        Ok(None) => Opened::Nobody,
-        Err(reason) => no_credential(format!(
-            "the plugin's credential is of no use: {}",
-            clean.words(&reason)
-        )),
-    }
+    let client = dial.connect(config).map_err(|reason| {
+        let reason = clean.words(&reason);
+        no_credential(format!("the plugin's credential is of no use: {reason}"))
+    })?;
+    let renewal = Renewal {
+        request: Arc::clone(request),
+        expires: issued.expires,
+    };
+    Ok((Asker { client, clean }, Some(renewal)))
 }
 
 /// Whether a credential may be sent to where the access provider leads: only to a server that shows who it is.

@@ -16,6 +16,9 @@ pub struct Members {
     /// The credential plugins that are run for profiles with such an access provider. What they yield is tried on the
     /// members, and serves as a way to those that have no other; none: no plugin is run.
     pub plugins: Option<Plugins>,
+    /// Whether only Secrets, plugins and endpoints of those members are tried to which `ways` lead: the others live
+    /// nowhere.
+    pub only_ways: bool,
     /// How to connect to where a Secret, an access provider or an endpoint leads.
     pub dial: Arc<dyn Dial>,
 }
@@ -40,11 +43,11 @@ pub(super) enum Way {
 
 /// Connects to servers.
 pub trait Dial: Send + Sync {
-    /// A client for where the configuration leads; none where nobody is to be called there.
+    /// A client for where the configuration leads.
     ///
     /// # Errors
-    /// When there can be no client, in words that hold no secret.
-    fn connect(&self, config: Config) -> Result<Option<Client>, String>;
+    /// When there can be none, in words that hold no secret.
+    fn connect(&self, config: Config) -> Result<Client, String>;
 }
 
 /// Connects over the network.
@@ -52,8 +55,8 @@ pub trait Dial: Send + Sync {
 pub struct Network;
 
 impl Dial for Network {
-    fn connect(&self, config: Config) -> Result<Option<Client>, String> {
-        hub::client(config).map(Some)
+    fn connect(&self, config: Config) -> Result<Client, String> {
+        hub::client(config)
     }
 }
 
@@ -81,6 +84,14 @@ impl Members {
     pub fn are_asked(&self) -> bool {
         self.from_secrets || self.plugins.is_some() || !self.ways.is_empty()
     }
+
+    /// Whether what a profile and its Secrets lead to is called. A Secret need not tell the namespace.
+    pub(super) fn hold(&self, namespace: Option<&str>, name: &str) -> bool {
+        let is_it = |way: &MemberWay| {
+            way.profile.name == name && namespace.is_none_or(|namespace| way.profile.namespace == namespace)
+        };
+        !self.only_ways || self.ways.iter().any(is_it)
+    }
 }
 
 impl Default for Members {
@@ -89,6 +100,7 @@ impl Default for Members {
             ways: Vec::new(),
             from_secrets: false,
             plugins: None,
+            only_ways: false,
             dial: Arc::new(Network),
         }
     }

@@ -27,14 +27,13 @@ impl Asking {
         let mut members: BTreeMap<ObjectRef, Recorded> = BTreeMap::new();
         for (named, record) in &self.records {
             let recorded = std::mem::take(&mut *record.lock());
-            if recorded.way.is_empty() && recorded.closed.is_none() {
-                // Nobody was to be called.
+            // A Secret of no profile is a matter of its own.
+            if !recorded.given && !known.has(named) {
                 continue;
             }
-            // A way that was given goes before one that a Secret without a namespace has shown.
-            let has_way = !recorded.looks.is_empty();
+            // Of two records, as where a Secret does not tell the namespace, the one by the way that was given counts.
             let before = members.entry(known.find(named)).or_default();
-            if before.looks.is_empty() && (has_way || before.closed.is_none()) {
+            if before.looks.is_empty() || recorded.given {
                 *before = recorded;
             }
         }
@@ -71,6 +70,7 @@ impl Seen {
             way,
             mut looks,
             closed,
+            ..
         } = recorded;
         if looks
             .iter()
@@ -116,6 +116,10 @@ impl<'a> Known<'a> {
             });
         }
         Self(known)
+    }
+
+    fn has(&self, named: &Named) -> bool {
+        !self.find(named).uid.is_empty()
     }
 
     /// The profile that is meant: where no namespace is told, the only one of that name, or the one in `default`.

@@ -13,7 +13,7 @@ use kube::Client;
 use super::{
     ask::Asker,
     clean::Clean,
-    issued::{self, Opened, Renewal},
+    issued::{self, Way},
     kubeconfig::Hidden,
     login::login,
     plan::Dial,
@@ -174,16 +174,15 @@ impl Key {
         (told(&self.with), self.profile.clone())
     }
 
-    /// Tries it on its member; none where nobody is to be called. Gives the way in, where it is one.
-    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> Option<(Tried, Option<Way>)> {
+    /// Tries it on its member. Gives the way in, where it is one.
+    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> (Tried, Option<Way>) {
         let at = clock.now();
         let (outcome, way) = match self.open(dial, clock).await {
-            Opened::Nobody => return None,
-            Opened::Nothing(outcome) => (outcome, None),
-            Opened::Way(asker, renewal) => {
-                let outcome = login(&asker).await;
+            Err(outcome) => (outcome, None),
+            Ok(way) => {
+                let outcome = login(&way.0).await;
                 let opens = matches!(outcome, LoginOutcome::Accepted { .. });
-                (outcome, opens.then_some((*asker, renewal)))
+                (outcome, opens.then_some(way))
             }
         };
         let tried = Tried {
@@ -192,10 +191,10 @@ impl Key {
             profile: self.profile.clone(),
             outcome,
         };
-        Some((tried, way))
+        (tried, way)
     }
 
-    async fn open(&self, dial: &dyn Dial, clock: Clock) -> Opened {
+    async fn open(&self, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
         let kubeconfig = match &self.source {
             Source::Kubeconfig(kubeconfig) => kubeconfig,
             Source::Plugin(request) => return issued::open(request, dial, clock).await,
@@ -204,18 +203,13 @@ impl Key {
             let config = kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
             let clean = Clean::of(&config.auth_info);
             let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
-            Ok(client.map(|client| Asker { client, clean }))
+            Ok(Asker { client, clean })
         };
-        match asker() {
-            Ok(Some(asker)) => Opened::Way(Box::new(asker), None),
-            Ok(None) => Opened::Nobody,
-            Err(reason) => Opened::Nothing(LoginOutcome::NoCredential { reason }),
-        }
+        asker()
+            .map(|asker| (asker, None))
+            .map_err(|reason| LoginOutcome::NoCredential { reason })
     }
 }
-
-/// A way in, and how it is kept open where it does not last.
-pub(super) type Way = (Asker, Option<Renewal>);
 
 impl Tried {
     /// What tells it from others.

@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     ask::{Asker, NOT_ACCEPTED},
     clean::Clean,
-    issued::{self, Opened, Renewal},
+    issued::{self, Renewal},
     look::{look, no_way},
     plan::{Dial, MemberWay, Members, Way},
     tried::{Attempt, Key, Named, Tried, keys, plugin_key, plugin_keys},
@@ -27,7 +27,7 @@ use super::{
 use crate::{
     api::ClusterProfile,
     clock::Clock,
-    collect::plugins::{Plugins, Request},
+    collect::plugins::Request,
     evidence::{LoginOutcome, Look, Scope},
 };
 
@@ -41,9 +41,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// The members of one run.
 pub(in crate::collect) struct Asking {
     means: Means,
-    ways: Vec<MemberWay>,
-    from_secrets: bool,
-    plugins: Option<Plugins>,
+    members: Members,
     scope: Scope,
     /// What has been seen of each.
     pub(super) records: BTreeMap<Named, Record>,
@@ -74,6 +72,8 @@ pub(super) struct Recorded {
     /// The way, for people; empty where there is none.
     pub way: String,
     pub looks: Vec<Look>,
+    /// Whether somebody has given a way, other than by a Secret.
+    pub given: bool,
     /// Why there is no way.
     pub closed: Option<String>,
 }
@@ -108,9 +108,10 @@ impl Asking {
                 turns: Arc::new(Semaphore::new(AT_ONCE)),
                 every,
             },
-            ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
-            from_secrets: members.from_secrets,
-            plugins: members.plugins.clone(),
+            members: Members {
+                ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
+                ..members.clone()
+            },
             scope: scope.clone(),
             records: BTreeMap::new(),
             tried: Arc::default(),
@@ -128,7 +129,7 @@ impl Asking {
             keys.entry(key.profile.clone()).or_default().push(key);
         }
         let mut ways: BTreeMap<Named, MemberWay> = BTreeMap::new();
-        for way in &self.ways {
+        for way in &self.members.ways {
             ways.entry(named(way)).or_insert_with(|| way.clone());
         }
         let mut tasks = JoinSet::new();
@@ -162,9 +163,10 @@ impl Asking {
             None => self.keys(from).await,
             Some(_) => Vec::new(),
         };
-        let plugins = self.plugins.as_ref();
+        let plugins = self.members.plugins.as_ref();
         let plugins = plugins.map(|plugins| profiles.filter_map(|profile| plugin_key(profile, plugins)));
-        let keys = keys.into_iter().chain(plugins.into_iter().flatten());
+        let plugins = plugins.into_iter().flatten().filter(|key| self.holds(key));
+        let keys = keys.into_iter().chain(plugins);
         let is_unread = self.unread.is_some();
         let settled: Vec<Tried> = lock(&self.tried)
             .iter()
@@ -177,13 +179,10 @@ impl Asking {
         let outcomes = stream::iter(keys)
             .map(|key| async move {
                 let _turn = means.turn().await;
-                key.turn(&*means.dial, means.clock).await
+                key.turn(&*means.dial, means.clock).await.0
             })
             .buffer_unordered(AT_ONCE);
-        let tried: Vec<Tried> = outcomes
-            .filter_map(async |outcome| Some(outcome?.0))
-            .collect()
-            .await;
+        let tried: Vec<Tried> = outcomes.collect().await;
         // Only now: what was tried before is kept where the run is stopped meanwhile.
         *lock(&self.tried) = settled.into_iter().chain(tried).collect();
         self.not_run = None;
@@ -191,24 +190,31 @@ impl Asking {
 
     /// The Secrets to be tried.
     async fn keys(&mut self, from: Sources<'_>) -> Vec<Key> {
-        if !self.from_secrets {
+        if !self.members.from_secrets {
             return Vec::new();
         }
-        keys(from.hub, from.places).await.unwrap_or_else(|failure| {
+        let keys = keys(from.hub, from.places).await.unwrap_or_else(|failure| {
             self.unread = Some(failure.told());
             Vec::new()
-        })
+        });
+        keys.into_iter().filter(|key| self.holds(key)).collect()
     }
 
     /// The plugins to be run or, where the profiles cannot be listed, why not.
     async fn plugins(&self, from: Sources<'_>) -> (Vec<Key>, Option<String>) {
-        let Some(plugins) = &self.plugins else {
+        let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
         match plugin_keys(from.hub, from.profiles, &self.scope, plugins).await {
-            Ok(keys) => (keys, None),
+            Ok(keys) => (keys.into_iter().filter(|key| self.holds(key)).collect(), None),
             Err(failure) => (Vec::new(), Some(failure.told())),
         }
+    }
+
+    /// Whether what opens that member is tried.
+    fn holds(&self, key: &Key) -> bool {
+        let Named { namespace, name } = &key.profile;
+        self.members.hold(namespace.as_deref(), name)
     }
 }
 
@@ -242,14 +248,14 @@ enum Lock {
 impl Task {
     async fn run(mut self, way: Option<MemberWay>, keys: Vec<Key>) {
         let mut path = way.map(|way| {
-            self.record.lock().way.clone_from(&way.told);
+            let mut record = self.record.lock();
+            record.way.clone_from(&way.told);
+            record.given = true;
             Path::Closed(Lock::Way(Box::new(way)))
         });
         for key in keys {
             let _turn = self.means.turn().await;
-            let Some((tried, opened)) = key.turn(&*self.means.dial, self.means.clock).await else {
-                continue;
-            };
+            let (tried, opened) = key.turn(&*self.means.dial, self.means.clock).await;
             if path.is_none() {
                 let mut record = self.record.lock();
                 match opened {
@@ -328,13 +334,17 @@ impl Lock {
             Lock::Way(way) => return Ok(Path::Open(open(way, &means.dial).await?, None)),
             Lock::Plugin(request) => request,
         };
-        match issued::open(request, &*means.dial, means.clock).await {
-            Opened::Way(asker, renewal) => Ok(Path::Open(*asker, renewal)),
-            Opened::Nothing(LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason }) => {
-                Err(format!("its credential was not renewed: {reason}"))
-            }
-            Opened::Nothing(_) | Opened::Nobody => Err("its credential was not renewed".to_owned()),
-        }
+        let opened = issued::open(request, &*means.dial, means.clock).await;
+        opened
+            .map(|(asker, renewal)| Path::Open(asker, renewal))
+            .map_err(|outcome| match outcome {
+                LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
+                    format!("its credential was not renewed: {reason}")
+                }
+                LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => {
+                    "its credential was not renewed".to_owned()
+                }
+            })
     }
 }
 
@@ -351,7 +361,6 @@ async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
             let connected = spawn_blocking(move || dial.connect(*config)).await;
             let connected = connected.unwrap_or_else(|_| Err("its client could not be made".to_owned()));
             let client = connected.map_err(|cause| clean.words(&cause))?;
-            let client = client.ok_or("nobody is to be called there")?;
             Ok(Asker { client, clean })
         }
     }

@@ -52,8 +52,6 @@ pub(in crate::collect) enum Yield {
     None(String),
     /// The plugin was not run: this tells nothing of it.
     NotRun(String),
-    /// Nobody is to be called there.
-    Nobody,
 }
 
 impl Plugins {
@@ -88,7 +86,6 @@ impl Request {
             },
             Ran::Failed(reason) => Yield::None(format!("the plugin {reason}")),
             Ran::NotRun(reason) => Yield::NotRun(format!("the plugin was not run: {reason}")),
-            Ran::Nobody => Yield::Nobody,
         }
     }
 }

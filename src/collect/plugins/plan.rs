@@ -93,8 +93,6 @@ pub enum Ran {
     Failed(String),
     /// The plugin could not be run: this tells nothing of it.
     NotRun(String),
-    /// Nobody is to be called where the credential would be for.
-    Nobody,
 }
 
 /// What a plugin has printed. Can neither be printed again nor written, and is wiped in the end.

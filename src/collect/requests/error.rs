@@ -8,25 +8,19 @@ pub enum RequestsError {
     /// The system refuses.
     #[error("failed to read the audit log {path}: {cause}")]
     Read {
-        /// The file.
+        /// The file or folder.
         path: String,
         /// What the system says.
         cause: io::Error,
     },
-    /// It is packed.
-    #[error("the audit log {path} is packed with gzip: unpack it first, with `gunzip --keep`")]
-    Packed {
+    /// It is something else.
+    #[error(
+        "{path} is no audit log: {message}; give the one that the API server writes with --audit-log-format=json"
+    )]
+    NoLog {
         /// The file.
         path: String,
-    },
-    /// A line is no audit event.
-    #[error("{path}:{line} is no audit event in JSON: {message}")]
-    Line {
-        /// The file.
-        path: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
+        /// What is wrong with its first line.
         message: String,
     },
     /// There is no event in it.
@@ -34,7 +28,7 @@ pub enum RequestsError {
         "the audit log {path} holds no event: is the API server's --audit-log-path set, and its policy not None?"
     )]
     Empty {
-        /// The files.
+        /// The files or folders.
         path: String,
     },
 }

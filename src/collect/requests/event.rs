@@ -4,15 +4,17 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
-use crate::api::names;
+use crate::{api::names, hub::USER_AGENT};
 
-/// One audit event. Its objects stay unread: most events are of other kinds.
+/// One audit event, or a list of them. Its objects stay unread: most events are of other kinds.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Event<'a> {
+    #[serde(borrow)]
     pub kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     pub api_version: Option<Cow<'a, str>>,
     #[serde(rename = "auditID", borrow)]
     pub audit_id: Option<Cow<'a, str>>,
@@ -37,6 +39,9 @@ pub(super) struct Event<'a> {
     pub response_object: Option<&'a RawValue>,
     pub request_received_timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
+    /// The events of a list.
+    #[serde(borrow)]
+    pub items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -60,6 +65,9 @@ pub(super) struct Target<'a> {
     pub namespace: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub name: Option<Cow<'a, str>>,
+    /// That of an object that was sent.
+    #[serde(borrow)]
+    pub resource_version: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -68,11 +76,60 @@ pub(super) struct ResponseStatus {
     pub code: Option<u16>,
 }
 
+/// Whether a line is JSON of some other group than that of audit events.
+pub(super) fn is_foreign(line: &[u8]) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Type<'a> {
+        #[serde(borrow)]
+        api_version: Option<Cow<'a, str>>,
+    }
+    serde_json::from_slice::<Type<'_>>(line).is_ok_and(|head| !is_audit(&head.api_version))
+}
+
+fn is_audit(api_version: &Option<Cow<'_, str>>) -> bool {
+    let group = api_version.as_deref().unwrap_or_default();
+    group.starts_with("audit.k8s.io/")
+}
+
+/// What is asked of an object in an answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Head<'a> {
+    #[serde(borrow)]
+    pub metadata: HeadMetadata<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct HeadMetadata<'a> {
+    #[serde(borrow)]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub resource_version: Option<Cow<'a, str>>,
+}
+
+/// An object of an event; the type's default where there is none or it cannot be read.
+pub(super) fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
+}
+
+/// Whether a user agent is this suite's, of whatever version.
+pub(super) fn is_of_the_suite(user_agent: &str) -> bool {
+    let program = |agent: &str| agent.split_once('/').map(|(program, _)| program.to_owned());
+    program(user_agent).is_some() && program(user_agent) == program(USER_AGENT)
+}
+
 impl Event<'_> {
     /// Whether it is an audit event at all.
     pub fn is_audit(&self) -> bool {
-        let group = self.api_version.as_deref().unwrap_or_default();
-        self.kind.as_deref() == Some("Event") && group.starts_with("audit.k8s.io/")
+        is_audit(&self.api_version) && self.kind.as_deref() == Some("Event")
+    }
+
+    /// Whether it is a list of audit events, as a webhook gets them.
+    pub fn is_list(&self) -> bool {
+        is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
     }
 
     /// Whether it is about ClusterProfiles.
@@ -83,21 +140,27 @@ impl Event<'_> {
         })
     }
 
-    /// Whether it tells the end of a request that writes.
-    pub fn is_answered_write(&self) -> bool {
+    /// Whether it is about a request that writes.
+    pub fn is_write(&self) -> bool {
         let verb = self.verb.as_deref().unwrap_or_default();
-        self.stage.as_deref() == Some("ResponseComplete")
-            && matches!(
-                verb,
-                "create" | "update" | "patch" | "delete" | "deletecollection"
-            )
+        matches!(
+            verb,
+            "create" | "update" | "patch" | "delete" | "deletecollection"
+        )
     }
 
-    /// Whether the request asked for nothing to be stored.
-    pub fn is_dry_run(&self) -> bool {
+    /// Whether the request, in which this was sent, asked for nothing to be stored. Deletions may say so in their
+    /// options.
+    pub fn is_dry_run(&self, sent: &Value) -> bool {
         let uri = self.request_uri.as_deref().unwrap_or_default();
         let query = uri.split_once('?').map_or("", |(_, query)| query);
-        query.split('&').any(|pair| pair.starts_with("dryRun="))
+        let in_query = query.split('&').any(|pair| pair.starts_with("dryRun="));
+        let is_deletion = self
+            .verb
+            .as_deref()
+            .is_some_and(|verb| verb.starts_with("delete"));
+        let in_options = sent["dryRun"].as_array().is_some_and(|stages| !stages.is_empty());
+        in_query || (is_deletion && in_options)
     }
 
     /// Whom the hub took the request to be from.

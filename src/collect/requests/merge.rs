@@ -2,10 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    AuditLog,
-    log::{SILENCE, gap},
-};
+use super::{AuditLog, coverage::uncovered};
 use crate::evidence::{Asked, Evidence, Gap, Kind, Window};
 
 /// Adds an audit log to the evidence, in place of one that it had. Where the evidence has a window, only the requests
@@ -18,6 +15,8 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         mut requests,
         mut gaps,
         cut_short,
+        silence,
+        notes: _,
     } = log;
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
@@ -25,7 +24,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             .events
             .retain(|request| window.from <= request.at && request.at <= window.until);
         gaps.retain(|gap| overlaps(gap, window));
-        gaps.extend(uncovered(requests.covers, window, cut_short));
+        gaps.extend(uncovered(requests.covers, window, silence, cut_short));
         let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
         requests.covers = Window {
             from: within(requests.covers.from),
@@ -49,32 +48,4 @@ fn on_the_hubs_clock(window: Window, skew_ms: Option<i64>) -> Window {
 
 fn overlaps(gap: &Gap, window: Window) -> bool {
     gap.from.is_none_or(|from| from < window.until) && gap.until.is_none_or(|until| until > window.from)
-}
-
-/// What of the window lies before or after the log. A log that merely was silent at either end is whole; one that ends
-/// in the middle of an event is not.
-fn uncovered(covers: Window, window: Window, cut_short: bool) -> Vec<Gap> {
-    let mut gaps = Vec::new();
-    if covers.from.duration_since(window.from) > SILENCE {
-        let span = Window {
-            from: window.from,
-            until: covers.from.min(window.until),
-        };
-        gaps.push(gap(
-            Some(span),
-            "the audit log begins after the window did: give the rotated file before it too",
-        ));
-    }
-    let bearable = if cut_short { SignedDuration::ZERO } else { SILENCE };
-    if window.until.duration_since(covers.until) > bearable {
-        let span = Window {
-            from: covers.until.max(window.from),
-            until: window.until,
-        };
-        gaps.push(gap(
-            Some(span),
-            "the audit log ends before the window did: copy it after the run, with all its files",
-        ));
-    }
-    gaps
 }

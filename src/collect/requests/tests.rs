@@ -1,5 +1,16 @@
-use std::path::{Path, PathBuf};
+//! What is read from an audit log.
 
+mod changes;
+mod damage;
+mod files;
+mod window;
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -26,6 +37,11 @@ fn event(id: &str, at: &str, over: Value) -> Value {
     event
 }
 
+/// The same as a line of a log.
+fn line(id: &str, at: &str) -> String {
+    format!("{}\n", event(id, at, json!({})))
+}
+
 /// An event that tells nothing but that the log goes on.
 fn tick(at: &str) -> Value {
     event(
@@ -33,6 +49,12 @@ fn tick(at: &str) -> Value {
         at,
         json!({"objectRef": {"apiGroup": "coordination.k8s.io", "resource": "leases"}}),
     )
+}
+
+fn packed(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).expect("a vector takes all");
+    encoder.finish().expect("a vector takes all")
 }
 
 struct Logs(TempDir);
@@ -143,6 +165,12 @@ fn reads_the_fields_that_rules_use() {
         json!({"requestURI": "/x?fieldManager=m&dryRun=All"}),
     ));
     assert!(dry.dry_run && !dry.is_write());
+    // Deletions may ask for a dry run in their options.
+    let delete = |options: Value| {
+        let over = json!({"verb": "delete", "requestObject": options, "objectRef": {"subresource": null}});
+        only(event("1", "00:00:01", over))
+    };
+    assert!(delete(json!({"dryRun": ["All"]})).dry_run && !delete(json!({"dryRun": []})).dry_run);
     // A creation with generateName: only the answer tells the name.
     let over = json!({"verb": "create", "objectRef": {"name": null, "subresource": null}, "responseObject": {"metadata": {"name": "a-x7"}},
         "requestObject": {"metadata": {"generateName": "a-"}}});
@@ -183,6 +211,31 @@ fn only_answered_writes_on_profiles_count_and_each_once() {
 }
 
 #[test]
+fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
+    let over = |agent: &str, version: &str| {
+        let answer = json!({"metadata": {"resourceVersion": version}});
+        json!({"userAgent": agent, "responseObject": answer})
+    };
+    let log = read(&[
+        event("1", "00:00:01", over("agent/1", "5")),
+        event("2", "00:00:02", over("clusterprofile-conformance/0.0.9", "6")),
+        event("3", "00:00:03", over("agent/1", "6")),
+        event("4", "00:00:04", over("clusterprofile-conformance-like/1", "7")),
+    ]);
+    let agents: Vec<&str> = log
+        .requests
+        .events
+        .iter()
+        .map(|request| &*request.user_agent)
+        .collect();
+    assert_eq!(
+        agents,
+        ["agent/1", "agent/1", "clusterprofile-conformance-like/1"]
+    );
+    assert_eq!(log.requests.events[1].changed, Some(false));
+}
+
+#[test]
 fn an_open_watch_does_not_stretch_the_log_back() {
     let watch = event(
         "w",
@@ -191,117 +244,6 @@ fn an_open_watch_does_not_stretch_the_log_back() {
     );
     let log = read(&[watch, event("1", "00:10:01", json!({}))]);
     assert_eq!(log.requests.covers.from, time("00:10:00"));
-}
-
-#[test]
-fn tells_whether_a_write_changed_anything() {
-    let versions = |sent: Value, stored: Value| {
-        json!({"requestObject": {"metadata": {"resourceVersion": sent}, "status": {"a": 1}},
-        "responseObject": {"metadata": {"resourceVersion": stored}}})
-    };
-    let over = |verb: &str, sent: Value, stored: Value| {
-        let mut over = versions(sent, stored);
-        over["verb"] = json!(verb);
-        over
-    };
-    let log = read(&[
-        event("1", "00:00:01", over("update", json!("5"), json!("6"))),
-        event("2", "00:00:02", over("update", json!("6"), json!("6"))),
-        event("3", "00:00:03", over("patch", json!(null), json!("6"))),
-        event("4", "00:00:04", over("patch", json!(null), json!("7"))),
-        // Refused and rehearsed writes change nothing that the next ones build upon.
-        event("5", "00:00:05", json!({"responseStatus": {"code": 409}})),
-        event("6", "00:00:06", over("patch", json!(null), json!("7"))),
-        // A write of which the log tells less hides what the next one changes.
-        event("7", "00:00:07", json!({})),
-        event("8", "00:00:08", over("patch", json!(null), json!("9"))),
-        event(
-            "9",
-            "00:00:09",
-            json!({"verb": "patch", "responseStatus": {"code": 201}, "objectRef": {"name": "applied"}}),
-        ),
-    ]);
-    let changed: Vec<Option<bool>> = log
-        .requests
-        .events
-        .iter()
-        .map(|request| request.changed)
-        .collect();
-    let (yes, no) = (Some(true), Some(false));
-    assert_eq!(changed, [yes, no, no, yes, None, no, None, None, yes]);
-}
-
-#[test]
-fn rotated_files_are_one_log() {
-    let logs = Logs::new();
-    let old = logs.put(
-        "audit-1.log",
-        &[event("1", "00:00:10", json!({})), tick("00:01:00")],
-    );
-    let new = logs.put(
-        "audit.log",
-        &[
-            tick("00:01:30"),
-            event("1", "00:00:10", json!({})),
-            event("2", "00:02:00", json!({})),
-        ],
-    );
-    let empty = logs.put("audit-2.log", &[]);
-    let log = read_audit_log(&[new, empty, old.clone()]).expect("reads");
-    assert_eq!(log.requests.events.len(), 2);
-    assert!(log.gaps.is_empty(), "{:?}", log.gaps);
-
-    let late = logs.put("late.log", &[tick("00:05:00")]);
-    let log = read_audit_log(&[late, old]).expect("reads");
-    let [hole] = &log.gaps[..] else { panic!("one hole") };
-    assert_eq!(
-        (hole.from, hole.until),
-        (Some(time("00:01:00")), Some(time("00:05:00")))
-    );
-}
-
-#[test]
-fn an_unfinished_last_line_is_no_error_and_a_spoilt_line_is() {
-    let logs = Logs::new();
-    let whole = format!("{}\n", event("1", "00:00:01", json!({})));
-    let next = event("2", "00:00:02", json!({})).to_string();
-    let cut = logs.put_bytes(
-        "cut.log",
-        format!("{whole}{}", &next[..next.len() / 2]).as_bytes(),
-    );
-    let log = read_audit_log(&[cut]).expect("reads up to the cut");
-    assert!(log.cut_short);
-    assert_eq!(log.requests.events.len(), 1);
-
-    let message = |text: &str| {
-        let path = logs.put_bytes("bad.log", text.as_bytes());
-        let message = read_audit_log(&[path]).expect_err("spoilt").to_string();
-        message.rsplit('/').next().expect("a name").to_owned()
-    };
-    assert_eq!(
-        message(&format!("{whole}{{\"canary\n{whole}")),
-        "bad.log:2 is no audit event in JSON: it does not parse"
-    );
-    assert_eq!(
-        message(&format!(
-            "{whole}{}\n",
-            event("2", "00:00:02", json!({"verb": ["canary"]}))
-        )),
-        "bad.log:2 is no audit event in JSON: a field is not of its type"
-    );
-    assert!(message("{\"kind\": \"Pod\"}\n").starts_with("bad.log:1 is no audit event"));
-    let none = read_audit_log(&[logs.put("none.log", &[])])
-        .expect_err("empty")
-        .to_string();
-    assert!(none.contains("holds no event"), "{none}");
-    let packed = read_audit_log(&[logs.put_bytes("a.gz", &[0x1F, 0x8B, 8])])
-        .expect_err("packed")
-        .to_string();
-    assert!(packed.contains("gunzip"), "{packed}");
-    let missing = read_audit_log(&[logs.0.path().join("missing")])
-        .expect_err("missing")
-        .to_string();
-    assert!(missing.starts_with("failed to read the audit log "), "{missing}");
 }
 
 #[test]
@@ -317,117 +259,21 @@ fn a_log_that_leaves_profiles_out_is_no_evidence_of_silence() {
     );
 }
 
-fn merged(skew_ms: Option<i64>, events: &[Value]) -> Evidence {
-    let mut evidence = Evidence::default();
-    evidence.header.window = Some(Window {
-        from: time("01:00:00"),
-        until: time("01:10:00"),
-    });
-    evidence.header.clock_skew_ms = skew_ms;
-    merge_into(&mut evidence, read(events));
-    evidence
-}
-
-fn gaps(evidence: &Evidence) -> Vec<(Timestamp, Timestamp)> {
-    let span = |gap: &Gap| (gap.from.expect("from"), gap.until.expect("until"));
-    evidence.gaps(Kind::Requests).map(span).collect()
-}
-
-#[test]
-fn the_log_is_cut_to_the_window() {
-    let events = [
-        event("1", "00:59:59", json!({})),
-        event("2", "01:00:00", json!({})),
-        event("3", "01:10:00", json!({})),
-        event("4", "01:10:01", json!({})),
-    ];
-    let evidence = merged(None, &events);
-    let requests = evidence.requests.as_ref().expect("requests");
-    assert_eq!(requests.events.len(), 2);
-    assert_eq!(Some(requests.covers), evidence.header.window);
-    assert!(evidence.is_whole(Kind::Requests));
-
-    // The hub's clock is a second behind: what it calls 00:59:59 is the window's beginning.
-    let evidence = merged(Some(-1_000), &events);
-    let requests = evidence.requests.as_ref().expect("requests");
-    let at: Vec<Timestamp> = requests.events.iter().map(|request| request.at).collect();
-    assert_eq!(at, [time("00:59:59"), time("01:00:00")]);
-}
-
-#[test]
-fn what_the_log_does_not_cover_is_a_gap() {
-    // An idle hub is silent for a while.
-    let idle = merged(None, &[event("1", "01:00:50", json!({})), tick("01:09:10")]);
-    assert!(gaps(&idle).is_empty());
-    let short = merged(None, &[event("1", "01:02:00", json!({})), tick("01:07:00")]);
-    let expected = [
-        (time("01:00:00"), time("01:02:00")),
-        (time("01:07:00"), time("01:10:00")),
-    ];
-    assert_eq!(gaps(&short), expected);
-    let before = merged(None, &[event("1", "00:10:00", json!({})), tick("00:20:00")]);
-    assert_eq!(gaps(&before), [(time("01:00:00"), time("01:10:00"))]);
-    assert!(before.requests.expect("requests").events.is_empty());
-    let after = merged(None, &[event("1", "02:10:00", json!({}))]);
-    assert_eq!(gaps(&after), [(time("01:00:00"), time("01:10:00"))]);
-}
-
-#[test]
-fn a_hole_counts_where_it_meets_the_window() {
-    let logs = Logs::new();
-    let files = |names: [&str; 3], times: [&str; 3]| -> AuditLog {
-        let files: Vec<PathBuf> = (0..3)
-            .map(|n| logs.put(names[n], &[event(names[n], times[n], json!({}))]))
-            .collect();
-        read_audit_log(&files).expect("reads")
-    };
-    let window = Window {
-        from: time("01:00:00"),
-        until: time("01:00:30"),
-    };
-    let merged = |log: AuditLog| {
-        let mut evidence = Evidence::default();
-        evidence.header.window = Some(window);
-        merge_into(&mut evidence, log);
-        gaps(&evidence)
-    };
-    let before = files(["a", "b", "c"], ["00:10:00", "00:59:50", "01:00:30"]);
-    assert_eq!(before.gaps.len(), 1);
-    assert_eq!(merged(before), []);
-    let over = files(["a", "b", "c"], ["00:59:00", "00:59:50", "01:00:55"]);
-    let hole = (time("00:59:50"), time("01:00:55"));
-    assert_eq!(merged(over), [hole]);
-}
-
-#[test]
-fn an_unfinished_log_has_to_reach_the_windows_end() {
-    let mut evidence = Evidence::default();
-    evidence.header.window = Some(Window {
-        from: time("01:00:00"),
-        until: time("01:10:00"),
-    });
-    let mut log = read(&[event("1", "01:00:00", json!({})), tick("01:09:50")]);
-    log.cut_short = true;
-    merge_into(&mut evidence, log.clone());
-    assert_eq!(gaps(&evidence), [(time("01:09:50"), time("01:10:00"))]);
-    // A second log replaces the first, and its gaps.
-    log.cut_short = false;
-    merge_into(&mut evidence, log);
-    assert!(evidence.is_whole(Kind::Requests));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_bytes_make_it_panic(at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 0..6)) {
+    fn no_bytes_make_it_panic(
+        is_packed in any::<bool>(), at in any::<prop::sample::Index>(), bytes in prop::collection::vec(any::<u8>(), 0..6),
+    ) {
         let body = json!({"requestObject": [{"op": "add", "path": "/spec/clusterManager/name", "value": "m"}]});
-        let mut text = format!("{}\n{}\n", tick("00:00:01"), event("1", "00:00:02", body)).into_bytes();
+        let list = json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "items": [tick("00:00:03")]});
+        let text = format!("{}\n{}\n{list}\n", tick("00:00:01"), event("1", "00:00:02", body));
+        let mut text = if is_packed { packed(&text) } else { text.into_bytes() };
         let at = at.index(text.len());
         let end = (at + bytes.len()).min(text.len());
         text.splice(at..end, bytes);
-        let logs = Logs::new();
-        if let Ok(log) = read_audit_log(&[logs.put_bytes("x", &text)]) {
+        if let Ok(log) = read_audit_text("x", &text[..]) {
             merge_into(&mut Evidence::default(), log);
         }
     }

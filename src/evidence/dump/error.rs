@@ -55,15 +55,13 @@ pub enum DumpError {
         /// The line.
         line: usize,
     },
-    /// It holds two versions of one object, and does not tell which is newer.
-    #[error("{object} is in the dump twice, in {first} and again at {second}: keep the newer one")]
-    Twice {
-        /// The object.
-        object: String,
-        /// The file where it stands first.
-        first: String,
-        /// The file and line where it stands again.
-        second: String,
+    /// It holds a list that cannot be one.
+    #[error("{file}:{line} is a list whose items are none, or are lists of lists of lists")]
+    NoList {
+        /// The file.
+        file: String,
+        /// The line.
+        line: usize,
     },
     /// It holds no ClusterProfile.
     #[error("{name} holds no ClusterProfile{}: dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`", if found.is_empty() { String::new() } else { format!(" (but {found})") })]

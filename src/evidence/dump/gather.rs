@@ -1,19 +1,22 @@
 //! From objects to evidence.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
+};
 
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::{
     DumpError,
-    item::{Body, Item},
+    item::{Body, Found, Item},
 };
 use crate::{
-    api::{ClusterProfile, Metadata, names},
+    api::names,
     evidence::{
-        Asked, Digester, Evidence, FORMAT, Input, Kind, Namespace, ObjectRef, Origin, ProfileHistory,
-        Unreadable, Version, crd, unfit,
+        Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable,
+        Version, crd,
+        unfit::{self, Loose, MASK},
     },
 };
 
@@ -29,10 +32,9 @@ pub(super) struct Gatherer {
     has_namespaces: bool,
     has_secrets: bool,
     has_writers: bool,
+    /// What was wrong first with a stretch that cannot be trusted.
+    failure: Option<DumpError>,
 }
-
-/// What is wrong with an object that no hub can have given out.
-const NAMELESS: &str = "metadata.name is missing";
 
 /// Kind, namespace, name.
 type Key = (&'static str, String, String);
@@ -42,6 +44,8 @@ struct Seen {
     uid: String,
     resource_version: String,
     file: String,
+    /// Whether another version came, too.
+    is_ambiguous: bool,
 }
 
 impl Gatherer {
@@ -55,68 +59,69 @@ impl Gatherer {
             has_namespaces: false,
             has_secrets: false,
             has_writers: false,
+            failure: None,
         }
     }
 
-    /// Takes one object.
-    ///
-    /// # Errors
-    /// When another version of it was taken before.
-    pub fn take(&mut self, item: Item<'_>) -> Result<(), DumpError> {
+    /// Takes what was found.
+    pub fn take(&mut self, found: Found<'_>) {
+        match found {
+            Found::Item(item) => {
+                self.take_item(&item);
+                if let Body::Broken(broken) = item.body {
+                    self.failure.get_or_insert(broken.why);
+                }
+            }
+            Found::Lost(why) => {
+                self.evidence.unreadable.push(Unreadable {
+                    object: ObjectRef::default(),
+                    message: why.to_string(),
+                });
+                self.failure.get_or_insert(why);
+            }
+        }
+    }
+
+    fn take_item(&mut self, item: &Item<'_>) {
         let (group, version) = item
             .types
             .api_version
             .rsplit_once('/')
             .unwrap_or(("", &item.types.api_version));
         match (group, &*item.types.kind) {
+            // Which kind it is was masked.
+            (group, kind) if group.contains(MASK) || kind.contains(MASK) => self.give_up(item, "", ""),
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
-                self.take_profile(&item)
+                self.take_profile(item);
             }
-            ("", "Namespace") => self.take_namespace(&item),
-            ("", "Secret") => self.take_secret(&item),
-            ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                self.take_crd(&item);
-                Ok(())
+            ("", names::KIND) if version.is_empty() => {
+                self.give_up(item, names::KIND, "apiVersion is missing or no text");
             }
-            ("" | names::GROUP, "") => {
-                self.ignore("object without a kind".to_owned());
-                Ok(())
-            }
-            ("", kind) => {
-                self.ignore(kind.to_owned());
-                Ok(())
-            }
-            (group, kind) => {
-                self.ignore(format!("{kind}.{group}"));
-                Ok(())
-            }
+            (names::GROUP, "") => self.give_up(item, "", "kind is missing or no text"),
+            ("", "Namespace") => self.take_namespace(item),
+            ("", "Secret") => self.take_secret(item),
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
+            ("", "") => match &item.body {
+                Body::Broken(_) => self.give_up(item, "", ""),
+                _ => self.ignore("object without a kind".to_owned()),
+            },
+            ("", kind) => self.ignore(kind.to_owned()),
+            (group, kind) => self.ignore(format!("{kind}.{group}")),
         }
     }
 
-    fn take_profile(&mut self, item: &Item<'_>) -> Result<(), DumpError> {
-        let read = match &item.body {
-            Body::Broken(..) => None,
-            body => body.read::<ClusterProfile>().ok(),
+    fn take_profile(&mut self, item: &Item<'_>) {
+        let mut profile = match item.body.loose().map(unfit::profile) {
+            Ok(Ok(profile)) => profile,
+            Ok(Err(unreadable)) => return self.give_up(item, names::KIND, &unreadable.message),
+            Err(_) => return self.give_up(item, names::KIND, ""),
         };
-        let Some(mut profile) = read else {
-            let message = match unfit::read_profile(&item.body.value()) {
-                Err(unreadable) => unreadable.message,
-                // JSON that repeats a key: only the typed reading minds.
-                Ok(_) => "a key is repeated".to_owned(),
-            };
-            self.give_up(item, names::KIND, message);
-            return Ok(());
-        };
-        if profile.metadata.name.is_empty() {
-            self.give_up(item, names::KIND, NAMELESS.to_owned());
-            return Ok(());
-        }
         if profile.api_version.is_empty() {
             profile.api_version = (*item.types.api_version).into();
         }
-        if self.is_known(names::KIND, &ObjectRef::from(&profile), item)? {
-            return Ok(());
+        if !self.is_new(names::KIND, &ObjectRef::from(&profile), item) {
+            return;
         }
         self.has_writers |= profile.metadata.writers.is_some();
         if let Some(neighbour) = self.evidence.profiles.last() {
@@ -130,70 +135,66 @@ impl Gatherer {
             }],
             deleted: None,
         });
-        Ok(())
     }
 
-    fn take_namespace(&mut self, item: &Item<'_>) -> Result<(), DumpError> {
-        #[derive(Deserialize)]
-        struct Named {
-            metadata: Metadata,
-        }
+    fn take_namespace(&mut self, item: &Item<'_>) {
         self.has_namespaces = true;
-        let read = match &item.body {
-            Body::Broken(..) => None,
-            body => body.read::<Named>().ok(),
-        };
-        let Some(Named { metadata }) = read else {
-            self.give_up(item, "Namespace", "its metadata does not fit".to_owned());
-            return Ok(());
-        };
-        if metadata.name.is_empty() {
-            self.give_up(item, "Namespace", NAMELESS.to_owned());
-            return Ok(());
+        match item.body.loose().map(unfit::namespace) {
+            Ok(Ok(namespace)) => {
+                if self.is_new("Namespace", &ObjectRef::from(&namespace), item) {
+                    self.evidence.namespaces.push(namespace);
+                }
+            }
+            Ok(Err(unreadable)) => self.give_up(item, "Namespace", &unreadable.message),
+            Err(_) => self.give_up(item, "Namespace", ""),
         }
-        let namespace = Namespace {
-            name: metadata.name.to_string(),
-            uid: metadata.uid.to_string(),
-            resource_version: metadata.resource_version,
-            labels: metadata.labels.to_map(),
-        };
-        if !self.is_known("Namespace", &ObjectRef::from(&namespace), item)? {
-            self.evidence.namespaces.push(namespace);
-        }
-        Ok(())
     }
 
-    fn take_secret(&mut self, item: &Item<'_>) -> Result<(), DumpError> {
+    fn take_secret(&mut self, item: &Item<'_>) {
         self.has_secrets = true;
-        let value = item.body.value();
-        if value["metadata"]["labels"]
-            .get(names::LABEL_SECRET_PROFILE)
-            .is_none()
-        {
-            self.ignore(format!(
-                "Secret without the label {}",
-                names::LABEL_SECRET_PROFILE
-            ));
-            return Ok(());
-        }
-        let read = match &item.body {
-            Body::Broken(..) => None,
-            _ => Some(self.digester.secret(&value)),
+        let mut fault = String::new();
+        let value = match item.body.loose() {
+            Ok(Loose::Value(value)) => Some(Cow::Borrowed(value)),
+            Ok(Loose::Text(json)) => {
+                let parsed = serde_json::from_slice(json);
+                let parsed = parsed.inspect_err(|error| fault = unfit::unparsable(json, error));
+                parsed.ok().map(Cow::Owned)
+            }
+            Err(_) => None,
         };
-        match read {
+        let labelled = match (&item.body, &value) {
+            (Body::Broken(broken), _) => broken.labelled,
+            (_, Some(value)) => {
+                let labels = &value["metadata"]["labels"];
+                // Labels of another shape may be meant to have it.
+                Some(
+                    !labels.is_object() && !labels.is_null()
+                        || labels.get(names::LABEL_SECRET_PROFILE).is_some(),
+                )
+            }
+            (_, None) => None,
+        };
+        if labelled == Some(false) {
+            let label = names::LABEL_SECRET_PROFILE;
+            return self.ignore(format!("Secret without the label {label}"));
+        }
+        match value.map(|value| self.digester.secret(&value)) {
             Some(Ok(secret)) => {
-                if !self.is_known("Secret", &ObjectRef::from(&secret), item)? {
+                if self.is_new("Secret", &ObjectRef::from(&secret), item) {
                     self.evidence.secrets.push(secret);
                 }
             }
-            Some(Err(unreadable)) => self.give_up(item, "Secret", unreadable.message),
-            None => self.give_up(item, "Secret", String::new()),
+            Some(Err(unreadable)) => self.give_up(item, "Secret", &unreadable.message),
+            None => self.give_up(item, "Secret", &fault),
         }
-        Ok(())
     }
 
     fn take_crd(&mut self, item: &Item<'_>) {
-        let served = crd::served_versions(&item.body.value());
+        let served = match item.body.loose() {
+            Ok(Loose::Value(value)) => crd::served_versions(value),
+            Ok(Loose::Text(json)) => crd::served_versions(&serde_json::from_slice(json).unwrap_or_default()),
+            Err(_) => Vec::new(),
+        };
         match served.is_empty() {
             true => self.ignore("CustomResourceDefinition of another kind".to_owned()),
             false => self.evidence.header.hub.served = served,
@@ -204,62 +205,98 @@ impl Gatherer {
         *self.ignored.entry(what).or_default() += 1;
     }
 
-    fn give_up(&mut self, item: &Item<'_>, kind: &str, message: String) {
-        let message = match &item.body {
-            Body::Broken(_, why) => why.clone(),
-            _ => message,
+    /// Tells of an object that cannot be judged. What is known to be wrong with its text comes before the `message`.
+    fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
+        let (object, message) = match item.body.loose() {
+            Ok(loose) => (unfit::identity(loose, kind), message.to_owned()),
+            Err(broken) => (broken.object.clone(), broken.why.to_string()),
         };
-        let object = ObjectRef::of_value(&item.body.value(), kind);
-        let message = match object.name.is_empty() {
-            true => format!("{message} ({})", item.place),
-            false => message,
+        let sure = |text: String| if text.contains(MASK) { String::new() } else { text };
+        let object = ObjectRef {
+            kind: kind.to_owned(),
+            namespace: sure(object.namespace),
+            name: sure(object.name),
+            uid: sure(object.uid),
+            resource_version: sure(object.resource_version),
+        };
+        let message = match &item.body {
+            Body::Broken(_) => message,
+            _ if object.name.is_empty() => format!("{message} ({})", item.place),
+            _ => message,
         };
         self.evidence.unreadable.push(Unreadable { object, message });
     }
 
-    /// Whether the same version of the same object was taken before, as when two dumps overlap.
-    fn is_known(
-        &mut self,
-        kind: &'static str,
-        object: &ObjectRef,
-        item: &Item<'_>,
-    ) -> Result<bool, DumpError> {
+    /// Whether nothing of that name was taken before. The same version may come twice, as when two dumps overlap; of
+    /// two versions nobody can tell which is newer, so that neither counts.
+    fn is_new(&mut self, kind: &'static str, object: &ObjectRef, item: &Item<'_>) -> bool {
         let key = (kind, object.namespace.clone(), object.name.clone());
-        match self.seen.entry(key) {
+        let seen = match self.seen.entry(key) {
             Entry::Vacant(free) => {
                 free.insert(Seen {
                     uid: object.uid.clone(),
                     resource_version: object.resource_version.clone(),
                     file: item.place.file.to_owned(),
+                    is_ambiguous: false,
                 });
-                Ok(false)
+                return true;
             }
-            Entry::Occupied(taken) => {
-                let seen = taken.get();
-                let same = seen.uid == object.uid && seen.resource_version == object.resource_version;
-                if same && !object.resource_version.is_empty() {
-                    return Ok(true);
-                }
-                Err(DumpError::Twice {
-                    object: object.to_string(),
-                    first: seen.file.clone(),
-                    second: item.place.to_string(),
-                })
-            }
+            Entry::Occupied(taken) => taken.into_mut(),
+        };
+        let same = seen.uid == object.uid && seen.resource_version == object.resource_version;
+        if (!same || object.resource_version.is_empty()) && !seen.is_ambiguous {
+            seen.is_ambiguous = true;
+            self.evidence.unreadable.push(Unreadable {
+                object: ObjectRef {
+                    uid: String::new(),
+                    resource_version: String::new(),
+                    ..object.clone()
+                },
+                message: format!(
+                    "it is in the dump twice, in {} and again at {}: keep the newer one",
+                    seen.file, item.place
+                ),
+            });
         }
+        false
+    }
+
+    /// Takes back what is there in two versions.
+    fn withdraw(&mut self) {
+        let seen = &self.seen;
+        let is_clear = |kind: &'static str, object: ObjectRef| {
+            let seen = seen.get(&(kind, object.namespace, object.name));
+            seen.is_none_or(|seen| !seen.is_ambiguous)
+        };
+        let evidence = &mut self.evidence;
+        evidence
+            .profiles
+            .retain(|history| is_clear(names::KIND, history.last().into()));
+        evidence
+            .namespaces
+            .retain(|namespace| is_clear("Namespace", namespace.into()));
+        evidence
+            .secrets
+            .retain(|secret| is_clear("Secret", secret.into()));
     }
 
     /// The evidence.
     ///
     /// # Errors
-    /// When there was no ClusterProfile at all.
-    pub fn finish(self, name: &str) -> Result<Input, DumpError> {
-        let unreadable = &self.evidence.unreadable;
-        if self.evidence.profiles.is_empty() && !unreadable.iter().any(|u| u.object.kind == names::KIND) {
-            return Err(DumpError::NoProfile {
-                name: name.to_owned(),
-                found: self.found(),
-            });
+    /// When there was no ClusterProfile at all, or nothing but what cannot be read.
+    pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
+        self.withdraw();
+        if self.evidence.profiles.is_empty() {
+            if let Some(failure) = self.failure {
+                return Err(failure);
+            }
+            let mut unreadable = self.evidence.unreadable.iter();
+            if !unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND)) {
+                return Err(DumpError::NoProfile {
+                    name: name.to_owned(),
+                    found: self.found(),
+                });
+            }
         }
         let notes = match self.ignored.is_empty() {
             true => Vec::new(),

@@ -2,13 +2,24 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 
 use super::DumpError;
+use crate::evidence::{ObjectRef, unfit::Loose};
 
-/// What receives the objects, one by one.
-pub(super) type Sink<'s> = &'s mut dyn FnMut(Item<'_>) -> Result<(), DumpError>;
+/// How deep lists may lie within lists.
+pub(super) const DEEPEST: usize = 8;
+
+/// What receives the objects, one by one, and what is no object.
+pub(super) type Sink<'s> = &'s mut dyn FnMut(Found<'_>);
+
+/// Something that was found in a dump.
+pub(super) enum Found<'a> {
+    /// An object.
+    Item(Item<'a>),
+    /// A stretch of which nobody can tell which objects are in it.
+    Lost(DumpError),
+}
 
 /// An object of a dump.
 pub(super) struct Item<'a> {
@@ -26,8 +37,18 @@ pub(super) enum Body<'a> {
     Json(&'a RawValue),
     /// What YAML made of it.
     Value(Value),
-    /// Enough of it to tell which object it is, and why the rest cannot be trusted.
-    Broken(Value, String),
+    /// What cannot be trusted.
+    Broken(Box<Broken>),
+}
+
+/// An object that cannot be trusted.
+pub(super) struct Broken {
+    /// Which one it is, as far as it can be made out.
+    pub object: ObjectRef,
+    /// Whether it has the label of a consumer's Secret, where that is known.
+    pub labelled: Option<bool>,
+    /// What is wrong.
+    pub why: DumpError,
 }
 
 /// The type of an object or a list.
@@ -43,26 +64,34 @@ pub(super) struct Place<'a> {
     pub file: &'a str,
     /// The whole file.
     pub text: &'a str,
+    /// Where bytes were no UTF-8, in order.
+    pub spoilt: &'a [usize],
     pub start: usize,
     pub end: usize,
 }
 
 impl Body<'_> {
-    /// Reads it into the shape of its kind.
-    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+    /// As it can be read.
+    ///
+    /// # Errors
+    /// Where that is of no use.
+    pub fn loose(&self) -> Result<Loose<'_>, &Broken> {
         match self {
-            Body::Json(raw) => serde_json::from_str(raw.get()),
-            Body::Value(value) | Body::Broken(value, _) => T::deserialize(value),
+            Body::Json(raw) => Ok(Loose::Text(raw.get().as_bytes())),
+            Body::Value(value) => Ok(Loose::Value(value)),
+            Body::Broken(broken) => Err(broken),
         }
     }
+}
 
-    /// Reads it without any shape.
-    pub fn value(&self) -> Cow<'_, Value> {
-        match self {
-            // Nothing in it can be read where it nests too deep.
-            Body::Json(raw) => Cow::Owned(serde_json::from_str(raw.get()).unwrap_or_default()),
-            Body::Value(value) | Body::Broken(value, _) => Cow::Borrowed(value),
-        }
+impl Broken {
+    /// Of something that does not tell what it is.
+    pub fn unknown(why: DumpError) -> Box<Self> {
+        Box::new(Self {
+            object: ObjectRef::default(),
+            labelled: None,
+            why,
+        })
     }
 }
 
@@ -79,6 +108,19 @@ impl<'a> Types<'a> {
     /// Whether an object of this type is a list of objects, where it has `items`.
     pub fn is_list(&self) -> bool {
         self.kind.is_empty() || self.kind.ends_with("List")
+    }
+
+    /// Whether it is a list of objects that are of use, whatever it has.
+    pub fn is_surely_list(&self) -> bool {
+        matches!(
+            &*self.kind,
+            "List" | "ClusterProfileList" | "NamespaceList" | "SecretList"
+        )
+    }
+
+    /// Whether a list of this type lacks its end: kubectl tells the version first, and the kind behind the items.
+    pub fn is_cut(&self) -> bool {
+        self.kind.is_empty() && !self.api_version.is_empty()
     }
 
     /// What a list of this type tells of its items: a plain `List` nothing.
@@ -132,9 +174,39 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Where the first byte is that is no UTF-8, if there is one.
+    fn spoilt_at(&self) -> Option<usize> {
+        let next = self.spoilt.partition_point(|at| *at < self.start);
+        self.spoilt.get(next).copied().filter(|at| *at < self.end)
+    }
+
+    /// The error for bytes that are no UTF-8, where there are any.
+    pub fn spoilt(&self) -> Option<DumpError> {
+        let at = self.spoilt_at()?;
+        Some(DumpError::Encoding {
+            file: self.file.to_owned(),
+            line: self.line_at(at - self.start),
+            utf16: false,
+        })
+    }
+
+    /// How many bytes are no UTF-8.
+    pub fn count_spoilt(&self) -> usize {
+        let before = |end: usize| self.spoilt.partition_point(|at| *at < end);
+        before(self.end) - before(self.start)
+    }
+
     /// The error for what is no object.
     pub fn no_object(&self) -> DumpError {
         DumpError::NoObject {
+            file: self.file.to_owned(),
+            line: self.line(),
+        }
+    }
+
+    /// The error for a list whose items are none.
+    pub fn no_list(&self) -> DumpError {
+        DumpError::NoList {
             file: self.file.to_owned(),
             line: self.line(),
         }

@@ -1,100 +1,162 @@
 //! Objects out of JSON, each still unread: no tree of a whole list is ever built.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::{
     DumpError,
-    item::{Body, Item, Place, Sink, Types},
-    text::without_place,
+    item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
+    text::{ENDS_IN_THE_MIDDLE, without_place},
 };
+use crate::evidence::unfit::{Loose, identity};
 
-/// Hands over the objects of a JSON value, or of several behind one another.
-///
-/// # Errors
-/// When it cannot be parsed or holds something that is no object, or the sink refuses.
-pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) -> Result<(), DumpError> {
-    let syntax = |error: serde_json::Error| DumpError::Syntax {
+/// Hands over the objects of a JSON value, or of several behind one another. What follows upon a value that cannot be
+/// parsed is lost with it.
+pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
+    for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {
+        match raw {
+            Ok(raw) => each_of(raw, &Types::default(), place, DEEPEST, sink),
+            Err(error) => return sink(Found::Lost(syntax(place, &error))),
+        }
+    }
+}
+
+fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
+    let message = match error.is_eof() {
+        true => ENDS_IN_THE_MIDDLE.to_owned(),
+        false => without_place(&error.to_string()).to_owned(),
+    };
+    DumpError::Syntax {
         file: place.file.to_owned(),
         line: place.line_at(0) + error.line().saturating_sub(1),
         language: "JSON",
-        message: match error.is_eof() {
-            true => "it ends in the middle: was the dump cut short?".to_owned(),
-            false => without_place(&error.to_string()).to_owned(),
-        },
-    };
-    for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {
-        let raw = raw.map_err(syntax)?;
-        let items = match raw.get().as_bytes()[0] {
-            b'[' => Some((Types::default(), serde_json::from_str(raw.get()).map_err(syntax)?)),
-            _ => list(raw),
-        };
-        match items {
-            Some((types, items)) => each_of_list(items, &types.of_items(), place, sink)?,
-            None => sink(item(raw, &Types::default(), place)?)?,
-        }
+        message,
     }
-    Ok(())
 }
 
+/// The parts of an object that say what it is.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head<'a> {
+    #[serde(borrow)]
+    api_version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow, deserialize_with = "even_null")]
+    items: Option<&'a RawValue>,
+}
+
+/// Tells `null` from what is not there.
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
+fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepest: usize, sink: Sink<'_>) {
+    let place = place.of(raw.get());
+    let Some(deepest) = deepest.checked_sub(1) else {
+        return sink(Found::Lost(place.no_list()));
+    };
+    match raw.get().as_bytes()[0] {
+        b'[' => each_of_list(raw, &Types::default(), place, place, deepest, sink),
+        b'{' => match serde_json::from_str::<Head<'_>>(raw.get()) {
+            Ok(head) => {
+                let types = head.types();
+                match head.items.filter(|_| types.is_list()) {
+                    Some(items) if items.get().starts_with('[') => {
+                        each_of_list(
+                            items,
+                            &types.of_items(),
+                            place,
+                            place.of(items.get()),
+                            deepest,
+                            sink,
+                        );
+                    }
+                    Some(items) if items.get() == "null" => {}
+                    _ if types.is_surely_list() => sink(Found::Lost(place.no_list())),
+                    _ => sink(item(raw, types.or(inherited), place)),
+                }
+            }
+            // One of them is repeated. In a list, either may hold objects.
+            Err(error) => {
+                let parts: HashMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+                let part = |key: &str| parts.get(key).copied();
+                let head = Head {
+                    api_version: part("apiVersion"),
+                    kind: part("kind"),
+                    items: part("items"),
+                };
+                let types = head.types();
+                match types.is_list() && head.items.is_some() {
+                    true => sink(Found::Lost(syntax(place, &error))),
+                    false => sink(item(raw, types.or(inherited), place)),
+                }
+            }
+        },
+        _ => sink(no_object(inherited, place)),
+    }
+}
+
+/// Hands over the objects of an array; `around`: the list that it belongs to, or itself.
 fn each_of_list<'a>(
-    items: Vec<&'a RawValue>,
+    array: &'a RawValue,
     types: &Types<'a>,
+    around: Place<'a>,
     place: Place<'a>,
+    deepest: usize,
     sink: Sink<'_>,
-) -> Result<(), DumpError> {
+) {
+    let items: Vec<&RawValue> = match serde_json::from_str(array.get()) {
+        Ok(items) => items,
+        Err(error) => return sink(Found::Lost(syntax(place, &error))),
+    };
+    let within: usize = items.iter().map(|raw| place.of(raw.get()).count_spoilt()).sum();
+    if let Some(error) = around.spoilt().filter(|_| around.count_spoilt() > within) {
+        sink(Found::Lost(error));
+    }
     items
         .into_iter()
-        .try_for_each(|raw| sink(item(raw, types, place)?))
+        .for_each(|raw| each_of(raw, types, place, deepest, sink));
 }
 
-/// The type and the items of a list; none when this is no list.
-fn list(raw: &RawValue) -> Option<(Types<'_>, Vec<&RawValue>)> {
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct List<'a> {
-        #[serde(borrow)]
-        api_version: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        kind: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        items: Option<Vec<&'a RawValue>>,
-    }
-    let list: List<'_> = serde_json::from_str(raw.get()).ok()?;
-    let types = Types {
-        api_version: list.api_version.unwrap_or_default(),
-        kind: list.kind.unwrap_or_default(),
+fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> {
+    let body = match place.spoilt() {
+        None => Body::Json(raw),
+        Some(why) => Body::Broken(Box::new(Broken {
+            object: identity(Loose::Text(raw.get().as_bytes()), ""),
+            labelled: None,
+            why,
+        })),
     };
-    let items = list.items?;
-    types.is_list().then_some((types, items))
+    Found::Item(Item { types, body, place })
 }
 
-fn item<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>) -> Result<Item<'a>, DumpError> {
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Head<'a> {
-        #[serde(borrow)]
-        api_version: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        kind: Option<Cow<'a, str>>,
-    }
-    let place = place.of(raw.get());
-    if !raw.get().starts_with('{') {
-        return Err(place.no_object());
-    }
-    let types = match serde_json::from_str::<Head<'_>>(raw.get()) {
-        Ok(head) => Types {
-            api_version: head.api_version.unwrap_or_default(),
-            kind: head.kind.unwrap_or_default(),
-        },
-        // A repeated key, or a type that is no text.
-        Err(_) => Types::of(&serde_json::from_str::<Value>(raw.get()).unwrap_or_default()),
-    };
-    Ok(Item {
-        types: types.or(inherited),
-        body: Body::Json(raw),
+/// What stands in place of an object.
+fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
+    Found::Item(Item {
+        types: inherited.clone(),
+        body: Body::Broken(Broken::unknown(place.no_object())),
         place,
     })
 }
+
+impl<'a> Head<'a> {
+    /// Its type; empty where that is no text.
+    fn types(&self) -> Types<'a> {
+        let text = |raw: Option<&'a RawValue>| -> Cow<'a, str> {
+            let text = raw.and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
+            text.map(|text| text.0).unwrap_or_default()
+        };
+        Types {
+            api_version: text(self.api_version),
+            kind: text(self.kind),
+        }
+    }
+}
+
+/// A text that is borrowed where it can be.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -6,14 +6,17 @@
 //! others ignored) and the CRD of ClusterProfile; objects of other kinds are ignored and counted.
 //!
 //! A dump does not tell when it was taken: the header has no window, and every version is dated to the Unix epoch.
-//! An object that does not fit the shape of its kind becomes an [`Unreadable`](super::Unreadable), and the others are
-//! judged. A document that cannot be parsed is an error, as nobody can tell which objects are lost with it, unless
-//! it is one of several and says who it is (that is so when it repeats a key).
+//! An object that does not fit the shape of its kind, or that is in the dump in two versions, becomes an
+//! [`Unreadable`](super::Unreadable), and the others are judged. So does an object that cannot be parsed, where it can
+//! be told from the others: by the brackets of JSON, by the indentation of YAML as kubectl writes it, by the marks
+//! between documents. What cannot even be told apart becomes one of unknown kind. Only where nothing is left that could
+//! be judged, it is an error.
 
 mod error;
 mod gather;
 mod item;
 mod json;
+mod lines;
 mod read;
 #[cfg(test)]
 mod tests;

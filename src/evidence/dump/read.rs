@@ -5,14 +5,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{DumpError, gather::Gatherer, item::Item, json, text, yaml};
+use super::{
+    DumpError,
+    gather::Gatherer,
+    item::Found,
+    json,
+    text::{self, Text},
+    yaml,
+};
 use crate::evidence::{Input, input::open};
 
 /// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
 /// reader is.
 ///
 /// # Errors
-/// When it cannot be read or parsed, or holds no ClusterProfile.
+/// When it cannot be read, or holds no ClusterProfile that could be.
 pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpError> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
@@ -20,13 +27,13 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
         cause,
     })?;
     let text = text::decode(bytes, name)?;
-    if text.trim_ascii().is_empty() {
+    if text.is_empty() {
         return Err(DumpError::Empty {
             file: name.to_owned(),
         });
     }
     let mut gatherer = Gatherer::new();
-    each_item(&text, name, &mut gatherer)?;
+    each_item(&text, name, &mut gatherer);
     gatherer.finish(name)
 }
 
@@ -34,7 +41,7 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
 /// so are empty files.
 ///
 /// # Errors
-/// When one cannot be read or parsed, or none holds a ClusterProfile.
+/// When one cannot be read, or none holds a ClusterProfile that could be.
 pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| DumpError::Read {
@@ -53,22 +60,19 @@ pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
             .map_err(|cause| unread(&file, cause))?;
         let name = file.display().to_string();
         let text = text::decode(bytes, &name)?;
-        each_item(&text, &name, &mut gatherer)?;
+        each_item(&text, &name, &mut gatherer);
     }
     gatherer.finish(&shown)
 }
 
-fn each_item(text: &str, file: &str, gatherer: &mut Gatherer) -> Result<(), DumpError> {
-    let documents = text::documents(text, file);
-    let others = documents.len() > 1;
-    for document in documents {
-        let mut sink = |item: Item<'_>| gatherer.take(item);
+fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer) {
+    for document in text::documents(text, file) {
+        let mut sink = |found: Found<'_>| gatherer.take(found);
         match document.document().trim_start().starts_with(['{', '[']) {
-            true => json::each_item(document, &mut sink)?,
-            false => yaml::each_item(document, others, &mut sink)?,
+            true => json::each_item(document, &mut sink),
+            false => yaml::each_item(document, &mut sink),
         }
     }
-    Ok(())
 }
 
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {

@@ -222,7 +222,7 @@ fn a_repeated_key_spoils_its_document_only() {
     assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
     assert_eq!(
         unreadable.message,
-        "dumps/hub.yaml:22: the key `status` is repeated"
+        "dumps/hub.yaml:22 is no valid YAML: the key `status` is repeated"
     );
 
     assert_eq!(
@@ -259,10 +259,9 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
         refused("{\"kind\": \"List\",\n\"items\": [{}"),
         "dumps/hub.yaml:2 is no valid JSON: it ends in the middle: was the dump cut short?"
     );
-    let syntax = refused(&format!("{}---\nkind: Secret\ndata: *canary\n", profile("a")));
     assert_eq!(
-        syntax,
-        "dumps/hub.yaml:13 is no valid YAML: alias references unknown anchor"
+        refused("kind: Secret\ndata: *canary\n"),
+        "dumps/hub.yaml:2 is no valid YAML: alias references unknown anchor"
     );
 
     let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x")
@@ -289,9 +288,21 @@ fn an_object_counts_once() {
     };
     let overlap = read(&format!("{}---\n{}", version("5"), version("5"))).expect("reads");
     assert_eq!(names(&overlap), ["a"]);
+    let two = [version("5"), profile("b"), version("6"), version("7")].join("---\n");
+    let input = read(&two).expect("reads");
+    assert_eq!(names(&input), ["b"]);
+    let told: Vec<String> = input
+        .evidence
+        .unreadable
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
-        refused(&format!("{}---\n{}", version("5"), version("6"))),
-        "ClusterProfile n/a is in the dump twice, in dumps/hub.yaml and again at dumps/hub.yaml:13: keep the newer one"
+        told,
+        [
+            "ClusterProfile n/a could not be read: it is in the dump twice, in dumps/hub.yaml and again at \
+          dumps/hub.yaml:24: keep the newer one"
+        ]
     );
 }
 
@@ -315,7 +326,13 @@ fn a_directory_is_one_dump() {
     assert_eq!(names(&input), ["a", "b"]);
 
     put("c.json", "{");
-    assert!(message().contains("c.json:1 is no valid JSON"), "{}", message());
+    let input = read_input(folder.path()).expect("reads");
+    assert_eq!(names(&input), ["a", "b"]);
+    let told = input.evidence.unreadable[0].to_string();
+    assert!(
+        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is no valid JSON"),
+        "{told}"
+    );
     let missing = read_input(&folder.path().join("none.yaml"))
         .expect_err("missing")
         .to_string();

@@ -1,36 +1,78 @@
 //! From bytes to documents.
 
 use super::{DumpError, item::Place};
+use crate::evidence::unfit::masked;
 
-/// The file as text, without a byte order mark.
+/// A file as text.
+pub(super) struct Text {
+    text: String,
+    /// Where bytes were no UTF-8, in order.
+    spoilt: Vec<usize>,
+}
+
+/// What is wrong with a dump that lacks its end.
+pub(super) const ENDS_IN_THE_MIDDLE: &str = "it ends in the middle: was the dump cut short?";
+
+/// A mark that some programs put before text.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// The file as text, without a byte order mark. Bytes that are no UTF-8 are masked and remembered.
 ///
 /// # Errors
-/// When it is no UTF-8.
-pub(super) fn decode(bytes: Vec<u8>, file: &str) -> Result<String, DumpError> {
-    let utf16 = bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]);
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        DumpError::Encoding {
+/// When it is UTF-16.
+pub(super) fn decode(bytes: Vec<u8>, file: &str) -> Result<Text, DumpError> {
+    if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
+        return Err(DumpError::Encoding {
             file: file.to_owned(),
-            line: good.iter().filter(|byte| **byte == b'\n').count() + 1,
-            utf16,
-        }
-    })?;
-    if text.starts_with('\u{FEFF}') {
-        text.drain(..'\u{FEFF}'.len_utf8());
+            line: 1,
+            utf16: true,
+        });
     }
-    Ok(text)
+    let mark = BYTE_ORDER_MARK.len_utf8();
+    let bytes = match bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
+        true => bytes[mark..].to_vec(),
+        false => bytes,
+    };
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => {
+            return Ok(Text {
+                text,
+                spoilt: Vec::new(),
+            });
+        }
+        Err(error) => error.into_bytes(),
+    };
+    let (mut at, mut spoilt) = (0, Vec::new());
+    for chunk in text.utf8_chunks() {
+        at += chunk.valid().len();
+        spoilt.extend(at..at + chunk.invalid().len());
+        at += chunk.invalid().len();
+    }
+    Ok(Text {
+        text: masked(&text).into_owned(),
+        spoilt,
+    })
+}
+
+impl Text {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim_ascii().is_empty()
+    }
 }
 
 /// The documents of a file, each at its place; blank ones are left out.
 ///
 /// A line of `---`, alone or before white space, begins a document wherever it stands: YAML forbids it within any
 /// scalar, and JSON has no line breaks in strings.
-pub(super) fn documents<'a>(text: &'a str, file: &'a str) -> Vec<Place<'a>> {
+pub(super) fn documents<'a>(text: &'a Text, file: &'a str) -> Vec<Place<'a>> {
+    let Text { text, spoilt } = text;
     let mut documents = Vec::new();
     let mut start = 0;
     for (mark, _) in text.match_indices("---") {
-        let begins_line = mark == 0 || text.as_bytes()[mark - 1] == b'\n';
+        // Files that were put behind one another may have brought their byte order marks along.
+        let before = text[..mark].trim_end_matches(BYTE_ORDER_MARK);
+        let begins_line = before.is_empty() || before.ends_with('\n');
         let after = mark + "---".len();
         if begins_line && text[after..].chars().next().is_none_or(char::is_whitespace) {
             documents.push((start, mark));
@@ -38,12 +80,20 @@ pub(super) fn documents<'a>(text: &'a str, file: &'a str) -> Vec<Place<'a>> {
         }
     }
     documents.push((start, text.len()));
+    let without_mark = |(start, end): (usize, usize)| {
+        let document = &text[start..end];
+        let rest = document.trim_start().trim_start_matches(BYTE_ORDER_MARK);
+        let had_mark = rest.len() < document.trim_start().len();
+        (if had_mark { end - rest.len() } else { start }, end)
+    };
     documents
         .into_iter()
+        .map(without_mark)
         .filter(|(start, end)| !is_blank(&text[*start..*end]))
         .map(|(start, end)| Place {
             file,
             text,
+            spoilt,
             start,
             end,
         })

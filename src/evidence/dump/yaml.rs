@@ -5,77 +5,181 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 
 use super::{
     DumpError,
-    item::{Body, Item, Place, Sink, Types},
-    text::without_place,
+    item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
+    lines,
+    text::{ENDS_IN_THE_MIDDLE, without_place},
+};
+use crate::{
+    api::names,
+    evidence::unfit::{Loose, identity},
 };
 
-/// Hands over the objects of a YAML document. `others`: whether it is one of several, so that not all is lost with it.
-///
-/// # Errors
-/// When it cannot be parsed or holds something that is no object, or the sink refuses.
-pub(super) fn each_item(place: Place<'_>, others: bool, sink: Sink<'_>) -> Result<(), DumpError> {
-    let parsed = serde_saphyr::from_str_with_options(place.document(), options(DuplicateKeyPolicy::Error));
-    let error = match parsed {
-        Ok(value) => return each_of_value(value, place, sink),
-        Err(error) => error,
-    };
-    let line = error
-        .location()
-        .map_or(0, |location| location.line().max(1) as usize - 1);
-    let line = place.line_at(0) + line;
-    let (message, repeated) = match &error {
-        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
-            (format!("the key `{key}` is repeated"), true)
-        }
-        serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => ("a key is repeated".to_owned(), true),
-        other => (bare(&other.to_string()), false),
-    };
-    if repeated && others {
-        // The document is whole, so it tells which object is the one that cannot be trusted.
-        let lenient = options(DuplicateKeyPolicy::FirstWins);
-        if let Ok(value) = serde_saphyr::from_str_with_options::<Value>(place.document(), lenient)
-            && value.is_object()
-            && value.get("items").is_none()
-        {
-            let types = Types::of(&value);
-            let message = format!("{}:{line}: {message}", place.file);
-            return sink(Item {
-                types,
-                body: Body::Broken(value, message),
-                place,
-            });
-        }
+/// Hands over the objects of a YAML document. Of one that cannot be parsed, those that can be told apart.
+pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
+    match read(place) {
+        Ok(value) => each_of(value, &Types::default(), place, DEEPEST, sink),
+        Err(error) => salvage(place, error, sink),
     }
-    Err(DumpError::Syntax {
-        file: place.file.to_owned(),
-        line,
-        language: "YAML",
-        message,
+}
+
+fn read(place: Place<'_>) -> Result<Value, DumpError> {
+    if let Some(error) = place.spoilt() {
+        return Err(error);
+    }
+    let parsed = serde_saphyr::from_str_with_options(place.document(), options(DuplicateKeyPolicy::Error));
+    parsed.map_err(|error| {
+        let line = error.location().map_or(1, |location| location.line().max(1));
+        let message = match &error {
+            serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+                format!("the key `{key}` is repeated")
+            }
+            serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
+            other => bare(&other.to_string()),
+        };
+        DumpError::Syntax {
+            file: place.file.to_owned(),
+            line: place.line_at(0) + line as usize - 1,
+            language: "YAML",
+            message,
+        }
     })
 }
 
-fn each_of_value(mut value: Value, place: Place<'_>, sink: Sink<'_>) -> Result<(), DumpError> {
-    let types = Types::of(&value);
-    let (inherited, items) = match &mut value {
-        Value::Null => return Ok(()),
-        Value::Array(items) => (Types::default(), std::mem::take(items)),
-        Value::Object(object) if types.is_list() => match object.get_mut("items") {
-            Some(Value::Array(items)) => (types.of_items(), std::mem::take(items)),
-            _ => (Types::default(), vec![value]),
-        },
-        _ => (Types::default(), vec![value]),
+/// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
+fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: usize, sink: Sink<'_>) {
+    let Some(deepest) = deepest.checked_sub(1) else {
+        return sink(Found::Lost(place.no_list()));
     };
-    for value in items {
-        if !value.is_object() {
-            return Err(place.no_object());
+    let types = Types::of(&value);
+    let items = match &mut value {
+        // An empty document.
+        Value::Null if deepest == DEEPEST - 1 => return,
+        Value::Array(items) => Some((Types::default(), std::mem::take(items))),
+        Value::Object(object) if types.is_list() => match object.get_mut("items") {
+            Some(Value::Array(items)) => {
+                let mut items = std::mem::take(items);
+                if types.is_cut()
+                    && let Some(last) = items.pop()
+                {
+                    let last = known_as(&last, false, &Types::default(), place, cut(place));
+                    items
+                        .into_iter()
+                        .for_each(|item| each_of(item, &Types::default(), place, deepest, sink));
+                    return sink(last);
+                }
+                Some((types.of_items(), items))
+            }
+            Some(Value::Null) => return,
+            _ if types.is_surely_list() => return sink(Found::Lost(place.no_list())),
+            _ => None,
+        },
+        Value::Object(_) => None,
+        _ => {
+            return sink(Found::Item(Item {
+                types: inherited.clone(),
+                body: Body::Broken(Broken::unknown(place.no_object())),
+                place,
+            }));
         }
-        sink(Item {
-            types: Types::of(&value).or(&inherited),
+    };
+    match items {
+        Some((types, items)) => items
+            .into_iter()
+            .for_each(|item| each_of(item, &types, place, deepest, sink)),
+        None => sink(Found::Item(Item {
+            types: types.clone().or(inherited),
             body: Body::Value(value),
             place,
-        })?;
+        })),
     }
-    Ok(())
+}
+
+/// Makes out what is in a document that cannot be parsed as a whole.
+fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
+    let list = lines::list(place.document()).and_then(|list| {
+        let frame: Value =
+            serde_saphyr::from_str_with_options(&list.frame, options(DuplicateKeyPolicy::Error)).ok()?;
+        let types = Types::of(&frame);
+        types.is_list().then_some((list.items, types))
+    });
+    let Some((items, types)) = list else {
+        return sink(broken(place, &Types::default(), error));
+    };
+    let items: Vec<Place<'_>> = items.into_iter().map(|item| place.of(item)).collect();
+    let within: usize = items.iter().map(Place::count_spoilt).sum();
+    if let Some(error) = place.spoilt().filter(|_| place.count_spoilt() > within) {
+        sink(Found::Lost(error));
+    }
+    let (is_cut, count) = (types.is_cut(), items.len());
+    let types = types.of_items();
+    for (number, place) in items.into_iter().enumerate() {
+        match read(place) {
+            Ok(_) if is_cut && number + 1 == count => {
+                sink(known_as(
+                    &lines::glean(place.document()),
+                    false,
+                    &types,
+                    place,
+                    cut(place),
+                ));
+            }
+            Ok(Value::Array(items)) => items
+                .into_iter()
+                .for_each(|item| each_of(item, &types, place, DEEPEST - 1, sink)),
+            Ok(_) => sink(broken(place, &types, place.no_object())),
+            Err(error) => sink(broken(place, &types, error)),
+        }
+    }
+}
+
+/// An object that cannot be trusted, where it says who it is.
+fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<'a> {
+    // Where it but repeats a key, the object is whole all the same.
+    let lenient = options(DuplicateKeyPolicy::FirstWins);
+    let parsed = serde_saphyr::from_str_with_options::<Value>(place.document(), lenient);
+    let known = match parsed {
+        Ok(Value::Array(mut items)) if items.len() == 1 => items.pop(),
+        Ok(value @ Value::Object(_)) => Some(value),
+        _ => None,
+    };
+    match known {
+        Some(value) => known_as(&value, place.spoilt().is_none(), inherited, place, why),
+        None => known_as(&lines::glean(place.document()), false, inherited, place, why),
+    }
+}
+
+/// The same for one of which that much is known; `whole`: whether it is all that there is.
+fn known_as<'a>(
+    known: &Value,
+    whole: bool,
+    inherited: &Types<'a>,
+    place: Place<'a>,
+    why: DumpError,
+) -> Found<'a> {
+    let types = Types::of(known);
+    if (types.is_list() && known.get("items").is_some()) || types.is_surely_list() {
+        return Found::Lost(why);
+    }
+    let labels = &known["metadata"]["labels"];
+    Found::Item(Item {
+        types: types.or(inherited),
+        body: Body::Broken(Box::new(Broken {
+            object: identity(Loose::Value(known), ""),
+            labelled: whole.then(|| labels.get(names::LABEL_SECRET_PROFILE).is_some()),
+            why,
+        })),
+        place,
+    })
+}
+
+/// The error for a list that ends before it says what it is, as kubectl's do in the end.
+fn cut(place: Place<'_>) -> DumpError {
+    DumpError::Syntax {
+        file: place.file.to_owned(),
+        line: place.line_at(place.document().trim_end().len()),
+        language: "YAML",
+        message: ENDS_IN_THE_MIDDLE.to_owned(),
+    }
 }
 
 /// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's

@@ -10,10 +10,14 @@ use serde::Deserialize;
 
 use super::{
     FileError,
-    record::{First, Record},
+    record::{First, Misfit, Record},
 };
-use crate::evidence::{
-    Asked, Evidence, FORMAT, Gap, Input, Kind, ProfileHistory, Requests, Version, input::open,
+use crate::{
+    api::names,
+    evidence::{
+        Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
+        input::open,
+    },
 };
 
 /// Reads an evidence file; whether it is packed is told from its content.
@@ -28,7 +32,8 @@ pub fn read(path: &Path) -> Result<Input, FileError> {
 /// each kind of evidence of which something may be missing.
 ///
 /// # Errors
-/// When it cannot be read, is no evidence file, or has a line that does not fit.
+/// When it cannot be read, is no evidence file, or has a line that does not fit, unless that is an object's: such a line
+/// becomes an [`Unreadable`].
 pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
     let mut buffer = Vec::new();
     let mut gathered = Gathered::default();
@@ -137,6 +142,8 @@ struct Gathered {
     evidence: Evidence,
     section: Section,
     unknown: BTreeMap<String, usize>,
+    /// Whether the profile above does not fit, so that what follows of it is of no use.
+    skips: bool,
 }
 
 impl Gathered {
@@ -150,6 +157,10 @@ impl Gathered {
         if matches!(record, Record::Header(_)) != (line == 1) {
             return Err(broken(line, "a second header: are these two files in one?"));
         }
+        if self.skips && matches!(record, Record::Change(_) | Record::Gone(_)) {
+            return Ok(());
+        }
+        self.skips &= !matches!(record, Record::Profile(_));
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
@@ -226,6 +237,10 @@ impl Gathered {
                 Section::Driver
             }
             Record::End => Section::End,
+            Record::Misfit(misfit) => {
+                self.give_up(misfit, line);
+                self.section
+            }
             Record::Unknown(kind) => {
                 *self.unknown.entry(kind).or_default() += 1;
                 self.section
@@ -235,11 +250,32 @@ impl Gathered {
         Ok(())
     }
 
+    /// Tells of an object that does not fit. A profile of which one version does not is none any more: by the others it
+    /// might be judged wrong.
+    fn give_up(&mut self, misfit: Misfit, line: usize) {
+        let mut object = misfit.object;
+        if misfit.is_change {
+            if self.skips {
+                return;
+            }
+            let known = self.evidence.profiles.pop();
+            object = known
+                .map(|history| ObjectRef::from(history.last()))
+                .unwrap_or_default();
+        }
+        self.skips |= misfit.is_change || object.kind == names::KIND;
+        self.evidence.unreadable.push(Unreadable {
+            object,
+            message: format!("line {line} of the evidence file: {}", misfit.message),
+        });
+    }
+
     fn finish(self, lines: usize) -> Input {
         let Self {
             mut evidence,
             section,
             unknown,
+            skips: _,
         } = self;
         if section != Section::End {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {

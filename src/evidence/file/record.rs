@@ -1,20 +1,21 @@
 //! One line of the file.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{Error as _, MapAccess, Visitor},
+    de::{DeserializeOwned, Error as _, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::change::Change;
 use crate::{
-    api::ClusterProfile,
+    api::{ClusterProfile, names},
     evidence::{
-        Driver, EndpointCall, Gap, Header, Login, Member, Namespace, Origin, Probe, Request, Secret,
-        Unreadable, Window, unfit::without_values,
+        Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request,
+        Secret, Unreadable, Window,
+        unfit::{self, Loose, masked, without_values},
     },
 };
 
@@ -62,6 +63,17 @@ pub(super) enum Record {
     Driver(Driver),
     End,
     Unknown(String),
+    Misfit(Misfit),
+}
+
+/// A record of an object that does not fit the shape of its kind.
+pub(super) struct Misfit {
+    /// Which object, as far as it can be made out; that of a `change` is told by the `profile` above it.
+    pub object: ObjectRef,
+    /// What does not fit.
+    pub message: String,
+    /// Whether it is a later version of the object above.
+    pub is_change: bool,
 }
 
 /// A profile's first version, to write.
@@ -104,23 +116,40 @@ impl Record {
     /// Reads a line. Each part is parsed on its own, so that a profile may nest as deep here as it may on the hub.
     ///
     /// # Errors
-    /// When it does not hold a record, or one that does not fit.
+    /// When it does not hold a record, or one of what the run did that does not fit. Of an object that does not fit,
+    /// there is a [`Misfit`].
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        let OneKey { kind, content } = parse(line)?;
-        let content = content.get().as_bytes();
-        Ok(match &*kind {
+        // Bytes that are no UTF-8 spoil the object that they are in.
+        let text = masked(line);
+        let OneKey { kind, content } = parse(text.as_bytes())?;
+        let content = content.get();
+        if matches!(text, Cow::Owned(_)) {
+            let misfit = Misfit::of(&kind, content, "it is no UTF-8 text".to_owned());
+            return misfit
+                .map(Record::Misfit)
+                .ok_or_else(|| "it is no UTF-8 text".to_owned());
+        }
+        let read = Self::of(&kind, content.as_bytes());
+        read.or_else(|message| match Misfit::of(&kind, content, message.clone()) {
+            Some(misfit) => Ok(Record::Misfit(misfit)),
+            None => Err(message),
+        })
+    }
+
+    fn of(kind: &str, content: &[u8]) -> Result<Self, String> {
+        Ok(match kind {
             "header" => Record::Header(parse(content)?),
             "gap" => Record::Gap(parse(content)?),
             "unreadable" => Record::Unreadable(parse(content)?),
-            "namespace" => Record::Namespace(parse(content)?),
-            "secret" => Record::Secret(parse(content)?),
+            "namespace" => Record::Namespace(object(content)?),
+            "secret" => Record::Secret(object(content)?),
             "probe" => Record::Probe(parse(content)?),
             "profile" => {
                 let FirstRaw { at, origin, profile } = parse(content)?;
                 Record::Profile(Box::new(First {
                     at,
                     origin,
-                    profile: parse(profile.get().as_bytes())?,
+                    profile: object(profile.get().as_bytes())?,
                 }))
             }
             "change" => Record::Change(parse(content)?),
@@ -132,9 +161,39 @@ impl Record {
             "login" => Record::Login(parse(content)?),
             "driver" => Record::Driver(parse(content)?),
             "end" => Record::End,
-            _ => Record::Unknown(kind),
+            _ => Record::Unknown(kind.to_owned()),
         })
     }
+}
+
+impl Misfit {
+    /// None where it is no object's record.
+    fn of(kind: &str, content: &str, message: String) -> Option<Self> {
+        let object = match kind {
+            "profile" => {
+                // Where even that cannot be read, the file is broken, and not the object.
+                let FirstRaw { profile, .. } = parse(content.as_bytes()).ok()?;
+                ObjectRef {
+                    kind: names::KIND.to_owned(),
+                    ..unfit::identity(Loose::Text(profile.get().as_bytes()), names::KIND)
+                }
+            }
+            "namespace" => unfit::identity_in_evidence(content.as_bytes(), "Namespace"),
+            "secret" => unfit::identity_in_evidence(content.as_bytes(), "Secret"),
+            "change" => ObjectRef::default(),
+            _ => return None,
+        };
+        Some(Self {
+            object,
+            message,
+            is_change: kind == "change",
+        })
+    }
+}
+
+/// Reads an object; says which part does not fit.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
+    unfit::read(Loose::Text(json), "").map_err(|unreadable| unreadable.message)
 }
 
 /// Parses JSON. The place in the message is left out, as it counts from the part's beginning, and so is what it quotes:

@@ -228,11 +228,13 @@ fn header() -> impl Strategy<Value = Header> {
         namespace: text,
         allowed,
     });
-    let claim = (select(Edition::ALL.to_vec()), any::<bool>(), few(text())).prop_map(
-        |(edition, strict, consumers)| Claim {
+    let edition = select(Edition::ALL.to_vec());
+    let claim = (edition, any::<bool>(), few(text()), labels()).prop_map(
+        |(edition, strict, consumers, clustersets)| Claim {
             edition,
             strict,
             consumers,
+            clustersets,
             features: [Feature::ConsumerSecrets].into(),
             no_features: Default::default(),
             node_tolerance: u64::from(strict),

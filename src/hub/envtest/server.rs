@@ -177,8 +177,9 @@ impl Envtest {
         &self.server_version
     }
 
-    /// The audit log: one JSON event a line. Requests for ClusterProfiles and Namespaces are there with their bodies,
-    /// all others, Secrets above all, without. A request's event is written before it is answered.
+    /// The audit log: one JSON event a line. Writes of ClusterProfiles are there with their bodies and answers, those of
+    /// Namespaces with their bodies, all other requests, of Secrets above all, without. A request's event is written
+    /// before it is answered.
     pub fn audit_log(&self) -> PathBuf {
         self.folder.path().join("audit.log")
     }

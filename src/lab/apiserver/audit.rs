@@ -7,14 +7,16 @@ use serde_json::{Map, Value, json};
 use super::auth::User;
 use super::request::RequestInfo;
 
-/// How much the audit log tells of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How much the audit log tells of a request that writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuditLevel {
     /// Who did what to which object, and the answer's code.
     #[default]
     Metadata,
     /// Also the object that was sent. Never for Secrets.
     Request,
+    /// Also the object that was answered. Never for Secrets.
+    RequestResponse,
 }
 
 /// The events so far.
@@ -62,7 +64,7 @@ impl Entry {
         let mut event = Map::new();
         event.insert("kind".into(), "Event".into());
         event.insert("apiVersion".into(), "audit.k8s.io/v1".into());
-        event.insert("level".into(), "Metadata".into());
+        event.insert("level".into(), Value::Null);
         event.insert("auditID".into(), id.into());
         event.insert("stage".into(), Value::Null);
         event.insert("requestURI".into(), uri.into());
@@ -132,14 +134,30 @@ impl Entry {
 
     /// Notes what was sent: an object, a patch, the options of a deletion.
     pub(super) fn request(&mut self, sent: &Value) {
-        let level = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
-        let secret = self
-            .event
-            .get("objectRef")
-            .is_some_and(|object| object["resource"] == "secrets");
-        if level == AuditLevel::Request && !secret {
-            self.event.insert("level".into(), "Request".into());
+        if self.level() >= AuditLevel::Request {
             self.event.insert("requestObject".into(), sent.clone());
+        }
+    }
+
+    /// Notes what is answered, as JSON.
+    pub(super) fn answer(&mut self, body: &[u8]) {
+        if self.level() == AuditLevel::RequestResponse
+            && let Ok(answer) = serde_json::from_slice(body)
+        {
+            self.event.insert("responseObject".into(), answer);
+        }
+    }
+
+    /// How much is told of this request. Of reads little: with what they list, the log would be as long as that, time
+    /// and again.
+    fn level(&self) -> AuditLevel {
+        let told = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
+        let verb = self.event["verb"].as_str().unwrap_or_default();
+        let object = self.event.get("objectRef");
+        let is_secret = object.is_none_or(|object| object["resource"] == "secrets");
+        match is_secret || matches!(verb, "get" | "list" | "watch") {
+            true => AuditLevel::Metadata,
+            false => told,
         }
     }
 
@@ -167,6 +185,12 @@ impl Entry {
                 status[key] = value.clone();
             }
         }
+        let level = match self.level() {
+            AuditLevel::Metadata => "Metadata",
+            AuditLevel::Request => "Request",
+            AuditLevel::RequestResponse => "RequestResponse",
+        };
+        self.event.insert("level".into(), level.into());
         self.event.insert("stage".into(), stage.into());
         self.event.insert("responseStatus".into(), status);
         self.event.insert("stageTimestamp".into(), time.into());

@@ -88,6 +88,9 @@ impl ApiServer {
         match outcome {
             Ok(mut reply) => {
                 reply.warnings.extend(warnings);
+                if let ReplyBody::Json(body) = &reply.body {
+                    entry.answer(body);
+                }
                 // A watch is over when its stream is.
                 if !matches!(reply.body, ReplyBody::Events(_)) {
                     entry.complete(reply.code, None, self.audit_time());
@@ -108,6 +111,9 @@ impl ApiServer {
         let status = failure.to_value();
         // What is not answered with a Status has none in the log; nor has the wish for a language that is not spoken.
         let told = (failure.plain.is_none() && failure.code != 406).then_some(&status);
+        if failure.plain.is_none() {
+            entry.answer(status.to_string().as_bytes());
+        }
         if failure.code == 401 || verb == "watch" {
             entry.started(failure.code, told, self.audit_time());
         }

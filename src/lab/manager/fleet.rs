@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::members::MEMBERS;
-use super::status::endpoints;
+use super::status::{endpoints, server};
 use super::world::World;
 use crate::clock::Clock;
-use crate::lab::member::StandIn;
+use crate::lab::member::{MemberState, StandIn};
 
 /// A member of the fleet that can be asked, and how the hub knows it.
 #[derive(Clone, Debug)]
@@ -15,8 +15,7 @@ pub struct FleetMember {
     pub namespace: String,
     /// The name of its profile. The profile may not be there yet, and may go.
     pub profile: String,
-    /// Host and port of its API server, in the ways in which profiles and kubeconfigs name it. Nothing listens there:
-    /// who would connect to one of them is to be given a client of the stand-in.
+    /// Host and port of its API server, in the ways in which profiles and kubeconfigs name it.
     pub hosts: Vec<String>,
     /// The member itself.
     pub stand_in: StandIn,
@@ -30,12 +29,34 @@ pub(super) fn stand_ins(world: &World, clock: Clock) -> Fleet {
     let make = |(name, state): (&String, &_)| (name.clone(), StandIn::new(name, clock, Clone::clone(state)));
     let fleet: Fleet = world.states.iter().map(make).collect();
     for secret in &world.secrets {
-        if let Some(member) = fleet.get(&secret.member) {
+        // A Secret may open another member than the one whose profile it belongs to.
+        let way = &secret.kubeconfig["clusters"][0]["cluster"]["server"];
+        let opened = fleet.values().filter(|member| *way == server(member.name()));
+        for member in opened {
             let login = &secret.login;
             member.admit(&login.token, &login.called, login.rights);
         }
     }
     fleet
+}
+
+/// All hosts where a member of the fleet is, or once was.
+pub(super) fn hosts(world: &World, fleet: &Fleet, clock: Clock) -> BTreeMap<String, StandIn> {
+    let there = members(world, fleet).into_iter();
+    let mut hosts: BTreeMap<String, StandIn> = there
+        .flat_map(|member| {
+            let FleetMember { hosts, stand_in, .. } = member;
+            hosts.into_iter().map(move |host| (host, stand_in.clone()))
+        })
+        .collect();
+    for host in &world.deserted {
+        let gone = MemberState {
+            unreachable: true,
+            ..MemberState::default()
+        };
+        hosts.insert(host.clone(), StandIn::new(host, clock, gone));
+    }
+    hosts
 }
 
 /// The same with the profiles that describe them.
@@ -64,10 +85,11 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::api::names::{CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_GROUPS, PROPERTY_NODE_COUNT};
+    use crate::api::names::{
+        CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    };
     use crate::lab::manager::Manager;
     use crate::lab::manager::recorder::{Received, Recorder};
-    use crate::lab::member::MemberState;
 
     /// What was last written of a profile's status.
     fn status(received: &[Received], member: &FleetMember) -> Option<Value> {
@@ -91,7 +113,8 @@ mod tests {
     fn assert_agree(status: &Value, member: &MemberState) {
         assert_eq!(status["version"]["kubernetes"], member.version.as_str());
         assert_eq!(value(status, PROPERTY_NODE_COUNT), member.nodes.to_string());
-        let groups: BTreeSet<String> = serde_json::from_str(&value(status, PROPERTY_GROUPS)).expect("groups");
+        let groups: BTreeSet<String> =
+            serde_json::from_str(&value(status, PROPERTY_RESOURCE_GROUPS)).expect("groups");
         assert_eq!(groups, member.custom_resource_groups);
         for property in &member.cluster_properties {
             assert!(property.labelled);

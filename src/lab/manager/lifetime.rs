@@ -1,5 +1,7 @@
 //! The manager: it sets up its world on a hub, then lives in it.
 
+use std::collections::BTreeMap;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
@@ -7,13 +9,14 @@ use tokio::time::Instant;
 
 use super::driven::{Commands, Controller, Remote, channel};
 use super::faults::Fault;
-use super::fleet::{Fleet, FleetMember, members, stand_ins};
+use super::fleet::{Fleet, FleetMember, hosts, members, stand_ins};
 use super::hub::{Hub, ManagerError, Target};
 use super::members::CONSUMERS;
 use super::script::{Action, Change, Step, Via, pulses};
 use super::world::{MANAGER, Namespace, Profile, Secret, World};
 use crate::api::names::{GROUP, KIND, PLURAL};
 use crate::clock::Clock;
+use crate::lab::member::StandIn;
 
 /// The version that the manager writes: every hub that serves a newer one stores this one.
 const VERSION: &str = "v1alpha1";
@@ -59,6 +62,12 @@ impl Manager {
     /// manager lives, happens to these.
     pub fn members(&self) -> Vec<FleetMember> {
         members(&self.world, &self.fleet)
+    }
+
+    /// Whom one meets at the hosts and ports that its profiles and Secrets name. Nothing listens there: who would
+    /// connect to one of them is to be given a client of the stand-in. Others exist on the hub alone.
+    pub fn hosts(&self) -> BTreeMap<String, StandIn> {
+        hosts(&self.world, &self.fleet, self.clock)
     }
 
     /// What it will do.

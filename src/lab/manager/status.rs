@@ -9,7 +9,8 @@ use super::certificates::ca_data;
 use super::members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE};
 use crate::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
-    PROPERTY_GROUPS, PROPERTY_LOCATION, PROPERTY_NODE_COUNT,
+    PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_NODE_TYPES,
+    PROPERTY_RESOURCE_GROUPS,
 };
 
 /// A ClusterProperty that a member's administrator has thought of.
@@ -31,6 +32,8 @@ pub(super) struct Property {
     pub value: String,
     /// Whether it is observed on the member, rather than decided on the hub.
     pub observed: bool,
+    /// When it claims to have been observed, where that is not when it was.
+    pub claimed_time: Option<Timestamp>,
 }
 
 /// A condition.
@@ -88,13 +91,15 @@ impl Status {
 
     /// Gives the property of that name another value, where there is one.
     pub(super) fn set_value(&mut self, name: &str, value: &str) {
-        for property in self
-            .properties
+        self.alter_property(name, |property| property.value = value.to_owned());
+    }
+
+    /// Alters the property of that name, where there is one.
+    pub(super) fn alter_property(&mut self, name: &str, change: impl Fn(&mut Property)) {
+        self.properties
             .iter_mut()
             .filter(|property| property.name == name)
-        {
-            property.value = value.to_owned();
-        }
+            .for_each(change);
     }
 
     /// Alters the condition of that type, where there is one.
@@ -118,7 +123,7 @@ impl Status {
             .map(|property| {
                 let mut json = json!({"name": property.name, "value": property.value});
                 if property.observed {
-                    json["lastObservedTime"] = rfc3339(now).into();
+                    json["lastObservedTime"] = rfc3339(property.claimed_time.unwrap_or(now)).into();
                 }
                 json
             })
@@ -258,8 +263,7 @@ fn properties(member: &Member, number: usize) -> Vec<Property> {
         .into_iter()
         .map(|(name, value)| Property {
             observed: name != PROPERTY_CLUSTERSET,
-            name: name.to_owned(),
-            value,
+            ..observed(name, &value)
         })
         .collect();
     properties.extend([
@@ -269,10 +273,10 @@ fn properties(member: &Member, number: usize) -> Vec<Property> {
         ),
         observed(PROPERTY_LOCATION, member.location),
         observed(PROPERTY_NODE_COUNT, &member.nodes.to_string()),
-        observed("type.node.k8s.io", &node_types.to_string()),
-        observed("metrics-endpoints.k8s.io", &metrics.to_string()),
+        observed(PROPERTY_NODE_TYPES, &node_types.to_string()),
+        observed(PROPERTY_METRICS_ENDPOINTS, &metrics.to_string()),
         observed(
-            PROPERTY_GROUPS,
+            PROPERTY_RESOURCE_GROUPS,
             &json!(custom_resource_groups(number)).to_string(),
         ),
     ]);
@@ -302,10 +306,12 @@ pub(super) fn custom_resource_groups(number: usize) -> BTreeSet<String> {
     groups.iter().map(|group| (*group).to_owned()).collect()
 }
 
-fn observed(name: &str, value: &str) -> Property {
+/// A property that is observed on the member.
+pub(super) fn observed(name: &str, value: &str) -> Property {
     Property {
         name: name.to_owned(),
         value: value.to_owned(),
         observed: true,
+        claimed_time: None,
     }
 }

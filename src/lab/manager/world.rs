@@ -31,6 +31,8 @@ pub(super) struct World {
     pub secrets: Vec<Secret>,
     /// What members that can be asked are like at first, by name.
     pub states: BTreeMap<String, MemberState>,
+    /// Hosts and ports where a member was once, and nobody answers any more.
+    pub deserted: Vec<String>,
     pub script: Vec<Step>,
     /// What the manager does wrong with the members that it is told of.
     pub lapses: Lapses,
@@ -95,6 +97,7 @@ impl World {
             profiles: Vec::new(),
             secrets: Vec::new(),
             states: BTreeMap::new(),
+            deserted: Vec::new(),
             script: life(),
             lapses: Lapses::default(),
         };

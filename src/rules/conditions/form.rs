@@ -1,17 +1,17 @@
 //! The form of conditions: `metav1.Condition`'s own contract.
 
 use crate::{
-    api::{ClusterProfile, Condition},
+    api::{
+        ClusterProfile, Condition,
+        syntax::{is_dns_subdomain, is_framed},
+    },
     evidence::{Evidence, parse_time},
     rules::{
         Finding, Findings,
-        moment::{Micros, SECOND, end, skew, timestamp},
+        moment::{CLOCKS_APART, Micros, end, skew, timestamp},
         text::{self, ABSENT, shown_or_absent},
     },
 };
-
-/// How far clocks may be apart: the ledger's 5 min.
-const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The lengths that the API allows.
 const LONGEST_TYPE: usize = 316;
@@ -144,24 +144,8 @@ fn is_type(text: &str) -> bool {
         None => (None, text),
     };
     text.len() <= LONGEST_TYPE
-        && prefix.is_none_or(|prefix| prefix.split('.').all(is_dns_label))
+        && prefix.is_none_or(is_dns_subdomain)
         && is_framed(name, u8::is_ascii_alphanumeric, b"-_.")
-}
-
-fn is_dns_label(text: &str) -> bool {
-    is_framed(
-        text,
-        |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit(),
-        b"-",
-    )
-}
-
-/// Whether all bytes are `plain` or `inner`, and the first and the last plain.
-fn is_framed(text: &str, plain: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(&plain)
-        && bytes.last().is_some_and(&plain)
-        && bytes.iter().all(|byte| plain(byte) || inner.contains(byte))
 }
 
 /// `conditions/observed-generation-not-ahead`

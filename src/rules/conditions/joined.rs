@@ -9,10 +9,9 @@ use crate::{
     rules::{
         Finding, Findings,
         moment::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
+        presence::{GRACE, lasts, transition},
     },
 };
-
-const GRACE: Micros = GRACE_SECONDS * SECOND;
 
 /// `conditions/healthy-needs-joined`
 pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
@@ -29,8 +28,12 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
             continue;
         }
         // A manager may write the two one after the other.
-        let lasts = end(evidence).is_none_or(|end| end - contradicts_since(evidence, history) >= GRACE);
-        if lasts {
+        if lasts(
+            evidence,
+            history,
+            &[CONDITION_HEALTHY, CONDITION_JOINED],
+            is_contradiction,
+        ) {
             findings.report(
                 Finding::on(
                     profile,
@@ -44,7 +47,8 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
     }
 }
 
-fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
+/// Whether a condition is there, and has that status.
+pub(in crate::rules) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
     profile
         .condition(kind)
         .is_some_and(|condition| &*condition.status == status)
@@ -52,28 +56,6 @@ fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
 
 fn is_contradiction(profile: &ClusterProfile) -> bool {
     has_status(profile, CONDITION_HEALTHY, "True") && has_status(profile, CONDITION_JOINED, "False")
-}
-
-/// Since when the last version's contradiction has been there: from the watch, or, where it began before, from
-/// what the conditions tell.
-fn contradicts_since(evidence: &Evidence, history: &ProfileHistory) -> Micros {
-    let contradicting = history.versions.iter().rev();
-    let contradicting = contradicting.take_while(|version| is_contradiction(&version.profile));
-    let first = contradicting.last().unwrap_or(&history.versions[0]);
-    let seen = first.at.as_microsecond();
-    if !std::ptr::eq(first, &history.versions[0]) {
-        return seen;
-    }
-    let told = [CONDITION_HEALTHY, CONDITION_JOINED]
-        .iter()
-        .filter_map(|kind| transition(evidence, &first.profile, kind))
-        .max();
-    told.map_or(seen, |told| told.min(seen))
-}
-
-fn transition(evidence: &Evidence, profile: &ClusterProfile, kind: &str) -> Option<Micros> {
-    let time = profile.condition(kind)?.last_transition_time.as_deref()?;
-    on_our_clock(evidence, time)
 }
 
 /// `conditions/status-follows-joined`

@@ -54,19 +54,13 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let whole = evidence.gaps(Kind::Inventory).next().is_none();
-    let unreadable: HashSet<&str> = evidence
-        .unreadable
-        .iter()
-        .filter(|unreadable| unreadable.object.kind == names::KIND)
-        .map(|unreadable| unreadable.object.name.as_str())
-        .collect();
     for subject in subjects(evidence) {
         let exists = subject.profiles.iter().any(|history| history.deleted.is_none());
         // Profiles and Secrets are not listed at one moment, and a manager retires them one after the other.
         if !exists && (went_lately(evidence, &subject) || is_young(evidence, &subject)) {
             continue;
         }
-        if !exists && (!whole || unreadable.contains(subject.name())) {
+        if !exists && (!whole || evidence.may_be_unread(names::KIND, subject.name())) {
             continue;
         }
         findings.examine();

@@ -23,12 +23,13 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
     }
     findings.not_applicable("no profile has been joined for longer than the grace of 2 min");
     // What could not be read may be just what seems to be missing.
+    let mut unread = evidence
+        .unreadable
+        .iter()
+        .map(|unreadable| &*unreadable.object.kind);
     let whole = evidence.gaps(Kind::Secrets).next().is_none()
         && evidence.gaps(Kind::Namespaces).next().is_none()
-        && !evidence
-            .unreadable
-            .iter()
-            .any(|object| object.object.kind == "Secret");
+        && !unread.any(|kind| matches!(kind, "" | "Secret" | "Namespace"));
     let namespaces = namespaces(evidence);
     // For each consumer the profiles that it has a Secret for: by name, and by namespace where a label tells it.
     let mut served: HashMap<&str, HashSet<(&str, Option<&str>)>> = HashMap::new();

@@ -41,7 +41,8 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
             "lastTransitionTime": created, "observedGeneration": 1,
         })
     };
-    let property = |name: &str, value: String| json!({"name": name, "value": value});
+    let property =
+        |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": created});
     json!({
         "apiVersion": format!("{}/{}", names::GROUP, api_version(edition)),
         "metadata": {
@@ -64,6 +65,10 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
                 property(names::PROPERTY_ENDPOINTS, format!("[\"{host}\"]")),
                 property("id.k8s.io", format!("{name}.{namespace}")),
                 property(names::PROPERTY_LOCATION, "europe-west".to_owned()),
+                property(names::PROPERTY_NODE_COUNT, "3".to_owned()),
+                property(names::PROPERTY_NODE_TYPES, json!(["standard-8"]).to_string()),
+                property(names::PROPERTY_METRICS_ENDPOINTS, json!([{"Prometheus": format!("https://{host}")}]).to_string()),
+                property(names::PROPERTY_RESOURCE_GROUPS, "[]".to_owned()),
             ],
             "conditions": [condition(names::CONDITION_JOINED), condition(names::CONDITION_HEALTHY)],
             "accessProviders": [{"name": "secretreader", "cluster": {"server": format!("https://{host}")}}],

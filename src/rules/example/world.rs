@@ -32,6 +32,8 @@ pub struct World {
     secrets: Vec<Value>,
     consumers: Vec<String>,
     node_tolerance: u64,
+    /// ClusterSets that are declared with `--clusterset`, by namespace.
+    clustersets: BTreeMap<String, String>,
     steps: Option<Vec<Step>>,
     observe: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
@@ -192,6 +194,7 @@ impl World {
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
                 node_tolerance: self.node_tolerance,
+                clustersets: self.clustersets.clone(),
                 ..Claim::default()
             },
             hub: Hub {

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::owners::{created_name, is_creation};
 use crate::{
-    api::{ClusterProfile, names},
+    api::{ClusterProfile, names, syntax::is_label_value},
     evidence::{Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests},
     rules::{
         Finding, Findings,
-        text::{ABSENT, is_label_value, shown, shown_or_absent},
+        text::{ABSENT, shown, shown_or_absent},
     },
 };
 

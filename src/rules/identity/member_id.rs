@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::alike::{Marks, digest};
 use crate::{
     api::{ClusterProfile, names},
     evidence::{Evidence, ObjectRef},
     rules::{
         Finding, Findings,
+        alike::{Marks, digest},
         text::{ABSENT, shown},
     },
 };

@@ -1,14 +1,14 @@
 //! The suite `identity`: who manages what, and what a profile's name and labels say of it.
 
-mod alike;
+mod display_name;
 mod immutable;
 mod label;
 mod member;
 mod member_id;
 mod names;
 mod owners;
-mod sameness;
 
+pub(super) use display_name::display_name_kept;
 pub(super) use immutable::manager_immutable;
 pub(super) use label::{
     manager_label_from_creation, manager_label_matches, manager_label_present, manager_name_usable,

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    alike::{Marks, digest},
-    sameness::{ClusterSets, Relation, note_bounds},
-};
 use crate::{
     api::ClusterProfile,
     evidence::{Evidence, ObjectRef},
-    rules::{Finding, Findings, text::shown},
+    rules::{
+        Finding, Findings,
+        alike::{Marks, digest},
+        sameness::{Relation, by_all, by_ids, note_bounds},
+        sets::ClusterSets,
+        text::shown,
+    },
 };
 
 /// How many profiles of one name, at most, another one of that name is compared with.
@@ -82,7 +84,7 @@ fn reason<'a>(
     if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
         return Some("their managers differ");
     }
-    match (sets.by_ids(one, other), sets.by_all(one, other)) {
+    match (by_ids(sets, one, other), by_all(sets, one, other)) {
         (Relation::Different, _) => Some("their cluster ids differ"),
         (_, Relation::Different) => Some("they have no endpoint in common"),
         _ => None,

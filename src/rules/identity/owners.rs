@@ -167,8 +167,16 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
 
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     writers(profile)
-        .filter(|writer| writer.owns.iter().any(|part| &**part == MANAGER_PART))
-        .map(|writer| &*writer.manager)
+        .filter(|writer| !writer.manager.is_empty() && writer.owns.iter().any(|part| &**part == MANAGER_PART))
+        .map(|writer| program(&writer.manager))
+}
+
+/// The program behind a field manager: kubectl has a name for each of its subcommands.
+fn program(field_manager: &str) -> &str {
+    match field_manager.starts_with("kubectl-") {
+        true => "kubectl",
+        false => field_manager,
+    }
 }
 
 fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     api::{
         ClusterProfile, Edition,
-        names::{LABEL_HONOURED_PROPERTY, PROPERTIES_CLUSTER_ID, PROPERTIES_STANDARD, PROPERTY_CLUSTERSET},
+        names::{LABEL_HONOURED_PROPERTY, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, STANDARD_PROPERTIES},
     },
     evidence::{ClusterProperty, Evidence, GRACE_SECONDS, MemberPart},
     rules::{
@@ -41,7 +41,7 @@ pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mu
 }
 
 fn is_common_knowledge(name: &str) -> bool {
-    let ours = PROPERTIES_STANDARD.iter().chain(&PROPERTIES_CLUSTER_ID);
+    let ours = STANDARD_PROPERTIES.iter().chain(&PROPERTIES_CLUSTER_ID);
     name == PROPERTY_CLUSTERSET || ours.into_iter().any(|known| *known == name)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    api::names::{PROPERTY_GROUPS, PROPERTY_NODE_COUNT},
+    api::names::{PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS},
     evidence::{Evidence, MemberPart},
     rules::{
         Finding, Findings,
@@ -66,7 +66,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
         grace: GRACE_SECONDS,
         vouches,
         said: &|profile| {
-            let property = profile.property(PROPERTY_GROUPS)?;
+            let property = profile.property(PROPERTY_RESOURCE_GROUPS)?;
             serde_json::from_str::<BTreeSet<String>>(&property.value).ok()
         },
         seen: &|look| look.custom_resource_groups.as_deref(),
@@ -93,7 +93,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
             (lacking, foreign) => format!("without {lacking}; with {foreign}, of which the member has none"),
         };
         Finding::on(*profile, "the groups of custom resources are not the member's")
-            .at(format!("status.properties[{PROPERTY_GROUPS}].value"))
+            .at(format!("status.properties[{PROPERTY_RESOURCE_GROUPS}].value"))
             .expected("the API groups that the member's custom resource definitions have")
             .observed(observed)
     });

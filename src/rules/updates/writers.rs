@@ -170,8 +170,8 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
         for update in updaters(&machines) {
             findings.report(not_applied(profile, &owners, update));
         }
-        if updaters(&machines).is_empty() {
-            // Where a person has lent a hand, the manager is not to blame.
+        if updaters(&machines).is_empty() && !machines.is_empty() {
+            // Where a person has lent a hand, the manager is not to blame; and nobody where all is one person's work.
             for update in updaters(&owners) {
                 findings.report(not_applied(profile, &owners, update).advisory());
             }

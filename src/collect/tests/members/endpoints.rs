@@ -50,6 +50,7 @@ async fn any_answer_will_do_and_no_credential_is_sent() {
             ("a", Some(403), ""),
             ("a", None, "no answer came for 10 s"),
             ("b", None, "it is not to be called over TLS"),
+            ("c", None, "nobody answers there"),
         ]
     );
     assert_eq!(
@@ -64,12 +65,12 @@ async fn a_profile_that_does_not_answer_is_called_again() {
     publish(&world, "a", "a.example:6443").await;
     struct Flaky(Fake, Mutex<u32>);
     impl Dial for Flaky {
-        fn connect(&self, _: Config) -> Result<Option<Client>, String> {
+        fn connect(&self, _: Config) -> Result<Client, String> {
             let mut failures = self.1.lock().expect("no panic");
             *failures += 1;
             match *failures {
                 1 => Err("network is unreachable".to_owned()),
-                _ => Ok(Some(self.0.client())),
+                _ => Ok(self.0.client()),
             }
         }
     }

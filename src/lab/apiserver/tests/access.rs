@@ -84,7 +84,7 @@ async fn reviews_say_what_rules_do() {
 #[tokio::test(start_paused = true)]
 async fn the_audit_log_tells_who_did_what() {
     let hub = Hub::new().await;
-    hub.server.set_audit_level(AuditLevel::Request);
+    hub.server.set_audit_level(AuditLevel::RequestResponse);
     hub.widget("a").await;
     let secret = json!({"metadata": {"name": "s"}, "stringData": {"a": "canary"}});
     let secrets = "/api/v1/namespaces/default/secrets";
@@ -136,6 +136,16 @@ async fn the_audit_log_tells_who_did_what() {
     assert_eq!(patch["requestURI"], format!("{WIDGETS}/a/status?x=y"));
     assert_eq!(patch["stageTimestamp"], "2026-11-20T10:00:00.000000Z");
     assert_eq!(events[3]["responseStatus"]["reason"], "NotFound");
+    let levels: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["level"].as_str())
+        .collect();
+    let (less, all) = ("Metadata", "RequestResponse");
+    assert_eq!(levels, [all, less, all, less, less, less]);
+    assert_eq!(patch["responseObject"]["status"]["phase"], "Ready");
+    assert!(patch["responseObject"]["metadata"]["resourceVersion"].is_string());
+    let has_answer = |event: &&Value| event.get("responseObject").is_some();
+    assert_eq!(events.iter().filter(has_answer).count(), 2);
     let log = hub.server.audit_log();
     assert!(log.lines().count() > 6 && !log.contains("canary") && !log.contains("Y2FuYXJ5"));
 }

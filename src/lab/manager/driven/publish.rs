@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::look::{Health, Inventory};
 use crate::api::Labels;
 use crate::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS, PROPERTY_GROUPS,
-    PROPERTY_NODE_COUNT,
+    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS,
+    PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
 };
 use crate::lab::manager::hub::Target;
 use crate::lab::manager::lifetime::profile_resource;
 use crate::lab::manager::members::FLEET;
 use crate::lab::manager::status::{
-    Access, Condition, Property, Status, healthy, host, joined, rfc3339, server, unready,
+    Access, Condition, Property, Status, healthy, host, joined, observed, rfc3339, server, unready,
 };
 use crate::lab::manager::world::MANAGER;
 
@@ -154,11 +154,7 @@ fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
     let mut add = |name: &str, value: String| {
         // What the member says itself under a name goes before what the manager would say under it.
         if !properties.iter().any(|known: &Property| known.name == name) {
-            properties.push(Property {
-                name: name.to_owned(),
-                value,
-                observed: true,
-            });
+            properties.push(observed(name, &value));
         }
     };
     for (name, value) in known.into_iter().flat_map(|known| &known.properties) {
@@ -167,7 +163,7 @@ fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
     add(PROPERTY_ENDPOINTS, json!([host(member)]).to_string());
     if let Some(known) = known {
         add(PROPERTY_NODE_COUNT, known.nodes.to_string());
-        add(PROPERTY_GROUPS, json!(known.groups).to_string());
+        add(PROPERTY_RESOURCE_GROUPS, json!(known.groups).to_string());
     }
     properties
 }

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use super::remote::{Remote, RemoteError};
 use crate::api::crd;
 use crate::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_GROUPS,
-    PROPERTY_NODE_COUNT,
+    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_RESOURCE_GROUPS,
 };
 use crate::clock::Clock;
 use crate::lab::apiserver::ApiServer;
@@ -207,7 +207,7 @@ async fn a_join_brings_a_profile_that_says_what_the_member_does_and_secrets_that
         assert_eq!(profile["status"]["version"]["kubernetes"], "v1.35.1+k3s1");
         assert_eq!(property(&profile, PROPERTY_NODE_COUNT), "4");
         assert_eq!(
-            property(&profile, PROPERTY_GROUPS),
+            property(&profile, PROPERTY_RESOURCE_GROUPS),
             r#"["about.k8s.io","kueue.x-k8s.io"]"#
         );
         assert_eq!(
@@ -508,7 +508,7 @@ async fn every_driven_fault_makes_the_manager_write_something_else() {
     for info in faults().iter().filter(|info| info.needs_driver) {
         let fault = vec![Fault::parse(info.id).expect("a fault")];
         let shows = match info.id {
-            "updates/scale-within-budget" => driven(fault, 50).await != driven(Vec::new(), 50).await,
+            "updates/scale-within-budget" => driven(fault, 41).await != driven(Vec::new(), 41).await,
             _ => driven(fault, FEW).await != conforming,
         };
         assert!(shows, "{} shows nowhere", info.id);
@@ -517,7 +517,7 @@ async fn every_driven_fault_makes_the_manager_write_something_else() {
 
 /// Drives the manager through all that a run does, with so many members, and gives what it wrote.
 async fn driven(faults: Vec<Fault>, members: usize) -> Vec<String> {
-    const PATIENCE: Duration = Duration::from_secs(120);
+    const PATIENCE: Duration = Duration::from_secs(75);
     on_stage_with(faults, async |stage| {
         let members: Vec<StandIn> = (0..members)
             .map(|number| stage.member(&format!("m{number}"), MemberState::default()))

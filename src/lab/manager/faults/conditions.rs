@@ -99,14 +99,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "conditions/not-flapping",
-        "reports each missed probe as an outage",
+        "reports each hiccup of a control plane as an outage",
         |world| {
             for turn in 0..8_u32 {
                 let at = minutes(4) + Duration::from_secs(30) * turn;
+                let fails = turn % 2 == 0;
+                world.script.push(Step::happen(at, QUIET, move |member| {
+                    member.failing_checks = fails.then(|| "ping".to_owned()).into_iter().collect();
+                }));
                 world.observe(at, QUIET, move |status, now| {
-                    status.report(&match turn % 2 {
-                        0 => unready("ping", now),
-                        _ => healthy(now),
+                    status.report(&match fails {
+                        true => unready("ping", now),
+                        false => healthy(now),
                     });
                 });
             }

@@ -9,7 +9,7 @@ use crate::api::Edition;
 use crate::api::names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS};
 use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{
-    FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
+    CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
 };
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::world::{MANAGER, Profile, World};
@@ -151,6 +151,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             twin.status.set_value(PROPERTY_ENDPOINTS, value);
             twin.status.access = world.profile(QUIET).status.access.clone();
             world.publish(twin);
+            for consumer in CONSUMERS {
+                world.alter_secret("lisbon-again", consumer, |secret| {
+                    let server = json!("https://192.0.2.99:6443");
+                    secret.kubeconfig["clusters"][0]["cluster"]["server"] = server;
+                });
+            }
         },
     ),
     FaultInfo::new(
@@ -218,7 +224,12 @@ fn join_time(world: &World) -> Duration {
 }
 
 /// The profile of one more member, as its manager would publish it.
-fn another_member(world: &World, name: &'static str, namespace: &'static str, manager: &str) -> Profile {
+pub(super) fn another_member(
+    world: &World,
+    name: &'static str,
+    namespace: &'static str,
+    manager: &str,
+) -> Profile {
     let member = Member {
         name,
         namespace,

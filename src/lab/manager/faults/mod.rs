@@ -4,6 +4,7 @@
 //! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
 
 mod access;
+mod clustersets;
 mod conditions;
 mod consumers;
 mod identity;

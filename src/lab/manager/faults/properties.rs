@@ -1,10 +1,16 @@
 //! Faults of the suite `properties`.
 
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
 use super::registry::FaultInfo;
-use crate::api::names::{PROPERTY_ENDPOINTS, PROPERTY_GROUPS, PROPERTY_LOCATION, PROPERTY_NODE_COUNT};
+use crate::api::names::{
+    PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
+};
 use crate::lab::manager::members::QUIET;
 use crate::lab::manager::script::{Step, minutes};
-use crate::lab::manager::status::{OWN_PROPERTY, Property};
+use crate::lab::manager::status::{OWN_PROPERTY, Status, observed};
 use crate::lab::manager::world::World;
 use crate::lab::member;
 
@@ -47,9 +53,74 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "properties/node-count-well-formed",
+        "publishes a number of nodes that is none",
+        |world| set(world, PROPERTY_NODE_COUNT, "8 nodes"),
+    ),
+    FaultInfo::new(
+        "properties/node-types-well-formed",
+        "publishes the types of nodes between commas",
+        |world| set(world, PROPERTY_NODE_TYPES, "standard-8,highmem-16"),
+    ),
+    FaultInfo::new(
+        "properties/node-types-well-formed:empty",
+        "publishes a type of node that has no name",
+        |world| set(world, PROPERTY_NODE_TYPES, r#"["standard-8",""]"#),
+    ),
+    FaultInfo::new(
+        "properties/metrics-endpoints-well-formed",
+        "publishes one object with all metrics endpoints",
+        |world| {
+            let value = r#"{"Prometheus":"https://lisbon.metrics.example:9090"}"#;
+            set(world, PROPERTY_METRICS_ENDPOINTS, value);
+        },
+    ),
+    FaultInfo::new(
+        "properties/metrics-endpoints-well-formed:url",
+        "publishes a metrics endpoint that is no URL",
+        |world| set(world, PROPERTY_METRICS_ENDPOINTS, r#"[{"Prometheus":"yes"}]"#),
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-well-formed",
+        "publishes the groups of custom resources with their versions",
+        |world| set(world, PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#),
+    ),
+    FaultInfo::new(
+        "properties/observed-time-sane",
+        "dates an observation an hour back",
+        |world| {
+            world.observe(minutes(4), QUIET, |status, now| {
+                let claimed = now - SignedDuration::from_hours(1);
+                claim_time(status, claimed);
+            });
+        },
+    ),
+    FaultInfo::new(
+        "properties/observed-time-sane:future",
+        "dates an observation a day ahead",
+        |world| {
+            let claimed = world.now + SignedDuration::from_hours(24);
+            claim_time(&mut world.profile(QUIET).status, claimed);
+        },
+    ),
+    FaultInfo::new(
+        "properties/well-known-spelling",
+        "misspells the name of a standard property",
+        |world| {
+            let status = &mut world.profile(QUIET).status;
+            status.alter_property(PROPERTY_RESOURCE_GROUPS, |property| {
+                property.name = property.name.to_lowercase();
+            });
+        },
+    ),
+    FaultInfo::new(
         "properties/cluster-endpoints-reachable",
         "publishes an endpoint where nobody answers any more",
-        |world| endpoints(world, r#"["lisbon-old.clusters.example:6443"]"#),
+        |world| {
+            const OLD: &str = "lisbon-old.clusters.example:6443";
+            world.deserted.push(OLD.to_owned());
+            endpoints(world, &json!([OLD]).to_string());
+        },
     ),
     FaultInfo::new(
         "properties/node-count-matches-member",
@@ -71,14 +142,20 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "properties/custom-resource-groups-match-member",
         "leaves out a group of the member's custom resources",
-        |world| set(world, PROPERTY_GROUPS, r#"["about.k8s.io","argoproj.io"]"#),
+        |world| {
+            set(
+                world,
+                PROPERTY_RESOURCE_GROUPS,
+                r#"["about.k8s.io","argoproj.io"]"#,
+            )
+        },
     ),
     FaultInfo::new(
         "properties/custom-resource-groups-match-member:surplus",
         "tells of a group that the member has no custom resources of",
         |world| {
             let groups = r#"["about.k8s.io","argoproj.io","cert-manager.io","kueue.x-k8s.io"]"#;
-            set(world, PROPERTY_GROUPS, groups);
+            set(world, PROPERTY_RESOURCE_GROUPS, groups);
         },
     ),
     FaultInfo::new(
@@ -88,11 +165,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             const PRIVATE: (&str, &str) = ("cost-center.example.com", "4711");
             let property = member::Property::unlabelled(PRIVATE.0, PRIVATE.1);
             world.state(QUIET).cluster_properties.push(property);
-            world.profile(QUIET).status.properties.push(Property {
-                name: PRIVATE.0.to_owned(),
-                value: PRIVATE.1.to_owned(),
-                observed: true,
-            });
+            let shown = observed(PRIVATE.0, PRIVATE.1);
+            world.profile(QUIET).status.properties.push(shown);
         },
     ),
     FaultInfo::new(
@@ -110,12 +184,19 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
 ];
 
+/// Has a member's location claim to have been observed at that time.
+fn claim_time(status: &mut Status, claimed: Timestamp) {
+    status.alter_property(PROPERTY_LOCATION, |property| {
+        property.claimed_time = Some(claimed)
+    });
+}
+
+/// Sets a property of the quiet member.
+fn set(world: &mut World, name: &str, value: &str) {
+    world.profile(QUIET).status.set_value(name, value);
+}
+
 /// Sets the endpoints of the quiet member.
 fn endpoints(world: &mut World, value: &str) {
     set(world, PROPERTY_ENDPOINTS, value);
-}
-
-/// Sets a property of the quiet member's profile.
-fn set(world: &mut World, name: &str, value: &str) {
-    world.profile(QUIET).status.set_value(name, value);
 }

@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::super::world::World;
-use super::{access, conditions, consumers, identity, lifecycle, properties, updates, version};
+use super::{access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version};
 use crate::api::{Edition, UnknownName, crd};
 
 /// What is known of a fault.
@@ -49,6 +49,7 @@ pub struct Fault(&'static FaultInfo);
 static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
     [
         identity::FAULTS,
+        clustersets::FAULTS,
         version::FAULTS,
         properties::FAULTS,
         conditions::FAULTS,

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
 use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::QUIET;
+use crate::lab::manager::members::{QUIET, UNASKED};
 use crate::lab::manager::script::{Via, minutes};
-use crate::lab::manager::status::Property;
+use crate::lab::manager::status::observed;
 use crate::lab::manager::world::MANAGER;
 
 /// A property that is no property of a cluster, but of a moment.
@@ -43,6 +43,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "updates/no-empty-writes",
+        "sends a version that has not changed, again every four minutes",
+        |world| {
+            let version = world.profile(QUIET).status.kubernetes.clone();
+            for turn in 1..=6 {
+                let patch = json!({"status": {"version": {"kubernetes": version}}});
+                world.request(minutes(4 * turn), QUIET, MANAGER, Via::Status, patch);
+            }
+        },
+    )
+    .in_audit_log_only(),
+    FaultInfo::new(
         "updates/status-by-subresource",
         "sends a status with the rest of the object, from which the hub drops it",
         |world| {
@@ -62,7 +74,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 "metadata": {"labels": {"example.com/checked": "yes"}},
                 "status": {"version": {"kubernetes": "v1.34.3"}},
             });
-            world.request(minutes(4), QUIET, MANAGER, Via::Status, patch);
+            world.request(minutes(4), UNASKED, MANAGER, Via::Status, patch);
         },
     )
     .in_audit_log_only(),
@@ -73,7 +85,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             let patch = json!({"status": {"version": {"kubernetes": "v1.34.3"}}});
             world.request(
                 minutes(4),
-                QUIET,
+                UNASKED,
                 "reference-manager-versions",
                 Via::Status,
                 patch,
@@ -84,11 +96,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "updates/no-dynamic-data",
         "publishes the load of a member's processors",
         |world| {
-            world.profile(QUIET).status.properties.push(Property {
-                name: LOAD.to_owned(),
-                value: "0.40".to_owned(),
-                observed: true,
-            });
+            world
+                .profile(QUIET)
+                .status
+                .properties
+                .push(observed(LOAD, "0.40"));
             // Above the pace of the budget for twelve minutes, yet not by as much as the burst allows.
             for turn in 0..30_u32 {
                 let at = minutes(4) + Duration::from_secs(24) * turn;

@@ -4,12 +4,30 @@ use super::registry::FaultInfo;
 use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{QUIET, UPGRADED};
 use crate::lab::manager::script::Action;
+use crate::lab::manager::world::World;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
+        "version/reported",
+        "never tells the version of a healthy member",
+        |world| world.profile(QUIET).status.kubernetes = None,
+    )
+    // A member that is healthy is joined, and a joined member's status has a version.
+    .also(&["conditions/status-follows-joined"]),
+    FaultInfo::new(
+        "version/well-formed",
+        "tells major and minor in place of the version",
+        |world| version(world, "1.34+"),
+    ),
+    FaultInfo::new(
+        "version/well-formed:words",
+        "tells the version in words",
+        |world| version(world, "Kubernetes v1.34.2"),
+    ),
+    FaultInfo::new(
         "version/matches-member",
         "tells the version of some nodes, not that of the API server",
-        |world| world.profile(QUIET).status.kubernetes = Some("v1.34.1".to_owned()),
+        |world| version(world, "v1.34.1"),
     ),
     FaultInfo::new(
         "version/matches-member:upgrade",
@@ -28,3 +46,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     .driven(),
 ];
+
+/// Sets the version of the quiet member.
+fn version(world: &mut World, version: &str) {
+    world.profile(QUIET).status.kubernetes = Some(version.to_owned());
+}

@@ -1,0 +1,232 @@
+//! Takes what counts out of audit events: the writes on profiles that were answered.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::{
+    body,
+    changes::tell_changes,
+    coverage::gap,
+    event::{Event, Head, is_foreign, is_of_the_suite, object},
+};
+use crate::evidence::{Gap, Request, Window};
+
+/// How long the hub may take to answer: a request is given up after 60 s.
+const ANSWERED_WITHIN: SignedDuration = SignedDuration::from_secs(90);
+
+/// What was taken so far.
+#[derive(Default)]
+pub(super) struct Events {
+    answered: Vec<Answered>,
+    /// The ids of requests that were answered.
+    seen: HashSet<String>,
+    /// Writes on profiles that were received, by their ids.
+    received: HashMap<String, Timestamp>,
+    /// The same few names stand in each event.
+    names: HashSet<Arc<str>>,
+    knows_profiles: bool,
+}
+
+/// A write, with what tells whether it changed anything.
+pub(super) struct Answered {
+    /// When the hub had answered.
+    pub(super) done: Timestamp,
+    pub(super) request: Request,
+    /// The resourceVersion that the request was based upon.
+    pub(super) based_on: Option<String>,
+    /// The resourceVersion of the object in the answer.
+    pub(super) stored: Option<String>,
+}
+
+/// What was taken from a line.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// When its events were logged.
+    pub(super) logged: Option<Window>,
+    /// What is wrong with it, so that an event is lost.
+    pub(super) bad: Option<String>,
+}
+
+impl Events {
+    /// Takes a line: an event, or a list of events as a webhook gets them.
+    pub(super) fn take(&mut self, line: &[u8]) -> Taken {
+        let event = match serde_json::from_slice::<Event<'_>>(line) {
+            Ok(event) => event,
+            // An API server whose audit log goes to its standard output writes its own there too.
+            Err(_) if is_klog(line) || is_foreign(line) => return Taken::default(),
+            Err(error) => return Taken::bad(&without_values(&error)),
+        };
+        if event.is_audit() {
+            return self.take_event(&event);
+        }
+        let mut all = Taken::default();
+        for item in event.items.iter().flatten().filter(|_| event.is_list()) {
+            all.add(match serde_json::from_str::<Event<'_>>(item.get()) {
+                Ok(event) => self.take_event(&event),
+                Err(error) => Taken::bad(&without_values(&error)),
+            });
+        }
+        all
+    }
+
+    fn take_event(&mut self, event: &Event<'_>) -> Taken {
+        // Not the time of the request: a watch may have been open for long before the log begins.
+        let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
+            return Taken::bad("it has no stageTimestamp");
+        };
+        if event.is_of_profiles() {
+            self.knows_profiles = true;
+            let id = event.audit_id.as_deref().unwrap_or_default();
+            match event.stage.as_deref() {
+                _ if !event.is_write() => {}
+                Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
+                    let answered = self.answered(event, logged);
+                    self.answered.push(answered);
+                }
+                Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),
+                Some("Panic") => _ = self.seen.insert(id.to_owned()),
+                _ => {}
+            }
+        }
+        Taken {
+            logged: Some(Window {
+                from: logged,
+                until: logged,
+            }),
+            bad: None,
+        }
+    }
+
+    fn answered(&mut self, event: &Event<'_>, done: Timestamp) -> Answered {
+        let verb = event.verb.as_deref().unwrap_or_default();
+        let sent: Value = object(event.request_object);
+        let stored: Head = object(event.response_object);
+        let target = event.object_ref.as_ref();
+        let is_there = |text: &&str| !text.is_empty();
+        let name = target
+            .and_then(|target| target.name.as_deref())
+            .filter(is_there)
+            .or_else(|| sent["metadata"]["name"].as_str().filter(is_there))
+            .or(stored.metadata.name.as_deref())
+            .unwrap_or_default();
+        // The reference tells the version of an object that was sent; a patch tells its own.
+        let based_on = sent["metadata"]["resourceVersion"]
+            .as_str()
+            .or_else(|| target?.resource_version.as_deref())
+            .filter(|version| !matches!(*version, "" | "0"));
+        let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let namespace = part(target.and_then(|target| target.namespace.as_deref()));
+        let subresource = part(target.and_then(|target| target.subresource.as_deref()));
+        Answered {
+            done,
+            request: Request {
+                at: event.request_received_timestamp.unwrap_or(done),
+                verb: self.shared(verb),
+                user: self.shared(event.username()),
+                user_agent: self.shared(event.user_agent.as_deref().unwrap_or_default()),
+                namespace: self.shared(&namespace),
+                name: self.shared(name),
+                subresource: self.shared(&subresource),
+                code: event
+                    .response_status
+                    .as_ref()
+                    .and_then(|status| status.code)
+                    .unwrap_or_default(),
+                dry_run: event.is_dry_run(&sent),
+                changed: None,
+                body: body::read(&sent, verb),
+            },
+            based_on: based_on.map(str::to_owned),
+            stored: stored
+                .metadata
+                .resource_version
+                .map(|version| version.into_owned()),
+        }
+    }
+
+    fn shared(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&name));
+        name
+    }
+
+    /// Whether any event is about profiles: else the policy may leave them out.
+    pub(super) fn knows_profiles(&self) -> bool {
+        self.knows_profiles
+    }
+
+    /// Writes that were received long before the log's end, and of whose answers it does not tell.
+    pub(super) fn unanswered(&self, end: Timestamp) -> Option<Gap> {
+        let is_overdue = |at: &Timestamp| end.duration_since(*at) > ANSWERED_WITHIN;
+        let unanswered = self.received.iter().filter(|(id, _)| !self.seen.contains(*id));
+        let times: Vec<Timestamp> = unanswered.map(|(_, at)| *at).filter(is_overdue).collect();
+        let (from, until) = (times.iter().min()?, times.iter().max()?);
+        let reason = format!(
+            "the audit log tells of {} writes on ClusterProfiles that were received, but not of their answers: let the \
+             audit policy log the stage ResponseComplete",
+            times.len()
+        );
+        Some(gap(Some(*from), Some(*until), &reason))
+    }
+
+    /// The requests in the order in which the hub received them, but for the suite's own.
+    pub(super) fn into_requests(self) -> Vec<Request> {
+        let mut answered = self.answered;
+        answered.sort_by_key(|answered| answered.done);
+        tell_changes(&mut answered);
+        // The suite's writes change versions like others, but nobody is judged by them.
+        answered.retain(|answered| !is_of_the_suite(&answered.request.user_agent));
+        answered.sort_by_key(|answered| answered.request.at);
+        answered.into_iter().map(|answered| answered.request).collect()
+    }
+}
+
+impl Taken {
+    /// Nothing, for this reason.
+    pub(super) fn bad(message: &str) -> Self {
+        Self {
+            logged: None,
+            bad: Some(message.to_owned()),
+        }
+    }
+
+    /// Whether the line belongs to something else.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.logged.is_none() && self.bad.is_none()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bad = self.bad.take().or(other.bad);
+        self.logged = match (self.logged, other.logged) {
+            (Some(one), Some(other)) => Some(one.with(other)),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
+/// Whether it is a line of the API server's own log, such as `I1120 10:11:12.345678       1 …`.
+fn is_klog(line: &[u8]) -> bool {
+    match line {
+        [b'I' | b'W' | b'E' | b'F', rest @ ..] => {
+            rest.len() > 4 && rest[..4].iter().all(u8::is_ascii_digit) && rest[4] == b' '
+        }
+        _ => false,
+    }
+}
+
+/// What the parser minds, without quoting the event: it may hold anything.
+fn without_values(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => "a field is not of its type".to_owned(),
+        serde_json::error::Category::Eof => "it ends in the middle".to_owned(),
+        _ => "it does not parse".to_owned(),
+    }
+}

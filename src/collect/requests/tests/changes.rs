@@ -1,0 +1,190 @@
+//! Which writes changed their object.
+
+use super::*;
+
+const YES: Option<bool> = Some(true);
+const NO: Option<bool> = Some(false);
+
+/// Whether each of these writes, in the order of the log, changed its object.
+fn changed(events: &[Value]) -> Vec<Option<bool>> {
+    let requests = read(events).requests.events;
+    requests.iter().map(|request| request.changed).collect()
+}
+
+/// A write that was sent upon one version and answered with another, as far as the log tells.
+fn write(verb: &str, at: &str, sent: Option<&str>, answered: Option<&str>) -> Value {
+    let mut over =
+        json!({"verb": verb, "requestObject": {"metadata": {"resourceVersion": sent}, "status": {"a": 1}}});
+    if let Some(version) = answered {
+        over["responseObject"] = json!({"metadata": {"resourceVersion": version}});
+    }
+    event(at, at, over)
+}
+
+fn update(at: &str, sent: &str) -> Value {
+    write("update", at, Some(sent), None)
+}
+
+fn patch(at: &str, answered: &str) -> Value {
+    write("patch", at, None, Some(answered))
+}
+
+/// The same write, but received and answered at these times.
+fn lasting(mut write: Value, received: &str, answered: &str) -> Value {
+    write["requestReceivedTimestamp"] = json!(time(received));
+    write["stageTimestamp"] = json!(time(answered));
+    write
+}
+
+#[test]
+fn the_version_before_and_the_one_after_tell() {
+    let over = |over: Value| event("x", "00:00:05", over);
+    let told = changed(&[
+        write("update", "00:00:01", Some("5"), Some("6")),
+        write("update", "00:00:02", Some("6"), Some("6")),
+        patch("00:00:03", "6"),
+        patch("00:00:04", "7"),
+        // Refused and rehearsed writes change nothing that the next ones build upon.
+        over(json!({"responseStatus": {"code": 409}})),
+        patch("00:00:06", "7"),
+        // A write of which the log tells less hides what the next one changes.
+        event("7", "00:00:07", json!({})),
+        patch("00:00:08", "9"),
+        event(
+            "9",
+            "00:00:09",
+            json!({"verb": "patch", "responseStatus": {"code": 201}, "objectRef": {"name": "applied"}}),
+        ),
+    ]);
+    assert_eq!(told, [YES, NO, NO, YES, None, NO, None, None, YES]);
+}
+
+#[test]
+fn without_answers_the_next_update_tells() {
+    // The last one is followed by nothing.
+    let told = changed(&[
+        update("00:00:01", "5"),
+        update("00:00:02", "5"),
+        update("00:00:03", "6"),
+        update("00:00:04", "9"),
+    ]);
+    assert_eq!(told, [NO, YES, YES, None]);
+    // At level Metadata the version that an update was made upon stands in the reference.
+    let reference = |at: &str, version: &str| {
+        event(
+            at,
+            at,
+            json!({"verb": "update", "objectRef": {"resourceVersion": version}}),
+        )
+    };
+    let told = changed(&[
+        reference("00:00:01", "5"),
+        reference("00:00:02", "5"),
+        reference("00:00:03", "6"),
+    ]);
+    assert_eq!(told, [NO, YES, None]);
+    // A patch between two updates upon one version.
+    let metadata = event("p", "00:00:02", json!({}));
+    let told = changed(&[update("00:00:01", "5"), metadata, update("00:00:03", "5")]);
+    assert_eq!(told[1], NO);
+    assert_ne!(told[0], YES);
+    // An update that does not say upon which version.
+    assert_eq!(
+        changed(&[update("00:00:01", "0"), update("00:00:02", "0")]),
+        [None, None]
+    );
+}
+
+#[test]
+fn what_nobody_saw_before_is_not_told() {
+    assert_eq!(changed(&[patch("00:00:01", "5")]), [None]);
+    assert_eq!(
+        changed(&[patch("00:00:01", "5"), patch("00:00:02", "5")]),
+        [None, NO]
+    );
+    // Of other objects nothing follows.
+    let mut other = patch("00:00:02", "5");
+    other["objectRef"]["name"] = json!("b");
+    assert_eq!(changed(&[patch("00:00:01", "5"), other]), [None, None]);
+    // A deletion may only have marked the object, or all of its namespace.
+    for verb in ["delete", "deletecollection"] {
+        let mut delete = event(
+            "d",
+            "00:00:02",
+            json!({"verb": verb, "objectRef": {"subresource": null}}),
+        );
+        if verb == "deletecollection" {
+            delete["objectRef"]["name"] = Value::Null;
+        }
+        let told = changed(&[patch("00:00:01", "5"), delete, patch("00:00:03", "6")]);
+        assert_eq!(told, [None, None, None], "{verb}");
+    }
+}
+
+#[test]
+fn of_writes_that_overlap_only_their_own_versions_tell() {
+    let first = lasting(patch("00:00:01", "5"), "00:00:01", "00:00:04");
+    let second = lasting(patch("00:00:02", "5"), "00:00:02", "00:00:05");
+    let third = patch("00:00:06", "5");
+    // One of the first two may have made that version.
+    assert_eq!(changed(&[first, second, third]), [None, None, NO]);
+
+    let slow = lasting(patch("00:00:02", "6"), "00:00:02", "00:00:09");
+    let quick = patch("00:00:04", "7");
+    assert_eq!(
+        changed(&[patch("00:00:01", "5"), slow, quick]),
+        [None, None, None]
+    );
+
+    let own = lasting(
+        write("update", "00:00:02", Some("6"), Some("7")),
+        "00:00:02",
+        "00:00:09",
+    );
+    let quick = patch("00:00:04", "6");
+    assert_eq!(changed(&[patch("00:00:01", "5"), own, quick])[1], YES);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Whatever a log leaves out, it never says the wrong thing of a write that changed something; nor, while it tells
+    /// of all writes and their answers one after the other, of one that did not.
+    #[test]
+    fn never_tells_the_wrong_thing(
+        writes in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 1..9_u32), 1..40),
+    ) {
+        let (mut version, mut clock) = (100, 0);
+        let (mut events, mut truth) = (Vec::new(), Vec::new());
+        let mut whole = true;
+        for (number, (changes, is_update, logged, sent_told, answer_told, pause)) in writes.iter().enumerate() {
+            let before = version.to_string();
+            version += u32::from(*changes) * pause;
+            let after = version.to_string();
+            clock += pause;
+            whole &= *logged && (*answer_told || *is_update);
+            if *logged {
+                let sent = (*is_update && *sent_told).then_some(&*before);
+                let verb = if *is_update { "update" } else { "patch" };
+                let mut event = write(verb, "00:00:00", sent, answer_told.then_some(&*after));
+                event["auditID"] = json!(number.to_string());
+                let at = |second: u32| json!(time(&format!("00:{:02}:{:02}", second / 60, second % 60)));
+                event["requestReceivedTimestamp"] = at(clock);
+                event["stageTimestamp"] = at(clock);
+                events.push(event);
+                truth.push(*changes);
+            }
+        }
+        if events.is_empty() {
+            return Ok(());
+        }
+        for (told, truth) in changed(&events).into_iter().zip(truth) {
+            match told {
+                // Nothing is called empty that was not.
+                Some(false) => prop_assert!(!truth),
+                Some(true) if whole => prop_assert!(truth),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The files of a log.
+
+use super::*;
+
+#[test]
+fn rotated_files_are_one_log() {
+    let logs = Logs::new();
+    let old = logs.put(
+        "audit-1.log",
+        &[event("1", "00:00:10", json!({})), tick("00:01:00")],
+    );
+    let new = logs.put(
+        "audit.log",
+        &[
+            tick("00:01:30"),
+            event("1", "00:00:10", json!({})),
+            event("2", "00:02:00", json!({})),
+        ],
+    );
+    let empty = logs.put("audit-2.log", &[]);
+    let log = read_audit_log(&[new, empty, old.clone()]).expect("reads");
+    assert_eq!(log.requests.events.len(), 2);
+    assert!(log.gaps.is_empty(), "{:?}", log.gaps);
+
+    let late = logs.put("late.log", &[tick("00:05:00")]);
+    let log = read_audit_log(&[late, old]).expect("reads");
+    let [hole] = &log.gaps[..] else { panic!("one hole") };
+    assert_eq!(
+        (hole.from, hole.until),
+        (Some(time("00:01:00")), Some(time("00:05:00")))
+    );
+}
+
+/// `audit.log`, and what was rotated out of it at 10:00 and 10:20, the older one packed.
+fn rotated() -> (Logs, PathBuf) {
+    let logs = Logs::new();
+    let older = format!("{}{}", line("1", "09:40:00"), line("2", "09:59:10"));
+    logs.put_bytes("audit-2026-01-01T10-00-00.000.log.gz", &packed(&older));
+    logs.put(
+        "audit-2026-01-01T10-20-00.000.log",
+        &[
+            event("3", "10:00:01", json!({})),
+            event("4", "10:15:00", json!({})),
+        ],
+    );
+    let live = logs.put(
+        "audit.log",
+        &[event("5", "10:20:00", json!({})), tick("10:30:00")],
+    );
+    (logs, live)
+}
+
+#[test]
+fn rotated_files_are_found_and_are_whole() {
+    let (logs, live) = rotated();
+    let log = read_audit_log(&[live]).expect("reads");
+    assert_eq!(log.requests.events.len(), 5);
+    assert_eq!(log.requests.covers.from, time("09:40:00"));
+    // Ten minutes and five without an event: the names tell that nothing is missing.
+    assert_eq!(log.gaps, []);
+    assert_eq!(
+        log.notes,
+        ["the audit log was read with 2 files that belong to it"]
+    );
+
+    let folder = read_audit_log(&[logs.0.path().to_owned()]).expect("reads");
+    assert_eq!(folder.requests, log.requests);
+
+    std::fs::remove_file(logs.0.path().join("audit-2026-01-01T10-20-00.000.log")).expect("removed");
+    let log = read_audit_log(&[logs.0.path().join("audit.log")]).expect("reads");
+    let [hole] = &log.gaps[..] else {
+        panic!("{:?}", log.gaps)
+    };
+    assert_eq!(
+        (hole.from, hole.until),
+        (Some(time("10:00:00")), Some(time("10:20:00")))
+    );
+}
+
+#[test]
+fn a_name_that_the_next_file_contradicts_is_not_believed() {
+    let logs = Logs::new();
+    let old = logs.put("audit-2026-01-01T12-00-00.000.log", &[tick("10:00:00")]);
+    let log = read_audit_log(std::slice::from_ref(&old)).expect("reads");
+    assert_eq!(log.requests.covers.until, time("12:00:00"));
+    let new = logs.put(
+        "audit.log",
+        &[event("1", "10:00:01", json!({})), tick("10:10:00")],
+    );
+    let log = read_audit_log(&[old, new]).expect("reads");
+    assert_eq!(log.requests.covers.until, time("10:10:00"));
+}
+
+#[test]
+fn what_is_just_being_packed_is_read_as_it_was() {
+    let (logs, live) = rotated();
+    // Begun, and not yet written.
+    logs.put_bytes("audit-2026-01-01T10-20-00.000.log.gz", &[]);
+    let log = read_audit_log(&[live]).expect("reads");
+    assert_eq!((log.requests.events.len(), &log.gaps[..]), (5, &[][..]));
+}
+
+#[test]
+fn other_files_of_a_folder_are_left_out() {
+    let (logs, _) = rotated();
+    logs.put_bytes("policy.yaml", b"apiVersion: audit.k8s.io/v1\nkind: Policy\n");
+    logs.put_bytes("other.json", b"{\"kind\": \"Pod\", \"apiVersion\": \"v1\"}\n");
+    let log = read_audit_log(&[logs.0.path().to_owned()]).expect("reads");
+    assert_eq!((log.requests.events.len(), &log.gaps[..]), (5, &[][..]));
+    let left_out: Vec<&String> = log
+        .notes
+        .iter()
+        .filter(|note| note.contains("left out"))
+        .collect();
+    assert_eq!(left_out.len(), 2, "{:?}", log.notes);
+    for named in ["policy.yaml", "other.json"] {
+        let error = read_audit_log(&[logs.0.path().join(named)])
+            .expect_err("no log")
+            .to_string();
+        assert!(error.contains(&format!("{named} is no audit log: ")), "{error}");
+    }
+}
+
+#[test]
+fn a_log_that_is_silent_by_itself_may_be_silent_between_its_files() {
+    let logs = Logs::new();
+    // The policy lets through next to nothing.
+    let events =
+        |times: &[&str]| -> Vec<Value> { times.iter().map(|time| event(time, time, json!({}))).collect() };
+    let old = logs.put("1.log", &events(&["00:00:00", "00:20:00", "00:35:00"]));
+    let new = logs.put("2.log", &events(&["00:49:00", "00:55:00"]));
+    let log = read_audit_log(&[old.clone(), new]).expect("reads");
+    assert_eq!(log.gaps, []);
+    assert_eq!(log.silence.as_mins(), 15);
+    let late = logs.put("3.log", &events(&["00:51:00", "00:55:00"]));
+    assert_eq!(read_audit_log(&[old, late]).expect("reads").gaps.len(), 1);
+}
+
+#[test]
+fn lists_of_events_are_read_as_webhooks_get_them() {
+    let logs = Logs::new();
+    let mut items = vec![event("1", "00:00:01", json!({})), tick("00:00:05")];
+    for item in &mut items {
+        // What is in a list does not tell its kind.
+        item.as_object_mut()
+            .expect("an object")
+            .retain(|key, _| !matches!(key.as_str(), "kind" | "apiVersion"));
+    }
+    let list = |items: &[Value]| json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}, "items": items});
+    let whole = logs.put(
+        "lists.log",
+        &[list(&items), list(&[]), event("2", "00:00:09", json!({}))],
+    );
+    let log = read_audit_log(&[whole]).expect("reads");
+    assert_eq!((log.requests.events.len(), &log.gaps[..]), (2, &[][..]));
+    let covers = log.requests.covers;
+    assert_eq!((covers.from, covers.until), (time("00:00:01"), time("00:00:09")));
+
+    items.push(json!({"verb": ["canary"]}));
+    let spoilt = logs.put("spoilt.log", &[tick("00:00:00"), list(&items), tick("00:00:09")]);
+    let log = read_audit_log(&[spoilt]).expect("reads");
+    assert_eq!(log.requests.events.len(), 1);
+    let [gap] = &log.gaps[..] else {
+        panic!("{:?}", log.gaps)
+    };
+    assert!(
+        gap.reason
+            .ends_with("spoilt.log:2 is no audit event in JSON: a field is not of its type")
+    );
+}

@@ -1,0 +1,82 @@
+//! The ledger as a document.
+
+use std::fmt::Write;
+
+use clusterprofile_conformance::{
+    api::Edition,
+    rules::{Applies, Basis, Facts, Rule},
+};
+
+use super::examples;
+use crate::command::rule::{editions, evidence};
+
+const HEAD: &str = "\
+| Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
+|---|---|---|---|---|---|---|---|
+";
+
+/// All that is known of these rules, suite by suite, as Markdown.
+pub(super) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
+    let mut text = "# The rules\n\n".to_owned();
+    let of_edition = edition.map_or_else(String::new, |edition| format!(" of edition {edition}"));
+    let option = edition.map_or_else(String::new, |edition| format!(" --edition {edition}"));
+    let _ = writeln!(
+        text,
+        "The {} rules{of_edition} that the suite knows, in the order in which it judges them, as \
+         `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
+         documents in these or equal words, *derived* ones follow from them; `clusterprofile-conformance explain RULE` \
+         tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
+         and those that show when the rule does not tell.",
+        rules.len()
+    );
+    let mut suite = "";
+    for rule in rules {
+        if rule.suite() != suite {
+            suite = rule.suite();
+            let _ = write!(text, "\n## {suite}\n\n{HEAD}");
+        }
+        row(&mut text, rule);
+    }
+    text
+}
+
+fn row(text: &mut String, rule: &Rule) {
+    let facts = &rule.facts;
+    let basis = match facts.basis {
+        Basis::Explicit => "explicit",
+        Basis::Derived => "derived",
+    };
+    let title = match &facts.unjudged {
+        Some(why) => format!("{} (cannot be judged yet: {why})", facts.title),
+        None => facts.title.clone(),
+    };
+    let evidence = match facts.feature {
+        Some(feature) => format!("{}; feature {feature}", evidence(facts)),
+        None => evidence(facts),
+    };
+    let [passing, failing, other] = examples(facts);
+    let cells = [
+        format!("`{}`", rule.id),
+        facts.level.to_string(),
+        basis.to_owned(),
+        editions(facts),
+        evidence,
+        title,
+        source(facts),
+        format!("{passing} + {failing} + {other}"),
+    ];
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+fn source(facts: &Facts) -> String {
+    let mut source = facts.source.clone();
+    for applies in &facts.editions {
+        if let Applies::Specially(special) = applies
+            && let Some(other) = &special.source
+        {
+            let _ = write!(source, "; {other} (edition {})", special.edition);
+        }
+    }
+    source
+}

@@ -1,0 +1,100 @@
+//! Any JSON in any place of a profile.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{from_evidence_file, list, neighbour, of_neighbour_itself, profile, read};
+
+/// Any JSON.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        prop::sample::select(vec![
+            "True",
+            "Joined",
+            "v1.34.0",
+            "https://a.example",
+            "[\"a:1\"]",
+            "2026-01-01T00:00:00Z",
+            "[{",
+            "m"
+        ])
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((key(), inner), 0..6).prop_map(|parts| parts.into_iter().collect()),
+        ]
+    })
+}
+
+fn key() -> impl Strategy<Value = String> {
+    let known = prop::sample::select(vec![
+        "name",
+        "value",
+        "type",
+        "status",
+        "reason",
+        "cluster",
+        "server",
+        "extension",
+        "items",
+    ]);
+    prop_oneof![known.prop_map(str::to_owned), ".{0,8}"]
+}
+
+/// All places in a profile, as JSON pointers.
+fn places(value: &Value, at: &str, into: &mut Vec<String>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, child)| (key.replace('~', "~0").replace('/', "~1"), child))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, child)| (index.to_string(), child))
+            .collect(),
+        _ => Vec::new(),
+    };
+    for (key, child) in children {
+        let place = format!("{at}/{key}");
+        places(child, &place, into);
+        into.push(place);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    /// Whatever stands wherever in one profile, nothing panics and the neighbour is judged as it is.
+    #[test]
+    fn anything_anywhere(at in any::<prop::sample::Index>(), value in any_json(), second in prop::option::of((any::<prop::sample::Index>(), any_json()))) {
+        let mut found = Vec::new();
+        let mut odd = profile("odd");
+        for (at, value) in [(at, value)].into_iter().chain(second) {
+            found.clear();
+            places(&odd, "", &mut found);
+            if let Some(place) = found.get(at.index(found.len().max(1))) {
+                *odd.pointer_mut(place).expect("the place") = value;
+            }
+        }
+        let good = neighbour();
+        let alone = read(good.to_string().as_bytes());
+        for dump in [list(&[&odd, &good]), format!("{good}\n---\n{odd}\n")] {
+            let evidence = read(dump.as_bytes());
+            prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&alone), "{}", dump);
+            // It is judged, or reported, or of no kind that is judged.
+            let judged = evidence.everyone().count() - 1;
+            let is_profile = odd["kind"] == "ClusterProfile" && odd["apiVersion"].as_str().is_some_and(|version| version.starts_with("multicluster.x-k8s.io/"));
+            prop_assert!(!is_profile || judged + evidence.unreadable.len() == 1, "{}", dump);
+        }
+        let evidence = from_evidence_file(&alone, &odd);
+        prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&alone));
+    }
+}

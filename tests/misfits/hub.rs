@@ -1,0 +1,169 @@
+//! A hub that holds what fits no schema.
+
+use std::{future, time::Duration};
+
+use clusterprofile_conformance::{
+    clock::Clock,
+    collect::{Plan, Quiet, Wish, collect},
+    evidence::{Claim, Evidence, Kind, Scope},
+    hub::Hub,
+};
+use http::{Method, Request, header};
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::{neighbour, profile, reported};
+
+const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const CRD: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
+
+/// A lab hub whose CRD asks nothing of its objects.
+pub struct LaxHub {
+    hub: Hub,
+    admin: Client,
+    clock: Clock,
+}
+
+impl LaxHub {
+    pub async fn new() -> Self {
+        let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a time"));
+        let hub = Hub::lab(clock).await.expect("a hub");
+        let admin = hub.as_lab().expect("the lab").client("admin");
+        let lax = Self { hub, admin, clock };
+        let mut crd = lax.send(Method::GET, CRD, &Value::Null).await;
+        for version in crd["spec"]["versions"].as_array_mut().expect("versions") {
+            version["schema"]["openAPIV3Schema"] =
+                json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+            version.as_object_mut().expect("a version").remove("subresources");
+        }
+        lax.send(Method::PUT, CRD, &crd).await;
+        lax
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Value {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/json");
+        let body = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        self.admin
+            .request(request.body(body).expect("a request"))
+            .await
+            .expect("the hub takes it")
+    }
+
+    pub async fn put(&self, profile: &Value) {
+        let mut profile = profile.clone();
+        for set_by_hub in [
+            "uid",
+            "resourceVersion",
+            "generation",
+            "creationTimestamp",
+            "managedFields",
+        ] {
+            profile["metadata"]
+                .as_object_mut()
+                .expect("metadata")
+                .remove(set_by_hub);
+        }
+        self.send(Method::POST, PROFILES, &profile).await;
+    }
+
+    pub async fn change(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        let path = format!("{PROFILES}/{name}");
+        let mut profile = self.send(Method::GET, &path, &Value::Null).await;
+        change(&mut profile);
+        self.send(Method::PUT, &path, &profile).await;
+    }
+
+    pub async fn delete(&self, name: &str) {
+        self.send(Method::DELETE, &format!("{PROFILES}/{name}"), &Value::Null)
+            .await;
+    }
+
+    /// Looks for that long, while `events` happens beside.
+    pub async fn look(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
+        let plan = Plan {
+            claim: Claim::default(),
+            scope: Scope::default(),
+            api_version: None,
+            observe: Duration::from_secs(seconds),
+            secrets: Wish::IfAllowed,
+            probe: Wish::No("not here".to_owned()),
+            audit_logs: Vec::new(),
+            members: Default::default(),
+            driver: None,
+        };
+        let collecting = collect(&self.hub, &plan, self.clock, &Quiet, future::pending());
+        futures::join!(collecting, events).0.expect("evidence")
+    }
+}
+
+pub async fn after(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_goes_on_past_a_version_that_does_not_fit() {
+    let hub = LaxHub::new().await;
+    hub.put(&neighbour()).await;
+    hub.put(&profile("odd")).await;
+    let spoil = |profile: &mut Value| profile["status"]["conditions"] = json!({"Joined": true});
+
+    // Spoilt and mended: judged by what it is in the end, with a gap in its story.
+    let events = async {
+        after(10).await;
+        hub.change("odd", spoil).await;
+        after(10).await;
+        hub.change("odd", |profile| profile["status"]["conditions"] = json!([]))
+            .await;
+        hub.change("good", |profile| profile["spec"]["displayName"] = json!("later"))
+            .await;
+    };
+    let evidence = hub.look(60, events).await;
+    assert_eq!(reported(&evidence), [""; 0]);
+    assert_eq!(evidence.inventory().count(), 2);
+    let [gap] = &evidence.gaps[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert_eq!(
+        gap.object.as_ref().map(|object| object.name.as_str()),
+        Some("odd")
+    );
+    assert!(
+        gap.kind == Kind::Timeline && gap.reason.contains("status.conditions: invalid type"),
+        "{gap:?}"
+    );
+    let good = evidence
+        .profiles
+        .iter()
+        .find(|history| &*history.last().metadata.name == "good");
+    assert_eq!(good.expect("it is there").versions.len(), 2);
+
+    // Spoilt for good: what it was before is no longer true, and no rule judges it by that.
+    let events = async {
+        after(10).await;
+        hub.change("odd", spoil).await;
+    };
+    let evidence = hub.look(60, events).await;
+    assert_eq!(reported(&evidence).len(), 1);
+    let names: Vec<_> = evidence
+        .everyone()
+        .map(|profile| profile.metadata.name.to_string())
+        .collect();
+    assert_eq!(names, ["good"]);
+
+    // Spoilt and gone: nothing is left of it but that something was missed.
+    let events = async {
+        after(10).await;
+        hub.delete("odd").await;
+    };
+    let evidence = hub.look(60, events).await;
+    assert_eq!(reported(&evidence), [""; 0]);
+    assert_eq!(evidence.gaps.len(), 1, "{:?}", evidence.gaps);
+}

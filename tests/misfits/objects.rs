@@ -1,0 +1,224 @@
+//! Objects that are JSON and YAML, and fit no schema.
+
+use std::future;
+
+use clusterprofile_conformance::evidence::file;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{
+    from_evidence_file,
+    hub::{LaxHub, after},
+    is_judged_as_alone, list, neighbour, odd, of_neighbour, profile, read, reported,
+};
+
+/// The same object from every source: list, stream and documents of a dump, evidence file, hub.
+#[rstest]
+#[case::a_number_for_a_list("/status/conditions", json!(7), "status.conditions: invalid type: integer")]
+#[case::a_map_for_a_list("/status/properties", json!({"p": "v"}), "status.properties: invalid type: map")]
+#[case::a_text_for_the_status("/status", json!("fine"), "status: invalid type: string")]
+#[case::a_list_for_the_status("/status", json!([1]), "status")]
+#[case::a_number_for_the_spec("/spec", json!(7), "spec: invalid type: integer")]
+#[case::a_text_for_the_manager("/spec/clusterManager", json!("m"), "spec.clusterManager: invalid type: string")]
+#[case::a_text_for_the_version("/status/version", json!("v1"), "status.version: invalid type: string")]
+#[case::a_number_for_the_version("/status/version/kubernetes", json!(1.34), "status.version.kubernetes: invalid type")]
+#[case::a_list_for_a_value("/status/properties/0/value", json!(["a"]), "status.properties[0].value: invalid type: sequence")]
+#[case::a_boolean_for_a_status("/status/conditions/0/status", json!(true), "status.conditions[0].status: invalid type: boolean")]
+#[case::a_null_among_conditions("/status/conditions", json!([null]), "status.conditions[0]: invalid type: null")]
+#[case::a_number_for_a_time("/status/conditions/0/lastTransitionTime", json!(0), "status.conditions[0].lastTransitionTime: invalid type")]
+#[case::a_generation_out_of_range("/status/conditions/0", json!({"type": "A", "observedGeneration": u64::MAX}), "status.conditions[0].observedGeneration: invalid value")]
+#[case::a_fraction_for_a_generation("/status/conditions/0", json!({"type": "A", "observedGeneration": 1.5}), "status.conditions[0].observedGeneration: invalid type")]
+#[case::a_number_for_a_server("/status/accessProviders/0/cluster/server", json!(443), "status.accessProviders[0].cluster.server: invalid type")]
+#[case::a_text_for_extensions("/status/accessProviders/0/cluster/extensions", json!("e"), "status.accessProviders[0].cluster.extensions: invalid type")]
+#[tokio::test(start_paused = true)]
+async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, #[case] message: &str) {
+    let (good, odd) = (neighbour(), odd(place, value));
+    let expected = format!("ClusterProfile default/odd could not be read: {message}");
+    let alone = read(good.to_string().as_bytes());
+    for dump in [
+        list(&[&odd, &good]),
+        list(&[&good, &odd]),
+        format!("{odd}\n{good}"),
+        format!("---\n{good}\n---\n{odd}\n"),
+        format!("[{odd},{good}]"),
+    ] {
+        let evidence = read(dump.as_bytes());
+        let [told] = &reported(&evidence)[..] else {
+            panic!("{:?}", reported(&evidence))
+        };
+        assert!(told.starts_with(&expected), "{told}");
+        assert_eq!(evidence.unreadable[0].object.uid, "uid-of-odd");
+        is_judged_as_alone(&evidence, &alone);
+    }
+
+    let evidence = from_evidence_file(&alone, &odd);
+    let [told] = &reported(&evidence)[..] else {
+        panic!("{:?}", reported(&evidence))
+    };
+    assert!(
+        told.starts_with("ClusterProfile default/odd could not be read: line 3 of the evidence file: "),
+        "{told}"
+    );
+    assert!(told.contains(message), "{told}");
+    is_judged_as_alone(&evidence, &alone);
+
+    let hub = LaxHub::new().await;
+    hub.put(&good).await;
+    after(600).await;
+    for seconds in [0, 60] {
+        let alone = hub.look(seconds, future::ready(())).await;
+        hub.put(&odd).await;
+        let evidence = hub.look(seconds, future::ready(())).await;
+        let [told] = &reported(&evidence)[..] else {
+            panic!("{:?}", reported(&evidence))
+        };
+        assert!(told.starts_with(&expected), "{told}");
+        is_judged_as_alone(&evidence, &alone);
+        hub.delete("odd").await;
+    }
+}
+
+/// What a hub refuses of every object, a dump may hold all the same.
+#[rstest]
+#[case::a_list_for_labels("/metadata/labels", json!(["a"]), "ClusterProfile default/odd could not be read: metadata.labels: invalid type: sequence")]
+#[case::a_number_for_a_label("/metadata/labels", json!({"a": 1}), "ClusterProfile default/odd could not be read: metadata.labels: invalid type: integer")]
+#[case::no_metadata("/metadata", json!(null), "a ClusterProfile could not be read: metadata.name is missing (")]
+#[case::a_text_for_metadata("/metadata", json!("m"), "a ClusterProfile could not be read: metadata: invalid type: string")]
+#[case::no_name("/metadata/name", json!(null), "a ClusterProfile could not be read: metadata.name is missing (")]
+#[case::an_empty_name("/metadata/name", json!(""), "a ClusterProfile could not be read: metadata.name is missing (")]
+#[case::a_number_for_a_name("/metadata/name", json!(7), "a ClusterProfile could not be read: metadata.name: invalid type: integer")]
+#[case::a_list_for_a_namespace("/metadata/namespace", json!([]), "ClusterProfile odd could not be read: metadata.namespace: invalid type")]
+#[case::a_map_for_managed_fields("/metadata/managedFields", json!({}), "ClusterProfile default/odd could not be read: metadata.managedFields: invalid type: map")]
+#[case::a_number_for_owned_fields("/metadata/managedFields/0/fieldsV1", json!(1), "ClusterProfile default/odd could not be read: metadata.managedFields[0].fieldsV1: invalid type")]
+#[case::a_generation_beyond_all_numbers("/metadata/generation", json!(1e300), "ClusterProfile default/odd could not be read: metadata.generation: invalid type")]
+#[case::no_api_version("/apiVersion", json!(null), "ClusterProfile default/odd could not be read: apiVersion is missing")]
+#[case::a_number_for_the_api_version("/apiVersion", json!(1), "ClusterProfile default/odd could not be read: apiVersion is missing")]
+#[case::no_kind("/kind", json!(null), "an object could not be read: kind is missing")]
+#[case::a_list_for_the_kind("/kind", json!(["ClusterProfile"]), "an object could not be read: kind is missing")]
+fn a_dump_of_what_no_hub_holds(#[case] place: &str, #[case] value: Value, #[case] message: &str) {
+    let (good, odd) = (neighbour(), odd(place, value));
+    let alone = read(good.to_string().as_bytes());
+    for dump in [list(&[&odd, &good]), format!("{good}\n---\n{odd}\n")] {
+        let evidence = read(dump.as_bytes());
+        let [told] = &reported(&evidence)[..] else {
+            panic!("{:?}", reported(&evidence))
+        };
+        assert!(told.starts_with(message), "{told}");
+        is_judged_as_alone(&evidence, &alone);
+    }
+}
+
+/// What is strange and fits is judged like any other.
+#[rstest]
+#[case::no_status("/status", json!(null))]
+#[case::no_spec("/spec", json!(null))]
+#[case::no_conditions("/status/conditions", json!(null))]
+#[case::no_labels("/metadata/labels", json!(null))]
+#[case::a_label_without_a_value("/metadata/labels", json!({"a": null}))]
+#[case::fields_of_tomorrow("/status", json!({"tomorrow": [{"a": [1e308, -0.0, null, {"": ""}]}]}))]
+#[case::a_thousand_labels("/metadata/labels", (0..1000).map(|n| (format!("l{n}"), json!("v"))).collect::<serde_json::Map<_, _>>().into())]
+#[case::a_large_annotation("/metadata", json!({"name": "odd", "namespace": "default", "annotations": {"a": "x".repeat(1 << 20)}}))]
+#[case::ten_thousand_conditions("/status/conditions", (0..10_000).map(|n| json!({"type": format!("C{n}"), "status": "True"})).collect())]
+#[case::ten_thousand_alike("/status/conditions", vec![json!({"type": "Joined", "status": "Maybe"}); 10_000].into())]
+#[case::a_large_value("/status/properties/0/value", json!("[".repeat(1 << 20)))]
+fn an_object_that_is_strange_and_fits(#[case] place: &str, #[case] value: Value) {
+    let (good, odd) = (neighbour(), odd(place, value));
+    let alone = read(good.to_string().as_bytes());
+    for dump in [list(&[&odd, &good]), format!("{good}\n---\n{odd}\n")] {
+        let evidence = read(dump.as_bytes());
+        assert_eq!(reported(&evidence), [""; 0]);
+        assert_eq!(evidence.inventory().count(), 2);
+        assert_eq!(of_neighbour(&evidence), of_neighbour(&alone));
+    }
+}
+
+/// Objects of other kinds that matter.
+#[rstest]
+#[case::a_namespace_of_text("Namespace", json!({"metadata": "n"}), "a Namespace could not be read: metadata: ")]
+#[case::a_namespace_without_a_name("Namespace", json!({"metadata": null}), "a Namespace could not be read: metadata.name is missing")]
+#[case::labels_of_a_namespace("Namespace", json!({"metadata": {"name": "n", "labels": [1]}}), "Namespace n could not be read: metadata.labels: ")]
+#[case::a_secret_without_a_name("Secret", json!({"metadata": {"labels": {"x-k8s.io/cluster-profile": "good"}}}), "a Secret could not be read: metadata.name is missing")]
+#[case::labels_of_a_secret("Secret", json!({"metadata": {"name": "s", "labels": "canary"}}), "Secret s could not be read: metadata.labels is not a mapping")]
+#[case::data_of_a_secret("Secret", json!({"metadata": {"name": "s", "labels": {"x-k8s.io/cluster-profile": "good"}}, "data": ["canary"]}), "Secret s could not be read: data is not a mapping")]
+#[case::a_value_of_a_secret("Secret", json!({"metadata": {"name": "s", "labels": {"x-k8s.io/cluster-profile": "good"}}, "data": {"Config": {"canary": 1}}}), "Secret s could not be read: data has a value that is not a string")]
+fn namespaces_and_secrets(#[case] kind: &str, #[case] mut odd: Value, #[case] message: &str) {
+    let good = neighbour();
+    let alone = read(good.to_string().as_bytes());
+    odd["kind"] = json!(kind);
+    odd["apiVersion"] = json!("v1");
+    let fine = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "fine", "labels": {"x-k8s.io/cluster-profile": "good"}}});
+    let evidence = read(list(&[&odd, &good, &fine]).as_bytes());
+    let [told] = &reported(&evidence)[..] else {
+        panic!("{:?}", reported(&evidence))
+    };
+    assert!(told.starts_with(message) && !told.contains("canary"), "{told}");
+    assert_eq!(evidence.namespaces.len() + evidence.secrets.len(), 1);
+    assert_eq!(of_neighbour(&evidence), of_neighbour(&alone));
+}
+
+#[test]
+fn objects_that_come_twice() {
+    let good = neighbour();
+    let alone = read(good.to_string().as_bytes());
+    // Two names, one uid: two objects.
+    let mut twin = profile("twin");
+    twin["metadata"]["uid"] = good["metadata"]["uid"].clone();
+    let evidence = read(list(&[&twin, &good]).as_bytes());
+    assert_eq!(reported(&evidence), [""; 0]);
+    assert_eq!(evidence.inventory().count(), 2);
+    assert_eq!(of_neighbour(&evidence), of_neighbour(&alone));
+    // Two versions of one name: nobody can tell which is newer.
+    let mut newer = profile("odd");
+    newer["metadata"]["resourceVersion"] = json!("8");
+    for (one, other) in [(profile("odd"), newer.clone()), (newer, profile("odd"))] {
+        let evidence = read(list(&[&one, &good, &other]).as_bytes());
+        let [told] = &reported(&evidence)[..] else {
+            panic!("{:?}", reported(&evidence))
+        };
+        assert!(
+            told.starts_with("ClusterProfile default/odd could not be read: it is in the dump twice"),
+            "{told}"
+        );
+        is_judged_as_alone(&evidence, &alone);
+    }
+    // A list within a list is no hiding place.
+    let within = json!({"kind": "List", "items": [{"kind": "List", "items": [profile("hidden")]}, [profile("deeper")]]});
+    let evidence = read(format!("{good}\n{within}").as_bytes());
+    assert_eq!(evidence.inventory().count(), 3);
+}
+
+#[test]
+fn a_later_version_in_an_evidence_file() {
+    let alone = read(neighbour().to_string().as_bytes());
+    let both = read(list(&[&neighbour(), &profile("odd")]).as_bytes());
+    let mut bytes = Vec::new();
+    file::write_to(&both, &mut bytes).expect("written");
+    let text = String::from_utf8(bytes).expect("text");
+    let change = r#"{"change":{"at":"2026-01-01T00:00:10Z","status":{"conditions":7}}}"#;
+    let spoilt = text.replace("\n{\"end\"", &format!("\n{change}\n{{\"end\""));
+    assert_ne!(spoilt, text);
+    let evidence = read(spoilt.as_bytes());
+    let [told] = &reported(&evidence)[..] else {
+        panic!("{:?}", reported(&evidence))
+    };
+    assert!(
+        told.starts_with("ClusterProfile default/odd could not be read: line 4 of the evidence file: "),
+        "{told}"
+    );
+    is_judged_as_alone(&evidence, &alone);
+
+    let mut bytes = text.into_bytes();
+    let at = bytes
+        .windows(5)
+        .position(|part| part == b"v1.34")
+        .expect("a version");
+    bytes[at] = 0xFF;
+    let evidence = read(&bytes);
+    assert_eq!(reported(&evidence).len(), 1);
+    assert!(
+        reported(&evidence)[0].contains("it is no UTF-8 text"),
+        "{:?}",
+        reported(&evidence)
+    );
+    assert_eq!(evidence.inventory().count(), 1);
+}
