@@ -96,7 +96,7 @@ impl World {
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
-            members: crate::collect::Members::default(),
+            members: Default::default(),
             driver: None,
         };
         let journals = self.journals();
