@@ -167,7 +167,7 @@ fn a_conforming_world_trips_no_rule() {
             {"profile": "b", "looks": [at_first, later]},
         ],
         "endpointCalls": [{}, {"profile": "b", "endpoint": "b.default.example:6443"}],
-        "logins": [{"secret": "c1/a"}, {"profile": "b", "secret": "c2/b"}],
+        "logins": [{"secret": "c1/a"}, {"profile": "b", "secret": "c2/b"}, {"plugin": "secretreader"}],
         "claims": ["consumer-secrets"],
     });
     let mut passed = BTreeSet::new();

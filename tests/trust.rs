@@ -14,7 +14,14 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use clusterprofile_conformance::{clock::Clock, hub::Hub, lab::apiserver::ApiServer};
+use clusterprofile_conformance::{
+    clock::Clock,
+    hub::Hub,
+    lab::{
+        apiserver::ApiServer,
+        member::{MemberState, StandIn},
+    },
+};
 use evil::{Evil, Manner};
 use http::{Method, Request, header};
 use serde_json::{Value, json};
@@ -211,12 +218,12 @@ fn world() -> Vec<Value> {
     ]
 }
 
-/// A lab hub with that world on it, on a socket. Gives a kubeconfig of the runner.
-async fn hub() -> (Hub, String) {
+/// A lab hub with these objects on it, on a socket. Gives a kubeconfig of the runner.
+async fn hub(objects: Vec<Value>) -> (Hub, String) {
     let hub = Hub::lab(Clock::system()).await.expect("a hub");
     let server = hub.as_lab().expect("the lab").clone();
     let send = async |method, path: &str, object: &Value| send(&server, method, path, object).await;
-    for object in world() {
+    for object in objects {
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
         let path = match object["kind"].as_str() {
             Some("Namespace") => "/api/v1/namespaces".to_owned(),
@@ -262,7 +269,7 @@ async fn call_beside(arguments: Vec<String>) -> Left {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_hub_gets_out() {
-    let (_hub, runner) = hub().await;
+    let (_hub, runner) = hub(world()).await;
     let folder = Folder::new();
     let path = folder.file("kubeconfig", &runner);
     let token = ApiServer::token("conformance");
@@ -327,6 +334,64 @@ async fn no_secret_of_a_hub_gets_out() {
     assert_eq!(digests.len(), 3, "a digest tells of another run: {digests:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_of_a_plugin_gets_out() {
+    let stand_in = StandIn::new("a", Clock::system(), MemberState::default());
+    stand_in.admit("CANARY-token", "consumer", StandIn::CONSUMER);
+    let served = stand_in.serve().await.expect("a port");
+    let ca = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, served.ca());
+    let mut profile = profile("a");
+    let cluster = json!({"server": served.server(), "certificate-authority-data": ca});
+    profile["status"]["accessProviders"][0]["cluster"] = cluster;
+    let (_hub, runner) = hub(vec![profile]).await;
+    let folder = Folder::new();
+    let kubeconfig = folder.file("kubeconfig", &runner);
+    let version = "client.authentication.k8s.io/v1";
+    let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
+    // What is printed where, and how the plugin ends.
+    for (out, err, end, answered) in [
+        (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "accepted"),
+        (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "refused"),
+        (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "noCredential"),
+        (answer(json!({"token": "CANARY\u{1}"})).to_string(), "", 0, "noCredential"),
+        (
+            answer(json!({"clientCertificateData": "CANARY-certificate", "clientKeyData": "CANARY-key"})).to_string(),
+            "CANARY-key",
+            0,
+            "noCredential",
+        ),
+        (
+            json!({"kind": "CANARY", "status": {"clientKeyData": "-----BEGIN PRIVATE KEY-----\nCANARY-key\n"}}).to_string(),
+            "-----BEGIN PRIVATE KEY-----\nCANARY-key",
+            2,
+            "noCredential",
+        ),
+        ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "noCredential"),
+        (String::new(), "key = CANARYabcdefgh0123456789", 1, "noCredential"),
+    ] {
+        let out = folder.file("out", &out);
+        let err = folder.file("err", err);
+        let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {end}\n");
+        let plugin = folder.file("plugin", &script);
+        let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(&plugin, may_run).expect("a program");
+        let providers = json!({"providers": [{"name": "p", "execConfig": {
+            "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
+            "env": [{"name": "E", "value": "CANARY-variable"}],
+        }}]});
+        let providers = folder.file("providers.json", &providers.to_string());
+        let arguments = ["run", "--kubeconfig", &kubeconfig, "--provider-file", &providers, "--observe", "0s"];
+        let left = call_beside(arguments.map(str::to_owned).into()).await;
+        left.is_clean(&script);
+        let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
+        let mut lines = evidence
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let login = lines.find(|line| line["login"].is_object()).expect("it was tried");
+        assert_eq!(login["login"]["outcome"]["answer"], answered, "{login}");
+    }
+}
+
 /// The digests of the token in the two Secrets that share it.
 fn shared_digests(evidence: &str) -> Vec<String> {
     let lines = evidence
@@ -351,7 +416,7 @@ fn shared_digests(evidence: &str) -> Vec<String> {
 /// Members that repeat the credentials which they are shown, that fail, and that are not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_of_a_member_gets_out() {
-    let (hub, runner) = hub().await;
+    let (hub, runner) = hub(world()).await;
     let folder = Folder::new();
     let runner = folder.file("kubeconfig", &runner);
     let mut evils = Vec::new();

@@ -27,6 +27,10 @@ pub(super) fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
             no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
         }
     };
+    let plugins = match &plan.members.plugins {
+        Some(_) => Asked::Yes,
+        None => no("no credential plugin was run (`--provider-file FILE`)"),
+    };
     let driver = match &plan.driver {
         None => no("the implementation was not made to act (`--driver FILE`)"),
         Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
@@ -51,6 +55,7 @@ pub(super) fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
             (Kind::Timeline, timeline),
             (Kind::Requests, requests),
             (Kind::Members, members),
+            (Kind::Plugins, plugins),
             (Kind::Driver, driver),
         ]),
     }

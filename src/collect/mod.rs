@@ -2,7 +2,7 @@
 //!
 //! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
 //! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked
-//! who one is and what one may do.
+//! who one is and what one may do. Credential plugins are run where the user names them ([`plugins`]).
 
 mod call;
 pub mod driver;
@@ -16,6 +16,7 @@ mod members;
 mod namespaces;
 mod permissions;
 mod plan;
+pub mod plugins;
 mod probe;
 mod rbac;
 mod record;

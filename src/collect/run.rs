@@ -19,7 +19,7 @@ use super::{
     call::{Failure, again},
     driver::{Lent, drive},
     header::header,
-    members::{Asking, endpoints},
+    members::{Asking, Sources, endpoints},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -77,7 +77,7 @@ pub async fn collect(
         permissions,
         evidence,
     };
-    let mut asking = Asking::new(&plan.members, &plan.scope.namespaces, plan.observe, clock);
+    let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
     run.probe().await;
@@ -102,13 +102,19 @@ impl<S: Future<Output = ()>> Run<'_, S> {
     /// Watches the hub and asks the members, side by side.
     async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let (client, stop, progress) = (&self.hub.client, self.stop.clone(), self.progress);
+        let profiles = self.target.all_profiles(&self.plan.scope.namespaces);
+        let from = Sources {
+            hub: &self.hub.client,
+            profiles: &profiles,
+            places: &places,
+        };
+        let (stop, progress) = (self.stop.clone(), self.progress);
         let (over, is_over) = watch::channel(false);
         let asked = async {
             select! {
                 biased;
                 () = stop => {}
-                () = asking.run(client, &places, is_over) => {}
+                () = asking.run(from, is_over) => {}
             }
             Ok(())
         };
@@ -374,7 +380,12 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
         self.progress.phase("calling the endpoints of profiles");
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let again = asking.again(&self.hub.client, &places);
+        let from = Sources {
+            hub: &self.hub.client,
+            profiles: &[],
+            places: &places,
+        };
+        let again = asking.again(from, self.evidence.inventory());
         if self.unless_stopped(again).await.is_some() {
             let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();

@@ -1,15 +1,26 @@
 //! Which members are asked: those that the user names, and those of a lab's fleet.
 
-use std::{collections::BTreeMap, path::PathBuf, str::FromStr, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
 
 use anyhow::anyhow;
 use clusterprofile_conformance::{
-    collect::{Dial, MemberWay, Members, read_members},
+    collect::{
+        Dial, MemberWay, Members,
+        plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
+        read_members,
+    },
     evidence::ProfileKey,
     hub::USER_AGENT,
     lab::{manager::Manager, member::StandIn},
 };
+use futures::future::{BoxFuture, FutureExt as _};
 use kube::{Client, Config};
+use serde_json::{Value, json};
 
 use super::{Failure, target::Target};
 
@@ -37,10 +48,16 @@ impl FromStr for MembersFrom {
 ///
 /// # Errors
 /// When a file cannot be used, or the target brings members of its own.
-pub fn resolve(given: &[MembersFrom], target: &Target) -> Result<(Members, Vec<PathBuf>), Failure> {
-    if !given.is_empty() && !matches!(target, Target::Kubeconfig(_)) {
+pub fn resolve(
+    given: &[MembersFrom],
+    providers: Option<&Path>,
+    target: &Target,
+) -> Result<(Members, Vec<PathBuf>), Failure> {
+    let is_given = !given.is_empty() || providers.is_some();
+    if is_given && !matches!(target, Target::Kubeconfig(_)) {
         return Err(Failure::usage(anyhow!(
-            "a hub of the suite's own has members of its own, which are asked without a flag: leave out --members"
+            "a hub of the suite's own has members of its own, which are asked without a flag: leave out --members \
+             and --provider-file"
         )));
     }
     let (mut members, mut files) = (Members::default(), Vec::new());
@@ -55,11 +72,20 @@ pub fn resolve(given: &[MembersFrom], target: &Target) -> Result<(Members, Vec<P
             }
         }
     }
+    if let Some(path) = providers {
+        members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
+        files.push(path.to_owned());
+    }
     Ok((members, files))
 }
 
-/// The members of the reference manager's fleet that can be asked, and its consumers' Secrets.
+/// The access provider of the reference manager.
+const PROVIDER: &str = "secretreader";
+
+/// The members of the reference manager's fleet that can be asked, its consumers' Secrets, and the plugin of its access
+/// provider.
 pub fn of_the_lab(manager: &Manager) -> Members {
+    let mut tokens = HashMap::new();
     let mut ways = Vec::new();
     for member in manager.members() {
         let key = ProfileKey {
@@ -72,11 +98,17 @@ pub fn of_the_lab(manager: &Manager) -> Members {
             format!("stand-in {}", member.stand_in.name()),
             client,
         ));
+        let token = member.stand_in.issue();
+        tokens.insert(member.stand_in.name().to_owned(), token);
     }
     Members {
         ways,
         from_secrets: true,
         only_ways: true,
+        plugins: Some(Plugins {
+            providers: vec![Provider::named(PROVIDER)],
+            runner: Arc::new(Reader(tokens)),
+        }),
         dial: Arc::new(Fleet(manager.hosts())),
     }
 }
@@ -94,5 +126,35 @@ impl Dial for Fleet {
         let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let token = user["token"].as_str().unwrap_or_default();
         Ok(member.client_with_token(token, USER_AGENT))
+    }
+}
+
+/// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by the
+/// name of the cluster that it is told of.
+struct Reader(HashMap<String, String>);
+
+impl Reader {
+    fn answer(&self, call: &Call) -> Ran {
+        let asked: Value = call
+            .env
+            .get("KUBERNETES_EXEC_INFO")
+            .and_then(|info| serde_json::from_str(info).ok())
+            .unwrap_or_default();
+        let name = asked["spec"]["cluster"]["config"]["clusterName"]
+            .as_str()
+            .unwrap_or_default();
+        let Some(token) = self.0.get(name) else {
+            return Ran::Failed(format!("knows no cluster `{name}`"));
+        };
+        let answer = json!({
+            "apiVersion": asked["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
+        });
+        Ran::Answered(Output(answer.to_string().into_bytes()))
+    }
+}
+
+impl Runner for Reader {
+    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+        std::future::ready(self.answer(call)).boxed()
     }
 }

@@ -20,8 +20,8 @@ pub struct PlanFlags {
     /// Read the profiles in this API version [default: the one that the edition is about, where the hub serves it]
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<String>,
-    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, 6m with --members, 30m in
-    /// the lab]
+    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, 6m with --members
+    /// or --provider-file, 30m in the lab]
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
     /// Ask the members themselves. FILE tells for each profile a kubeconfig (as seen from FILE) and one of its contexts:
@@ -29,6 +29,11 @@ pub struct PlanFlags {
     /// tries whether each opens its member (repeatable)
     #[arg(long, value_name = "FILE|from-secrets")]
     pub members: Vec<MembersFrom>,
+    /// Run the credential plugins that FILE names for access providers, in the form of the inventory's consumers:
+    /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. Each runs on this
+    /// machine for every profile with its provider; what it yields is tried on the member, and is a way to ask it
+    #[arg(long, value_name = "FILE")]
+    pub provider_file: Option<PathBuf>,
     /// The audit log of the hub's API server, read after the hub was observed: a file, whose rotated siblings
     /// (audit-2026-….log, packed or not) are read too, or a folder (repeatable: of each API server, where there are
     /// several)

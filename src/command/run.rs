@@ -46,8 +46,8 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "probe", "no_probe",
-            "driver", "allow_mutations", "clean",
+            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "provider_file", "probe",
+            "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
     from: Option<PathBuf>,
@@ -93,7 +93,8 @@ impl Run {
         target.claim(&mut claim);
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
-        let (members, files) = members::resolve(&self.plan.members, &target)?;
+        let (members, files) =
+            members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
         let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
         if self.driver.clean {
             return clean(&target, &plan, self.driver.file());

@@ -175,6 +175,17 @@ pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timesta
         .collect()
 }
 
+/// Whether the manager stood for the member of these profiles at that time.
+pub(super) fn stood<'a>(
+    histories: impl IntoIterator<Item = &'a ProfileHistory>,
+    at: Timestamp,
+    stands: fn(&ClusterProfile) -> bool,
+) -> bool {
+    let histories = histories.into_iter();
+    let mut versions = histories.flat_map(|history| in_force(history, at, at)).peekable();
+    versions.peek().is_some() && versions.all(stands)
+}
+
 impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     /// Compares all judged profiles with their members. `finding` tells of one that differs.
     pub(super) fn each(

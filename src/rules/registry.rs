@@ -89,6 +89,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "access/additional-envs-well-formed" => access::additional_envs_well_formed,
         "access/proxy-url-well-formed" => access::proxy_url_well_formed,
         "access/not-deprecated-only" => access::not_deprecated_only,
+        "access/plugin-yields-credential" => access::plugin_yields_credential,
         "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
         "consumers/secret-names-profile" => consumers::secret_names_profile,
         "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,

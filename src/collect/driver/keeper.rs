@@ -1,4 +1,4 @@
-//! Ends what hooks have started, also when nobody else is left to do it.
+//! Ends what hooks and credential plugins have started, also when nobody else is left to do it.
 //!
 //! A hook has a process group of its own, so that its children can be ended with it. To signal a group, and to see our
 //! own end come, would need unsafe code here; a shell does both.
@@ -26,15 +26,15 @@ while read -r what group; do
   esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
-rm -rf -- "$1"
+[ -z "$1" ] || rm -rf -- "$1"
 "#;
 
 /// The shell that keeps watch.
-pub(super) struct Keeper(Mutex<Child>);
+pub(in crate::collect) struct Keeper(Mutex<Child>);
 
 /// What is to be done with a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(in crate::collect) enum Order {
     /// It is there now: it is ended with us.
     Add,
     /// It is to end.
@@ -46,6 +46,11 @@ pub(super) enum Order {
 }
 
 impl Keeper {
+    /// Watches over no folder.
+    pub fn alone() -> io::Result<Self> {
+        Self::over(Path::new(""))
+    }
+
     /// Watches over `folder`.
     pub fn over(folder: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");

@@ -29,6 +29,8 @@ pub(super) use drive::drive;
 pub use file::{DriverFile, DriverFileError, Hook, Members};
 pub use hooks::{Call, Called, Hooks, Member, Offer, Offered, Stop, Way};
 pub use journal::{Head, Journal};
+pub(super) use keeper::{Keeper, Order};
+pub(super) use output::{Cutter, Tail};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub(super) use session::Lent;
 pub use writes::LABEL_RUN;

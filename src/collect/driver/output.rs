@@ -16,7 +16,7 @@ const TAKEN: &str = "…";
 
 /// The end of what was printed so far. Lines go in one by one, so that none is cut within a credential.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(in crate::collect) struct Tail {
     secrets: Arc<Vec<String>>,
     lines: VecDeque<String>,
     size: usize,
@@ -28,7 +28,7 @@ pub(super) struct Tail {
 
 /// The lines of one of the two outputs, while they arrive.
 #[derive(Debug, Default)]
-pub(super) struct Cutter {
+pub(in crate::collect) struct Cutter {
     line: Vec<u8>,
     too_long: bool,
 }

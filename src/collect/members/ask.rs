@@ -26,6 +26,10 @@ const LARGEST: usize = 1 << 20;
 const LARGEST_LIST: usize = 4 << 20;
 const LARGEST_METADATA: usize = 64 << 20;
 
+/// What is told of a member that does not accept the credential.
+pub(super) const NOT_ACCEPTED: &str =
+    "the member answered 401 Unauthorized: it does not accept the credential";
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Asks for the metadata of what is listed, where the server can leave out the rest.
 const METADATA: HeaderValue = HeaderValue::from_static(
@@ -59,9 +63,7 @@ impl NoAnswer {
     pub fn told(&self, right: &str) -> String {
         match self {
             NoAnswer::Silent(cause) => cause.clone(),
-            NoAnswer::Refused(StatusCode::UNAUTHORIZED) => {
-                "the member answered 401 Unauthorized: it does not accept the credential".to_owned()
-            }
+            NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
                 format!(
                     "the member answered 403 Forbidden: grant {right} (`clusterprofile-conformance rbac --members`)"

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::evidence::wipe;
 
 /// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
-pub(super) struct Hidden(pub Value);
+pub(in crate::collect) struct Hidden(pub Value);
 
 type Object = Map<String, Value>;
 

@@ -8,6 +8,7 @@ mod ask;
 mod clean;
 pub(super) mod endpoints;
 mod file;
+mod issued;
 mod kubeconfig;
 mod login;
 mod look;
@@ -17,5 +18,6 @@ mod tried;
 mod watch;
 
 pub use file::{MembersError, read_members};
+pub(super) use kubeconfig::Hidden;
 pub use plan::{Dial, MemberWay, Members, Network};
-pub(super) use watch::Asking;
+pub(super) use watch::{Asking, Sources};

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use kube::{Client, Config};
 
-use crate::{evidence::ProfileKey, hub};
+use crate::{collect::plugins::Plugins, evidence::ProfileKey, hub};
 
 /// Which members to ask, by which ways. By default none.
 #[derive(Clone)]
@@ -13,9 +13,13 @@ pub struct Members {
     pub ways: Vec<MemberWay>,
     /// Whether consumers' Secrets are tried on their members, and serve as ways to those that have no other.
     pub from_secrets: bool,
-    /// Whether only Secrets and endpoints of those members are tried to which `ways` lead: the others live nowhere.
+    /// The credential plugins that are run for profiles with such an access provider. What they yield is tried on the
+    /// members, and serves as a way to those that have no other; none: no plugin is run.
+    pub plugins: Option<Plugins>,
+    /// Whether only Secrets, plugins and endpoints of those members are tried to which `ways` lead: the others live
+    /// nowhere.
     pub only_ways: bool,
-    /// How to connect to where a Secret or an endpoint leads.
+    /// How to connect to where a Secret, an access provider or an endpoint leads.
     pub dial: Arc<dyn Dial>,
 }
 
@@ -78,7 +82,7 @@ impl MemberWay {
 impl Members {
     /// Whether any is asked.
     pub fn are_asked(&self) -> bool {
-        self.from_secrets || !self.ways.is_empty()
+        self.from_secrets || self.plugins.is_some() || !self.ways.is_empty()
     }
 
     /// Whether what a profile and its Secrets lead to is called. A Secret need not tell the namespace.
@@ -95,6 +99,7 @@ impl Default for Members {
         Self {
             ways: Vec::new(),
             from_secrets: false,
+            plugins: None,
             only_ways: false,
             dial: Arc::new(Network),
         }
@@ -106,6 +111,7 @@ impl fmt::Debug for Members {
         f.debug_struct("Members")
             .field("ways", &self.ways)
             .field("from_secrets", &self.from_secrets)
+            .field("plugins", &self.plugins)
             .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     api::names,
-    evidence::{Gap, Kind, Login, LoginWith, Member, MemberPart, ObjectRef, ProfileHistory},
+    evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory},
 };
 
 /// What was seen of the members.
@@ -41,14 +41,20 @@ impl Asking {
             seen.add(profile, recorded);
         }
         let mut tried = std::mem::take(&mut *lock(&self.tried));
-        tried.sort_by(|one, other| one.secret.cmp(&other.secret));
+        tried.sort_by_cached_key(Tried::attempt);
         let login = |tried: Tried| Login {
             at: tried.at,
             profile: known.find(&tried.profile),
-            with: LoginWith::Secret(tried.secret),
+            with: tried.with,
             outcome: tried.outcome,
         };
         seen.logins = tried.into_iter().map(login).collect();
+        if let Some(reason) = &self.not_run {
+            seen.gaps.push(Gap {
+                kind: Kind::Plugins,
+                ..gap(None, format!("not all credential plugins were run: {reason}"))
+            });
+        }
         if let Some(reason) = self.unread.filter(|_| seen.members.is_empty()) {
             let reason = format!("the Secrets that would open the members could not be read: {reason}");
             seen.gaps.push(gap(None, reason));

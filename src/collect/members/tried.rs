@@ -1,32 +1,53 @@
-//! Consumers' Secrets, read in clear to be tried on their members: kept in memory for that, and nowhere else.
+//! Consumers' Secrets and credential plugins, to be tried on their members. Secrets are read in clear, and kept in memory
+//! for that and nowhere else.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::Client;
 
-use super::{ask::Asker, clean::Clean, kubeconfig::Hidden, login::login, plan::Dial};
+use super::{
+    ask::Asker,
+    clean::Clean,
+    issued::{self, Way},
+    kubeconfig::Hidden,
+    login::login,
+    plan::Dial,
+};
 use crate::{
-    api::names,
+    api::{ClusterProfile, names},
     clock::Clock,
     collect::{
         call::{Failure, again},
         list::list,
+        plugins::{Plugins, Request},
         secrets,
     },
-    evidence::{LoginOutcome, ObjectRef, kubeconfig_in_clear},
+    evidence::{LoginOutcome, LoginWith, ObjectRef, Scope, kubeconfig_in_clear},
 };
 
 /// How often a list of Secrets is tried.
 const ATTEMPTS: u32 = 3;
 
-/// A Secret to be tried.
+/// A Secret or a plugin to be tried.
 pub(super) struct Key {
-    pub secret: ObjectRef,
+    pub with: LoginWith,
     pub profile: Named,
-    kubeconfig: Result<Hidden, String>,
+    source: Source,
 }
+
+/// Where the credential comes from.
+enum Source {
+    Kubeconfig(Result<Hidden, String>),
+    Plugin(Arc<Request>),
+}
+
+/// What was tried, and on whose member.
+pub(super) type Attempt = (String, Named);
 
 /// The profile that a Secret names; it need not tell the namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,11 +56,11 @@ pub(super) struct Named {
     pub name: String,
 }
 
-/// A Secret that was tried.
+/// A Secret or a plugin that was tried.
 #[derive(Clone, Debug)]
 pub(super) struct Tried {
     pub at: Timestamp,
-    pub secret: ObjectRef,
+    pub with: LoginWith,
     pub profile: Named,
     pub outcome: LoginOutcome,
 }
@@ -63,10 +84,61 @@ pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Fa
         .await?;
     }
     let mut found: Vec<Key> = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
-    found.sort_by(|one, other| one.secret.cmp(&other.secret));
+    found.sort_by_cached_key(|key| told(&key.with));
     // A list that was tried again has told some of them twice.
-    found.dedup_by(|one, other| one.secret.path() == other.secret.path());
+    found.dedup_by(|one, other| told(&one.with) == told(&other.with));
     Ok(found)
+}
+
+/// Lists the profiles at these paths, and gives the plugins to run for those in scope, sorted by namespace and name.
+///
+/// # Errors
+/// When the hub refuses or does not answer.
+pub(super) async fn plugin_keys(
+    hub: &Client,
+    paths: &[String],
+    scope: &Scope,
+    plugins: &Plugins,
+) -> Result<Vec<Key>, Failure> {
+    let found = Arc::new(Mutex::new(BTreeMap::new()));
+    for path in paths {
+        again(ATTEMPTS, Failure::may_pass, || {
+            let (into, scope, plugins) = (Arc::clone(&found), scope.clone(), plugins.clone());
+            let each = move |json: &[u8]| {
+                // What is no profile is told of by those who judge it.
+                let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
+                let profile = profile.filter(|profile| scope.holds(profile));
+                let key = profile.and_then(|profile| plugin_key(&profile, &plugins));
+                let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+                found.extend(key.map(|key| (key.profile.clone(), key)));
+            };
+            list(hub, path, each)
+        })
+        .await?;
+    }
+    let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(found.into_values().collect())
+}
+
+/// The plugin to run for a profile; none where it has no access provider with one.
+pub(super) fn plugin_key(profile: &ClusterProfile, plugins: &Plugins) -> Option<Key> {
+    let request = plugins.request(profile)?;
+    Some(Key {
+        with: LoginWith::Plugin(request.provider.clone()),
+        profile: Named {
+            namespace: Some(profile.metadata.namespace.to_string()),
+            name: profile.metadata.name.to_string(),
+        },
+        source: Source::Plugin(Arc::new(request)),
+    })
+}
+
+/// What a credential comes from, for people: `Secret consumer/a`.
+fn told(with: &LoginWith) -> String {
+    match with {
+        LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
+        LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
+    }
 }
 
 fn key(json: &[u8]) -> Option<Key> {
@@ -76,69 +148,105 @@ fn key(json: &[u8]) -> Option<Key> {
     let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
     let none = || Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY));
     Some(Key {
-        secret: ObjectRef {
+        with: LoginWith::Secret(ObjectRef {
             kind: "Secret".to_owned(),
             namespace: text("namespace"),
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
-        },
+        }),
         profile: Named {
             namespace: label(names::LABEL_SECRET_PROFILE_NAMESPACE),
             name: label(names::LABEL_SECRET_PROFILE)?,
         },
-        kubeconfig: match kubeconfig_in_clear(&object.0) {
+        source: Source::Kubeconfig(match kubeconfig_in_clear(&object.0) {
             Some(read) => read
                 .map(Hidden)
                 .map_err(|flaw| format!("the Secret holds no kubeconfig: {flaw}")),
             None => none(),
-        },
+        }),
     })
 }
 
 impl Key {
+    /// What tells it from others.
+    pub fn attempt(&self) -> Attempt {
+        (told(&self.with), self.profile.clone())
+    }
+
     /// Tries it on its member. Gives the way in, where it is one.
-    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> (Tried, Option<Asker>) {
+    pub async fn turn(&self, dial: &dyn Dial, clock: Clock) -> (Tried, Option<Way>) {
         let at = clock.now();
-        let tried = |outcome| Tried {
+        let (outcome, way) = match self.open(dial, clock).await {
+            Err(outcome) => (outcome, None),
+            Ok(way) => {
+                let outcome = login(&way.0).await;
+                let opens = matches!(outcome, LoginOutcome::Accepted { .. });
+                (outcome, opens.then_some(way))
+            }
+        };
+        let tried = Tried {
             at,
-            secret: self.secret.clone(),
+            with: self.with.clone(),
             profile: self.profile.clone(),
             outcome,
         };
-        let asker = match self.asker(dial) {
-            Ok(asker) => asker,
-            Err(reason) => return (tried(LoginOutcome::NoCredential { reason }), None),
-        };
-        let outcome = login(&asker).await;
-        let opens = matches!(outcome, LoginOutcome::Accepted { .. });
-        (tried(outcome), opens.then_some(asker))
+        (tried, way)
     }
 
-    fn asker(&self, dial: &dyn Dial) -> Result<Asker, String> {
-        let config = self.kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
-        let clean = Clean::of(&config.auth_info);
-        let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
-        Ok(Asker { client, clean })
+    async fn open(&self, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
+        let kubeconfig = match &self.source {
+            Source::Kubeconfig(kubeconfig) => kubeconfig,
+            Source::Plugin(request) => return issued::open(request, dial, clock).await,
+        };
+        let asker = || {
+            let config = kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
+            let clean = Clean::of(&config.auth_info);
+            let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
+            Ok(Asker { client, clean })
+        };
+        asker()
+            .map(|asker| (asker, None))
+            .map_err(|reason| LoginOutcome::NoCredential { reason })
     }
 }
 
 impl Tried {
-    /// Whether it is worth another try: what the member refused may have been replaced a moment ago.
+    /// What tells it from others.
+    pub fn attempt(&self) -> Attempt {
+        (told(&self.with), self.profile.clone())
+    }
+
+    /// Whether it is worth another try: what the member refused may have been replaced a moment ago, and a plugin may
+    /// have failed once.
     pub fn is_doubtful(&self) -> bool {
-        matches!(&self.outcome, LoginOutcome::Refused { code, .. } if *code == StatusCode::UNAUTHORIZED.as_u16())
+        match &self.outcome {
+            LoginOutcome::Refused { code, .. } => *code == StatusCode::UNAUTHORIZED.as_u16(),
+            LoginOutcome::NoCredential { .. } => matches!(self.with, LoginWith::Plugin(_)),
+            LoginOutcome::Accepted { .. } | LoginOutcome::Unanswered { .. } => false,
+        }
+    }
+
+    /// Whether it came from a Secret.
+    pub fn is_of_secret(&self) -> bool {
+        matches!(self.with, LoginWith::Secret(_))
+    }
+
+    /// By what it was tried, for people: `Secret consumer/a`.
+    pub fn way(&self) -> String {
+        told(&self.with)
     }
 
     /// Why it opens nothing, for people.
     pub fn told(&self) -> String {
-        let secret = self.secret.path();
+        let way = self.way();
         match &self.outcome {
-            LoginOutcome::Accepted { .. } => format!("Secret {secret} opens it"),
+            LoginOutcome::Accepted { .. } => format!("{way} opens it"),
             LoginOutcome::Refused { code, message } => {
-                format!("it answers {code} {message} to who comes with Secret {secret}")
+                format!("it answers {code} {message} to who comes with {way}")
             }
-            LoginOutcome::NoCredential { reason } => format!("Secret {secret} opens nothing: {reason}"),
-            LoginOutcome::Unanswered { reason } => format!("{reason} (asked by Secret {secret})"),
+            LoginOutcome::NoCredential { reason } => format!("{way} opens nothing: {reason}"),
+            LoginOutcome::Unanswered { reason } => format!("{reason} (asked by {way})"),
         }
     }
 }

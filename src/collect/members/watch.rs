@@ -17,13 +17,19 @@ use tokio::{
 };
 
 use super::{
-    ask::Asker,
+    ask::{Asker, NOT_ACCEPTED},
     clean::Clean,
+    issued::{self, Renewal},
     look::{look, no_way},
     plan::{Dial, MemberWay, Members, Way},
-    tried::{Key, Named, Tried, keys},
+    tried::{Attempt, Key, Named, Tried, keys, plugin_key, plugin_keys},
 };
-use crate::{clock::Clock, evidence::Look};
+use crate::{
+    api::ClusterProfile,
+    clock::Clock,
+    collect::plugins::Request,
+    evidence::{LoginOutcome, Look, Scope},
+};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -36,11 +42,24 @@ const LONG: Duration = Duration::from_secs(600);
 pub(in crate::collect) struct Asking {
     means: Means,
     members: Members,
+    scope: Scope,
     /// What has been seen of each.
     pub(super) records: BTreeMap<Named, Record>,
     pub(super) tried: Arc<Mutex<Vec<Tried>>>,
     /// Why the Secrets could not be read.
     pub(super) unread: Option<String>,
+    /// Why some plugins may not have been run.
+    pub(super) not_run: Option<String>,
+}
+
+/// Where on the hub the credentials for members are.
+#[derive(Clone, Copy)]
+pub(in crate::collect) struct Sources<'a> {
+    pub hub: &'a Client,
+    /// Paths of the lists of profiles.
+    pub profiles: &'a [String],
+    /// Namespaces of the Secrets.
+    pub places: &'a [String],
 }
 
 /// What has been seen of one member so far.
@@ -71,14 +90,17 @@ struct Means {
 
 impl Asking {
     /// Prepares to ask what is in scope, for a window of that length.
-    pub fn new(members: &Members, namespaces: &[String], observe: Duration, clock: Clock) -> Self {
+    pub fn new(members: &Members, scope: &Scope, observe: Duration, clock: Clock) -> Self {
         let every = match observe {
             Duration::ZERO => None,
             observe if observe > LONG => Some(SELDOM),
             _ => Some(OFTEN),
         };
+        let namespaces = &scope.namespaces;
         let is_in_scope =
             |way: &&MemberWay| namespaces.is_empty() || namespaces.contains(&way.profile.namespace);
+        let not_run = members.plugins.as_ref();
+        let not_run = not_run.map(|_| "the run was stopped before".to_owned());
         Self {
             means: Means {
                 clock,
@@ -90,15 +112,22 @@ impl Asking {
                 ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
                 ..members.clone()
             },
+            scope: scope.clone(),
             records: BTreeMap::new(),
             tried: Arc::default(),
             unread: None,
+            not_run,
         }
     }
 
     /// Asks until the window is over, and each member at least once. May be cancelled: what was seen stays.
-    pub async fn run(&mut self, hub: &Client, places: &[String], over: watch::Receiver<bool>) {
-        let mut keys = self.keys(hub, places).await;
+    pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
+        let secrets = self.keys(from).await;
+        let (plugins, unlisted) = self.plugins(from).await;
+        let mut keys: BTreeMap<Named, Vec<Key>> = BTreeMap::new();
+        for key in secrets.into_iter().chain(plugins) {
+            keys.entry(key.profile.clone()).or_default().push(key);
+        }
         let mut ways: BTreeMap<Named, MemberWay> = BTreeMap::new();
         for way in &self.members.ways {
             ways.entry(named(way)).or_insert_with(|| way.clone());
@@ -121,23 +150,31 @@ impl Asking {
                 resume_unwind(panicked.into_panic());
             }
         }
+        self.not_run = unlisted;
     }
 
-    /// Tries those Secrets again that their members refused, and those that came meanwhile: what a manager renews may
-    /// have been read a moment before. Secrets that are gone count no more.
-    pub async fn again(&mut self, hub: &Client, places: &[String]) {
-        if self.means.every.is_none() || !self.members.from_secrets || self.unread.is_some() {
+    /// Tries those credentials again that their members refused, and those that came meanwhile, with the profiles as they
+    /// are now: what a manager renews may have been read a moment before. Secrets that are gone count no more.
+    pub async fn again(&mut self, from: Sources<'_>, profiles: impl Iterator<Item = &ClusterProfile>) {
+        if self.means.every.is_none() {
             return;
         }
-        let keys = self.keys(hub, places).await;
-        if self.unread.is_some() {
-            return;
-        }
-        let before = std::mem::take(&mut *lock(&self.tried));
-        let mut settled: Vec<Tried> = before.into_iter().filter(|tried| !tried.is_doubtful()).collect();
-        let known: HashSet<String> = settled.iter().map(|tried| tried.secret.path()).collect();
-        let keys = keys.into_values().flatten();
-        let keys: Vec<Key> = keys.filter(|key| !known.contains(&key.secret.path())).collect();
+        let keys = match self.unread {
+            None => self.keys(from).await,
+            Some(_) => Vec::new(),
+        };
+        let plugins = self.members.plugins.as_ref();
+        let plugins = plugins.map(|plugins| profiles.filter_map(|profile| plugin_key(profile, plugins)));
+        let plugins = plugins.into_iter().flatten().filter(|key| self.holds(key));
+        let keys = keys.into_iter().chain(plugins);
+        let is_unread = self.unread.is_some();
+        let settled: Vec<Tried> = lock(&self.tried)
+            .iter()
+            .filter(|tried| !tried.is_doubtful() || (is_unread && tried.is_of_secret()))
+            .cloned()
+            .collect();
+        let known: HashSet<Attempt> = settled.iter().map(Tried::attempt).collect();
+        let keys: Vec<Key> = keys.filter(|key| !known.contains(&key.attempt())).collect();
         let means = &self.means;
         let outcomes = stream::iter(keys)
             .map(|key| async move {
@@ -145,29 +182,39 @@ impl Asking {
                 key.turn(&*means.dial, means.clock).await.0
             })
             .buffer_unordered(AT_ONCE);
-        settled.extend(outcomes.collect::<Vec<_>>().await);
-        *lock(&self.tried) = settled;
+        let tried: Vec<Tried> = outcomes.collect().await;
+        // Only now: what was tried before is kept where the run is stopped meanwhile.
+        *lock(&self.tried) = settled.into_iter().chain(tried).collect();
+        self.not_run = None;
     }
 
-    /// The Secrets to be tried, by profile.
-    async fn keys(&mut self, hub: &Client, places: &[String]) -> BTreeMap<Named, Vec<Key>> {
-        let mut by_profile: BTreeMap<Named, Vec<Key>> = BTreeMap::new();
+    /// The Secrets to be tried.
+    async fn keys(&mut self, from: Sources<'_>) -> Vec<Key> {
         if !self.members.from_secrets {
-            return by_profile;
+            return Vec::new();
         }
-        match keys(hub, places).await {
-            Ok(keys) => {
-                let is_tried = |key: &Key| {
-                    self.members
-                        .hold(key.profile.namespace.as_deref(), &key.profile.name)
-                };
-                for key in keys.into_iter().filter(is_tried) {
-                    by_profile.entry(key.profile.clone()).or_default().push(key);
-                }
-            }
-            Err(failure) => self.unread = Some(failure.told()),
+        let keys = keys(from.hub, from.places).await.unwrap_or_else(|failure| {
+            self.unread = Some(failure.told());
+            Vec::new()
+        });
+        keys.into_iter().filter(|key| self.holds(key)).collect()
+    }
+
+    /// The plugins to be run or, where the profiles cannot be listed, why not.
+    async fn plugins(&self, from: Sources<'_>) -> (Vec<Key>, Option<String>) {
+        let Some(plugins) = &self.members.plugins else {
+            return (Vec::new(), None);
+        };
+        match plugin_keys(from.hub, from.profiles, &self.scope, plugins).await {
+            Ok(keys) => (keys.into_iter().filter(|key| self.holds(key)).collect(), None),
+            Err(failure) => (Vec::new(), Some(failure.told())),
         }
-        by_profile
+    }
+
+    /// Whether what opens that member is tried.
+    fn holds(&self, key: &Key) -> bool {
+        let Named { namespace, name } = &key.profile;
+        self.members.hold(namespace.as_deref(), name)
     }
 }
 
@@ -188,8 +235,14 @@ struct Task {
 
 /// A way that may still have to be prepared.
 enum Path {
-    Open(Asker),
-    Closed(MemberWay),
+    Open(Asker, Option<Renewal>),
+    Closed(Lock),
+}
+
+/// What prepares a way.
+enum Lock {
+    Way(Box<MemberWay>),
+    Plugin(Arc<Request>),
 }
 
 impl Task {
@@ -198,17 +251,17 @@ impl Task {
             let mut record = self.record.lock();
             record.way.clone_from(&way.told);
             record.given = true;
-            Path::Closed(way)
+            Path::Closed(Lock::Way(Box::new(way)))
         });
         for key in keys {
             let _turn = self.means.turn().await;
-            let (tried, asker) = key.turn(&*self.means.dial, self.means.clock).await;
+            let (tried, opened) = key.turn(&*self.means.dial, self.means.clock).await;
             if path.is_none() {
                 let mut record = self.record.lock();
-                match asker {
-                    Some(asker) => {
-                        record.way = format!("Secret {}", tried.secret.path());
-                        path = Some(Path::Open(asker));
+                match opened {
+                    Some((asker, renewal)) => {
+                        record.way = tried.way();
+                        path = Some(Path::Open(asker, renewal));
                     }
                     None => record.closed = Some(tried.told()),
                 }
@@ -242,19 +295,56 @@ impl Task {
 
     async fn look_once(&self, means: &Means, path: &mut Path) {
         let _turn = means.turn().await;
-        if let Path::Closed(way) = path {
-            match open(way, &means.dial).await {
-                Ok(asker) => *path = Path::Open(asker),
+        if let Path::Open(_, Some(renewal)) = path
+            && renewal.is_due(means.clock.now())
+        {
+            *path = Path::Closed(Lock::Plugin(Arc::clone(&renewal.request)));
+        }
+        if let Path::Closed(lock) = path {
+            match lock.open(means).await {
+                Ok(opened) => *path = opened,
                 Err(cause) => {
                     self.record.lock().looks.push(no_way(means.clock, &cause));
                     return;
                 }
             }
         }
-        let Path::Open(asker) = path else { return };
+        let Path::Open(asker, renewal) = path else {
+            return;
+        };
         let before = self.record.lock().looks.last().cloned();
         let look = look(asker, means.clock, before.as_ref()).await;
+        // Who does not tell when a credential expires is asked for another when it has.
+        if let Some(renewal) = renewal
+            && look.missing.values().any(|reason| reason == NOT_ACCEPTED)
+        {
+            *path = Path::Closed(Lock::Plugin(Arc::clone(&renewal.request)));
+        }
         self.record.lock().looks.push(look);
+    }
+}
+
+impl Lock {
+    /// Prepares the way.
+    ///
+    /// # Errors
+    /// Why there is none.
+    async fn open(&self, means: &Means) -> Result<Path, String> {
+        let request = match self {
+            Lock::Way(way) => return Ok(Path::Open(open(way, &means.dial).await?, None)),
+            Lock::Plugin(request) => request,
+        };
+        let opened = issued::open(request, &*means.dial, means.clock).await;
+        opened
+            .map(|(asker, renewal)| Path::Open(asker, renewal))
+            .map_err(|outcome| match outcome {
+                LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
+                    format!("its credential was not renewed: {reason}")
+                }
+                LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => {
+                    "its credential was not renewed".to_owned()
+                }
+            })
     }
 }
 

@@ -4,6 +4,7 @@ mod credentials;
 mod endpoints;
 mod failing;
 mod loopback;
+mod plugins;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,7 +17,7 @@ use kube::{Config, client::Body};
 use super::*;
 use crate::{
     collect::{Dial, MemberWay},
-    evidence::{Asked, Login, LoginOutcome, Look, Member, MemberPart, ProfileKey},
+    evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ProfileKey},
     hub::USER_AGENT,
     lab::member::{Leases, MemberState, Property, StandIn},
 };

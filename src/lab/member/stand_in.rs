@@ -10,6 +10,7 @@ use super::service::MemberService;
 use super::state::{Leases, MemberState};
 use crate::clock::Clock;
 use crate::lab::apiserver::{AccessRule, ApiServer, ClientService, Misbehaviour, User};
+use crate::lab::token::new_token;
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
@@ -38,6 +39,8 @@ impl StandIn {
     pub const ASKER: &str = "asker";
     /// A user with few rights: whom a consumer should be.
     pub const CONSUMER: &str = "consumer";
+    /// The user of tokens that are issued.
+    pub const ISSUED: &str = "issued";
     /// A user with all rights that can be given: whom a consumer should not be.
     pub const CLUSTER_ADMIN: &str = "cluster-admin";
 
@@ -117,11 +120,20 @@ impl StandIn {
     pub fn admit(&self, token: &str, called: &str, user: &str) {
         let rules = match user {
             Self::CLUSTER_ADMIN => vec![rule(&["*"], &["*"], &["*"], &["*"])],
+            Self::ASKER => asker_rules(),
             _ => consumer_rules(),
         };
         self.inner
             .server
             .add_token(token, User::with_rules(called, rules));
+    }
+
+    /// Lets somebody in by a new token who may read what the suite asks for, as who issues credentials would, and gives
+    /// that token.
+    pub fn issue(&self) -> String {
+        let token = new_token();
+        self.admit(&token, Self::ISSUED, Self::ASKER);
+        token
     }
 
     /// The API server that it is made of, as long as that can be reached.

@@ -3,6 +3,7 @@
 mod authority;
 mod entries;
 mod extensions;
+mod plugin;
 mod providers;
 mod secrets;
 mod server;
@@ -12,6 +13,7 @@ pub(super) use authority::{ca_data_current, ca_data_is_certificates, no_local_pa
 pub(super) use extensions::{
     additional_args_well_formed, additional_envs_well_formed, exec_extension_well_formed,
 };
+pub(super) use plugin::plugin_yields_credential;
 pub(super) use providers::{not_deprecated_only, provider_named};
 pub(super) use secrets::no_secrets;
 pub(super) use server::{proxy_url_well_formed, server_is_url, tls_verified};

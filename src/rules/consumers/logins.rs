@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use crate::{
-    api::ClusterProfile,
     evidence::{Evidence, Login, LoginOutcome, LoginWith},
     rules::{
         Finding, Findings,
-        member::{Doubts, in_force, is_joined, vouches},
+        member::{Doubts, is_joined, stood, vouches},
         text::shown,
     },
 };
@@ -93,24 +92,16 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     }
     let login = |subject: Subject<'a>| {
         let login = *tried.get(&(&*subject.secret.namespace, &*subject.secret.name))?;
-        stood(&subject, login, is_joined).then_some((subject, login))
+        let histories = subject.profiles.iter().copied();
+        stood(histories, login.at, is_joined).then_some((subject, login))
     };
     subjects.into_iter().filter_map(login).collect()
-}
-
-/// Whether the manager stood for the member when the Secret was tried.
-fn stood(subject: &Subject, login: &Login, stands: fn(&ClusterProfile) -> bool) -> bool {
-    let histories = subject.profiles.iter();
-    let mut versions = histories
-        .flat_map(|history| in_force(history, login.at, login.at))
-        .peekable();
-    versions.peek().is_some() && versions.all(stands)
 }
 
 /// A login that tells nothing of the credential.
 fn doubt(subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
     if let LoginOutcome::Unanswered { reason } = outcome
-        && stood(subject, login, vouches)
+        && stood(subject.profiles.iter().copied(), login.at, vouches)
     {
         doubts.add(secret(subject), reason);
     }

@@ -198,7 +198,26 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     )
     .since(Edition::Y2026M07),
+    FaultInfo::new(
+        "access/plugin-yields-credential",
+        "tells the credential plugin of a cluster that it does not know",
+        |world| cluster(world, "atlantis"),
+    ),
+    FaultInfo::new(
+        "access/plugin-yields-credential:another",
+        "tells the credential plugin of another cluster",
+        |world| cluster(world, QUIET_IN_SET),
+    ),
 ];
+
+/// Has the plugin look for the quiet member under that name.
+fn cluster(world: &mut World, name: &str) {
+    access(world, |access| {
+        if let Some(settings) = access.extension(EXTENSION_EXEC) {
+            settings["clusterName"] = name.into();
+        }
+    });
+}
 
 /// Alters the way to the quiet member, where it is told.
 fn access(world: &mut World, change: impl FnMut(&mut Access)) {

@@ -1,0 +1,98 @@
+//! Credentials that plugins have issued, as ways to members.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::Config;
+use serde_json::json;
+
+use super::{
+    ask::Asker,
+    clean::Clean,
+    kubeconfig::{Hidden, config},
+    plan::Dial,
+};
+use crate::{
+    clock::Clock,
+    collect::plugins::{Issued, Request, Yield},
+    evidence::LoginOutcome,
+};
+
+/// A way in, and how it is kept open where it does not last.
+pub(super) type Way = (Asker, Option<Renewal>);
+
+/// How a credential is renewed, and when.
+pub(super) struct Renewal {
+    pub request: Arc<Request>,
+    expires: Option<Timestamp>,
+}
+
+impl Renewal {
+    /// Whether the credential has expired.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// Runs the plugin, and takes what it yields to where the profile says. Whether that lets anybody in is still to be tried.
+///
+/// # Errors
+/// Why there is nothing to try.
+pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
+    // Where nothing could be sent, no credential is asked for.
+    trusted(request).map_err(|reason| LoginOutcome::Unanswered { reason })?;
+    let no_credential = |reason| LoginOutcome::NoCredential { reason };
+    let issued = match request.run(clock).await {
+        Yield::Credential(issued) => issued,
+        Yield::None(reason) => return Err(no_credential(reason)),
+        Yield::NotRun(reason) => return Err(LoginOutcome::Unanswered { reason }),
+    };
+    let config = whole(request, &issued).map_err(no_credential)?;
+    let clean = Clean::of(&config.auth_info);
+    let client = dial.connect(config).map_err(|reason| {
+        let reason = clean.words(&reason);
+        no_credential(format!("the plugin's credential is of no use: {reason}"))
+    })?;
+    let renewal = Renewal {
+        request: Arc::clone(request),
+        expires: issued.expires,
+    };
+    Ok((Asker { client, clean }, Some(renewal)))
+}
+
+/// Whether a credential may be sent to where the access provider leads: only to a server that shows who it is.
+///
+/// # Errors
+/// Why not.
+fn trusted(request: &Request) -> Result<(), String> {
+    let entry = || format!("access provider {}", request.provider);
+    let server = request.cluster["server"].as_str().unwrap_or_default();
+    if !server.starts_with("https://") {
+        return Err(format!(
+            "the server of {} is not reached over TLS, and no credential is sent without",
+            entry()
+        ));
+    }
+    if server.contains('@') {
+        return Err(format!("the server of {} holds a user's name", entry()));
+    }
+    if request.cluster["insecure-skip-tls-verify"] == true {
+        return Err(format!(
+            "{} leaves the server's certificate unchecked, and no credential is sent to who cannot show one",
+            entry()
+        ));
+    }
+    let alone = json!({"clusters": [{"name": "c", "cluster": request.cluster}]});
+    config(Hidden(alone))
+        .map(|_| ())
+        .map_err(|_| format!("{} cannot be used: a field of its cluster is malformed", entry()))
+}
+
+/// The access provider's cluster with the credential.
+fn whole(request: &Request, issued: &Issued) -> Result<Config, String> {
+    config(Hidden(json!({
+        "clusters": [{"name": "c", "cluster": request.cluster}],
+        "users": [{"name": "u", "user": issued.user.0}],
+    })))
+    .map_err(|_| "the plugin's credential cannot be used".to_owned())
+}

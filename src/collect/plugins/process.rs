@@ -1,0 +1,237 @@
+//! Plugins as programs: run without a shell, within a time and a size.
+
+use std::{
+    io,
+    process::{ExitStatus, Stdio},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, join},
+};
+use jiff::SignedDuration;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    process::{Child, Command},
+    select,
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+
+use super::{
+    plan::{Call, Output, Ran, Runner},
+    words::last_words,
+};
+use crate::collect::driver::{Cutter, Keeper, Order, Tail};
+
+/// How long a plugin may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How many run at a time.
+const AT_ONCE: usize = 16;
+/// How long one waits for its turn: where most of them hang, the run is to end all the same.
+const QUEUE: Duration = Duration::from_secs(300);
+/// The largest answer.
+const LARGEST: usize = 1 << 20;
+/// How long the output of a plugin that has ended is waited for: what it left running may hold it open.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+/// How long the end of a plugin that is killed is waited for.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+/// Values of the environment that are shorter would be found in innocent words.
+const SHORTEST: usize = 8;
+
+/// Runs plugins as programs.
+pub struct Processes {
+    turns: Semaphore,
+    patience: Duration,
+    /// Ends the process groups of plugins; none where the system has no shell for it.
+    keeper: OnceLock<Option<Keeper>>,
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        Self::within(PATIENCE)
+    }
+}
+
+impl Processes {
+    /// Gives each plugin that much time.
+    pub fn within(patience: Duration) -> Self {
+        Self {
+            turns: Semaphore::new(AT_ONCE),
+            patience,
+            keeper: OnceLock::new(),
+        }
+    }
+
+    async fn call(&self, call: &Call) -> Ran {
+        let Ok(Ok(_turn)) = timeout(QUEUE, self.turns.acquire()).await else {
+            let waited = QUEUE.as_secs() / 60;
+            return Ran::NotRun(format!(
+                "its turn did not come for {waited} min, as others took so long"
+            ));
+        };
+        let (mut child, mut group) = match self.start(call) {
+            Ok(started) => started,
+            Err(error) => {
+                let program = call.command.display();
+                return Ran::NotRun(format!("{program} could not be started: {error}"));
+            }
+        };
+        let mut printed = Output(Vec::with_capacity(LARGEST + 1));
+        let said = Mutex::new(Tail::without(Arc::new(secrets(call))));
+        let end = end(&mut child, self.patience, &mut printed.0, &said).await;
+        if !matches!(end, End::By(_)) {
+            group.end();
+            let _ = child.start_kill();
+            let _ = timeout(LAST_BREATH, child.wait()).await;
+        }
+        group.leave();
+        let reason = match end {
+            End::By(Ok(status)) if status.success() => return Ran::Answered(printed),
+            End::By(Ok(status)) => match status.code() {
+                Some(code) => format!("ended with exit code {code}"),
+                None => format!("was ended: {status}"),
+            },
+            End::By(Err(error)) => return Ran::NotRun(format!("its end was not seen: {error}")),
+            End::TooMuch => format!("printed more than {} KiB and was ended", LARGEST / 1024),
+            End::Late => {
+                let patience = SignedDuration::try_from(self.patience).unwrap_or(SignedDuration::MAX);
+                format!("took longer than {patience:#} and was ended")
+            }
+        };
+        let (said, _) = said.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        Ran::Failed(match last_words(&said, &printed) {
+            last if last.is_empty() => reason,
+            last => format!("{reason}; its last words: {last}"),
+        })
+    }
+
+    /// Starts a plugin in a process group of its own. It finds the runner's environment, as with any client.
+    fn start(&self, call: &Call) -> io::Result<(Child, Group<'_>)> {
+        let keeper = self.keeper.get_or_init(|| Keeper::alone().ok());
+        let mut command = Command::new(&call.command);
+        command
+            .args(&call.args)
+            .envs(&call.env)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        let group = Group {
+            keeper: keeper.as_ref(),
+            id: child.id(),
+        };
+        group.order(Order::Add);
+        Ok((child, group))
+    }
+}
+
+impl Runner for Processes {
+    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+        self.call(call).boxed()
+    }
+}
+
+/// The process group of a plugin that runs; ended with this, unless it is left.
+struct Group<'a> {
+    keeper: Option<&'a Keeper>,
+    id: Option<u32>,
+}
+
+impl Group<'_> {
+    fn order(&self, order: Order) {
+        if let (Some(keeper), Some(id)) = (self.keeper, self.id) {
+            // Where somebody has killed the shell, the program itself is ended all the same.
+            let _ = keeper.order(order, id);
+        }
+    }
+
+    fn end(&self) {
+        self.order(Order::Kill);
+    }
+
+    /// What is left of it may go on, as it may after any client's call.
+    fn leave(&mut self) {
+        self.order(Order::Gone);
+        self.id = None;
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        self.end();
+        self.leave();
+    }
+}
+
+/// How a plugin came to its end.
+enum End {
+    /// By itself.
+    By(io::Result<ExitStatus>),
+    /// It took too long.
+    Late,
+    /// It printed too much.
+    TooMuch,
+}
+
+/// Waits for the end of a plugin, while its output flows.
+async fn end(child: &mut Child, patience: Duration, printed: &mut Vec<u8>, said: &Mutex<Tail>) -> End {
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let answer = read(out, printed).shared();
+    let reading = join(answer.clone(), drain(err, said)).shared();
+    let over = async {
+        let status = child.wait().await;
+        // Nobody else is to print what is of use.
+        let _ = timeout(LAST_OUTPUT, reading.clone()).await;
+        status
+    };
+    let too_much = async {
+        // Keeps the words flowing, and ends only where the answer is too large.
+        if answer.clone().await {
+            return;
+        }
+        reading.clone().await;
+        futures::future::pending().await
+    };
+    select! {
+        biased;
+        () = too_much => End::TooMuch,
+        status = over => match answer.peek() {
+            Some(true) => End::TooMuch,
+            _ => End::By(status),
+        },
+        () = sleep(patience) => End::Late,
+    }
+}
+
+/// Reads an answer to its end, or until it is too large, and says whether it is.
+async fn read(output: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> bool {
+    if let Some(output) = output {
+        // What was read before a failure is what there is.
+        let _ = output.take(LARGEST as u64 + 1).read_to_end(into).await;
+    }
+    into.len() > LARGEST
+}
+
+/// Reads what a plugin says of its failure.
+async fn drain(output: Option<impl AsyncRead + Unpin>, said: &Mutex<Tail>) {
+    let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
+    let lock = || said.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(mut output) = output {
+        while let Ok(size @ 1..) = output.read(&mut buffer).await {
+            lock().take(&mut cutter, &buffer[..size]);
+        }
+    }
+    lock().end(&mut cutter);
+}
+
+/// What no words may show: any value of the environment that the plugin was given may be secret.
+fn secrets(call: &Call) -> Vec<String> {
+    let values = call.env.values().filter(|value| value.len() >= SHORTEST);
+    values.cloned().collect()
+}

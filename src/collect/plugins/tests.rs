@@ -1,0 +1,369 @@
+//! Plugins as small programs, and files that name them.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{api::ClusterProfile, clock::Clock};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        fs::write(self.path(name), format!("#!/bin/sh\n{script}\n")).expect("written");
+        let may_run = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(self.path(name), may_run).expect("a program");
+    }
+
+    /// Reads a provider file with this text.
+    fn read(&self, text: &str) -> Result<Plugins, String> {
+        fs::write(self.path("providers"), text).expect("written");
+        read_providers(&self.path("providers")).map_err(|error| error.to_string())
+    }
+
+    /// The plugins that a file with one provider names, and that script as its program.
+    fn plugins(&self, script: &str, mut exec: Value, mut provider: Value) -> Plugins {
+        self.program("plugin", script);
+        exec["apiVersion"] = json!(Protocol::V1.api_version());
+        exec["command"] = json!("./plugin");
+        provider["name"] = json!("p");
+        provider["execConfig"] = exec;
+        self.read(&json!({"providers": [provider]}).to_string())
+            .expect("plugins")
+    }
+}
+
+fn profile(cluster: Value) -> ClusterProfile {
+    let status = json!({"accessProviders": [{"name": "p", "cluster": cluster}]});
+    serde_json::from_value(json!({"metadata": {"name": "a", "namespace": "n"}, "status": status}))
+        .expect("a profile")
+}
+
+/// What comes of the profile's plugin: the user's credential, or why there is none.
+async fn outcome(plugins: &Plugins, profile: &ClusterProfile) -> Result<Value, String> {
+    let request = plugins.request(profile).expect("the file names its provider");
+    match request.run(Clock::system()).await {
+        Yield::Credential(issued) => Ok(issued.user.0.clone()),
+        Yield::None(reason) => Err(reason),
+        Yield::NotRun(reason) => Err(format!("not run: {reason}")),
+    }
+}
+
+/// A script that prints a credential with the output of `token` as the token.
+fn printing(token: &str) -> String {
+    format!(
+        r#"token=$({token} | base64 | tr -d '\n')
+printf '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{{"token":"%s"}}}}' "$token""#
+    )
+}
+
+/// What the script was given, which it has told in the place of a token.
+async fn given(plugins: &Plugins, profile: &ClusterProfile) -> String {
+    use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+    let user = outcome(plugins, profile).await.expect("a credential");
+    let bytes = BASE64
+        .decode(user["token"].as_str().expect("a token"))
+        .expect("base64");
+    String::from_utf8(bytes).expect("text")
+}
+
+#[tokio::test]
+async fn a_plugin_is_told_what_the_protocol_says() {
+    let folder = Folder::new();
+    let cluster = json!({
+        "server": "https://a.example", "certificate-authority-data": "Q0E=", "tls-server-name": "b",
+        "insecure-skip-tls-verify": false, "certificate-authority": "/etc/ca", "proxy-url": "http://p",
+        "disable-compression": true,
+        "extensions": [
+            {"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": "a"}},
+            {"name": "other", "extension": 1},
+        ],
+    });
+    let exec = json!({"args": ["one", "$HOME `id`"], "env": [{"name": "E", "value": "v"}], "provideClusterInfo": true});
+    let script = printing(r#"{ printf '%s|' "$@" "$E"; printf '%s' "$KUBERNETES_EXEC_INFO"; cat; }"#);
+    let told = given(
+        &folder.plugins(&script, exec.clone(), json!({})),
+        &profile(cluster.clone()),
+    )
+    .await;
+    let info = told
+        .strip_prefix("one|$HOME `id`|v|")
+        .expect("no shell reads arguments");
+    let info: Value = serde_json::from_str(info).expect("JSON");
+    let expected = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "spec": {"interactive": false, "cluster": {
+            "server": "https://a.example", "certificate-authority-data": "Q0E=", "tls-server-name": "b",
+            "insecure-skip-tls-verify": false, "proxy-url": "http://p", "disable-compression": true,
+            "config": {"clusterName": "a"},
+        }},
+    });
+    assert_eq!(info, expected);
+    let mut untold = exec;
+    untold["provideClusterInfo"] = json!(false);
+    let told = given(&folder.plugins(&script, untold, json!({})), &profile(cluster)).await;
+    assert!(told.ends_with(r#""spec":{"interactive":false}}"#), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_profile_adds_is_taken_as_the_policies_say() {
+    let folder = Folder::new();
+    let script = printing(r#"printf '%s|' "$@" "$E" "$F" "$G""#);
+    let exec =
+        json!({"args": ["one"], "env": [{"name": "E", "value": "file"}, {"name": "G", "value": "file"}]});
+    let profile = profile(json!({"server": "https://a", "extensions": [
+        {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-args", "extension": ["two", "three"]},
+        {"name": "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs", "extension": {
+            "E": "profile", "F": "profile", "KUBERNETES_EXEC_INFO": "profile",
+        }},
+    ]}));
+    for (args, envs, expected) in [
+        (None, None, "one|file||file|"),
+        (Some("Ignore"), Some("Ignore"), "one|file||file|"),
+        (
+            Some("Append"),
+            Some("AppendIfNotExists"),
+            "one|two|three|file|profile|file|",
+        ),
+        (None, Some("Replace"), "one|profile|profile|file|"),
+    ] {
+        let provider = json!({"profileSourcedCLIArgsPolicy": args, "profileSourcedEnvVarsPolicy": envs});
+        let plugins = folder.plugins(&script, exec.clone(), provider);
+        assert_eq!(given(&plugins, &profile).await, expected, "{args:?} {envs:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_consumer_could_not_use_is_no_way_to_a_credential() {
+    let folder = Folder::new();
+    let provider = json!({"profileSourcedCLIArgsPolicy": "Append", "profileSourcedEnvVarsPolicy": "Replace"});
+    let strict = folder.plugins("exit 1", json!({}), provider);
+    let lax = folder.plugins(&printing("echo"), json!({}), json!({}));
+    let args = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
+    let envs = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
+    for (name, extension, expected) in [
+        (args, json!("CANARY"), "is no list of strings"),
+        (args, json!(["CANARY\0"]), "an argument with a NUL"),
+        (envs, json!({"A": {"CANARY": 1}}), "is no map of strings"),
+        (envs, json!({"A=B": "CANARY"}), "that no environment can have"),
+        (envs, json!({"": "CANARY"}), "that no environment can have"),
+        (envs, json!({"A": "CANARY\0"}), "that no environment can have"),
+    ] {
+        let profile = profile(json!({"extensions": [{"name": name, "extension": extension}]}));
+        let flaw = outcome(&strict, &profile).await.expect_err("no credential");
+        assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        assert!(
+            outcome(&lax, &profile).await.is_ok(),
+            "what is ignored is not read"
+        );
+    }
+}
+
+#[test]
+fn the_first_provider_of_the_file_counts_and_the_new_list_before_the_old() {
+    let folder = Folder::new();
+    let exec = json!({"apiVersion": Protocol::V1Beta1.api_version(), "command": "sh"});
+    let named = |name: &str| json!({"name": name, "execConfig": exec});
+    let file = json!({"providers": [named("b"), named("a")]});
+    let plugins = folder.read(&file.to_string()).expect("plugins");
+    let request = |access: &[&str], old: &[&str]| {
+        let list = |names: &[&str], of: &str| -> Value {
+            let entry = |name| json!({"name": name, "cluster": {"server": format!("https://{of}")}});
+            names.iter().map(entry).collect()
+        };
+        let status = json!({"accessProviders": list(access, "new"), "credentialProviders": list(old, "old")});
+        let profile = serde_json::from_value(json!({"metadata": {"name": "x"}, "status": status}));
+        let request = plugins.request(&profile.expect("a profile"))?;
+        Some((request.provider, request.cluster["server"].as_str()?.to_owned()))
+    };
+    let found = |name: &str, server: &str| Some((name.to_owned(), server.to_owned()));
+    assert_eq!(request(&["a", "b"], &[]), found("b", "https://new"));
+    assert_eq!(request(&["b"], &["b"]), found("b", "https://new"));
+    assert_eq!(request(&["a"], &["b"]), found("b", "https://old"));
+    assert_eq!(request(&["c"], &[]), None);
+}
+
+#[tokio::test]
+async fn plugins_that_fail_are_told_of_without_a_secret() {
+    let folder = Folder::new();
+    let profile = profile(json!({"server": "https://a"}));
+    for (script, expected) in [
+        (
+            "echo no cluster >&2; printf %s CANARY-token; echo 'got CANARY-token' >&2; exit 3",
+            "the plugin ended with exit code 3; its last words: no cluster | got …",
+        ),
+        ("kill -9 $$", "the plugin was ended: signal: 9 (SIGKILL)"),
+        ("echo CANARY", "the plugin's answer is no ExecCredential"),
+        (
+            "head -c 2000000 /dev/zero; sleep 60",
+            "the plugin printed more than 1024 KiB and was ended",
+        ),
+    ] {
+        let plugins = folder.plugins(script, json!({"provideClusterInfo": true}), json!({}));
+        assert_eq!(
+            outcome(&plugins, &profile).await,
+            Err(expected.to_owned()),
+            "{script}"
+        );
+    }
+    fs::remove_file(folder.path("plugin")).expect("it was there");
+    let plugins = Plugins {
+        providers: vec![Provider {
+            command: folder.path("plugin"),
+            ..Provider::named("p")
+        }],
+        runner: std::sync::Arc::new(Processes::default()),
+    };
+    let reason = outcome(&plugins, &profile).await.expect_err("it is gone");
+    assert!(
+        reason.starts_with("not run: ") && reason.contains("could not be started"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_plugin_that_hangs_is_ended_with_all_that_it_has_started() {
+    let folder = Folder::new();
+    // Its child writes its id into a pipe that is open for as long as it lives.
+    let fifo = folder.path("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    let script = format!(
+        "echo CANARY; (exec sleep 1000 > {fifo}) & wait",
+        fifo = shown(&fifo)
+    );
+    let mut plugins = folder.plugins(&script, json!({}), json!({}));
+    plugins.runner = std::sync::Arc::new(Processes::within(Duration::from_millis(300)));
+    let profile = profile(json!({"server": "https://a"}));
+    // Ends when nobody has the pipe open any more.
+    let ended = tokio::task::spawn_blocking(move || fs::read(fifo));
+    let flaw = outcome(&plugins, &profile).await.expect_err("no credential");
+    assert_eq!(flaw, "the plugin took longer than 300ms and was ended");
+    let patience = Duration::from_secs(20);
+    let ended = tokio::time::timeout(patience, ended).await;
+    ended
+        .expect("its child has ended")
+        .expect("no panic")
+        .expect("a pipe");
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[test]
+fn a_file_that_cannot_be_used_says_why() {
+    let folder = Folder::new();
+    fs::write(folder.path("text"), "").expect("written");
+    let one = |provider: &str| format!("providers: [{{{provider}}}]");
+    let exec = |more: &str| {
+        one(&format!(
+            "name: p, execConfig: {{apiVersion: client.authentication.k8s.io/v1, {more}}}"
+        ))
+    };
+    let good = exec("command: sh, args: [CANARY], interactiveMode: IfAvailable, installHint: none");
+    assert!(
+        folder
+            .read(&good)
+            .is_ok_and(|plugins| plugins.providers[0].command.is_absolute())
+    );
+    for (text, expected) in [
+        (String::new(), "it is no mapping"),
+        ("CANARY: [".to_owned(), "failed to use the provider file"),
+        ("providers: []".to_owned(), "it lists no providers"),
+        (
+            "provider: []".to_owned(),
+            "unknown key `provider`: did you mean `providers`?",
+        ),
+        (one("execConfig: {}"), "provider 1: it has no name"),
+        (one("name: p"), "provider `p`: it has no execConfig"),
+        (one("name: p, exec: {}"), "unknown key `exec`"),
+        (
+            one("name: p, execConfig: {command: sh}"),
+            "its execConfig has no apiVersion",
+        ),
+        (
+            one("name: p, execConfig: {command: sh, apiVersion: client.authentication.k8s.io/v1alpha1}"),
+            "there are client.authentication.k8s.io/v1, client.authentication.k8s.io/v1beta1",
+        ),
+        (exec("command: ''"), "its execConfig has no command"),
+        (
+            exec("comand: sh"),
+            "its execConfig: unknown key `comand`: did you mean `command`?",
+        ),
+        (exec("command: [CANARY]"), "its command is no text"),
+        (exec("command: sh, args: CANARY"), "its args is no list"),
+        (
+            exec("command: sh, args: [{a: CANARY}]"),
+            "its args are not all text",
+        ),
+        (exec("command: sh, env: {A: CANARY}"), "its env is no list"),
+        (
+            exec("command: sh, env: [{name: A=, value: CANARY}]"),
+            "its env is no list of names",
+        ),
+        (
+            exec("command: sh, env: [{name: A, val: CANARY}]"),
+            "its env: unknown key `val`",
+        ),
+        (
+            exec("command: sh, interactiveMode: Sometimes"),
+            "unknown interactiveMode `Sometimes`",
+        ),
+        (
+            exec("command: sh, provideClusterInfo: CANARY"),
+            "neither true nor false",
+        ),
+        (
+            exec("command: ./gone, installHint: get it there"),
+            "is no program (get it there)",
+        ),
+        (exec("command: ./text"), "is no program"),
+        (
+            exec("command: no-such-plugin"),
+            "`no-such-plugin` is not on the PATH",
+        ),
+        (
+            good.replace("name: p,", "name: p, profileSourcedCLIArgsPolicy: Add,"),
+            "unknown profileSourcedCLIArgsPolicy `Add`",
+        ),
+        (
+            good.replace(
+                "name: p,",
+                "name: p, profileSourcedEnvVarsPolicy: AppendIfNotExist,",
+            ),
+            "did you mean `AppendIfNotExists`?",
+        ),
+        (
+            format!(
+                "{}, {}",
+                good.trim_end_matches(']'),
+                good.trim_start_matches("providers: [")
+            ),
+            "two providers of the name `p`",
+        ),
+    ] {
+        let error = folder.read(&text).expect_err(expected);
+        assert!(error.contains(expected), "{text}: {error}");
+        assert!(!error.contains("CANARY"), "{error}");
+    }
+    let error = read_providers(&folder.path("nowhere"))
+        .expect_err("not there")
+        .to_string();
+    assert!(error.contains("failed to read the provider file"), "{error}");
+}

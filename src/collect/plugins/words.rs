@@ -1,0 +1,103 @@
+//! The last words of a plugin that has failed, without what may be a credential.
+
+use serde_json::Value;
+
+use super::plan::Output;
+use crate::{collect::members::Hidden, evidence::redact::without_credentials};
+
+/// How many lines are told, and how many characters of them.
+const LINES: usize = 3;
+const LONGEST: usize = 300;
+/// A line that is longer is left out: cut, it could end within a credential.
+const LONGEST_LINE: usize = 2000;
+/// Shorter words are no credentials.
+const SHORTEST: usize = 6;
+/// From this length on, what looks like chance is taken for a credential.
+const LIKE_CHANCE: usize = 20;
+/// What stands for a credential.
+const TAKEN: &str = "…";
+
+/// The end of what a plugin has said on its standard error, in one line; empty where it said nothing. `printed` is what
+/// it has printed besides: nothing of that is told.
+pub(super) fn last_words(said: &str, printed: &Output) -> String {
+    let lines = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && line.len() <= LONGEST_LINE);
+    let mut last: Vec<&str> = lines.rev().take(LINES).collect();
+    last.reverse();
+    let mut text = last.join(" | ");
+    let printed = String::from_utf8_lossy(&printed.0);
+    let strings = Hidden(serde_json::from_str(&printed).unwrap_or_default());
+    each_string(&strings.0, &mut |string| {
+        let parts = string.split_whitespace().filter(|part| part.len() >= SHORTEST);
+        parts.for_each(|part| text = text.replace(part, TAKEN));
+    });
+    let text = without_credentials(&text);
+    let clean = words(&text, |word| printed.contains(word) || is_like_chance(word));
+    match clean.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}{TAKEN}", &clean[..end]),
+        None => clean,
+    }
+}
+
+/// The text with each word replaced that is taken for a credential.
+fn words(text: &str, is_credential: impl Fn(&str) -> bool) -> String {
+    let ends = |c: char| c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c);
+    let mut clean = String::new();
+    for piece in text.split_inclusive(ends) {
+        let word = piece.trim_end_matches(ends);
+        match word.len() >= SHORTEST && is_credential(word) {
+            true => clean.extend([TAKEN, &piece[word.len()..]]),
+            false => clean.push_str(piece),
+        }
+    }
+    clean
+}
+
+/// Whether a long word has digits, and letters of both cases: names seldom have.
+fn is_like_chance(word: &str) -> bool {
+    let has = |kind: fn(&char) -> bool| word.chars().any(|c| kind(&c));
+    word.len() >= LIKE_CHANCE
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_lowercase)
+        && has(char::is_ascii_uppercase)
+}
+
+fn each_string(value: &Value, each: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, each)),
+        Value::Object(fields) => fields.values().for_each(|field| each_string(field, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_told(said: &str, printed: &str, told: &str) {
+        assert_eq!(last_words(said, &Output(printed.as_bytes().to_vec())), told);
+    }
+
+    #[test]
+    fn credentials_are_taken_out_of_the_last_words() {
+        assert_told("", "", "");
+        assert_told("one\n\ntwo\nthree\nfour\n", "", "two | three | four");
+        assert_told(
+            "no cluster /fleet/lisbon-1: try again",
+            "",
+            "no cluster /fleet/lisbon-1: try again",
+        );
+        let printed = r#"{"status": {"token": "CANARY-token", "clientKeyData": "-----BEGIN\nCANARYline\n"}}"#;
+        assert_told("got xCANARY-token, CANARYline", printed, "got x…, …");
+        // It is no JSON, but it was printed where the credential goes.
+        assert_told("token=CANARY-token", "oops CANARY-token", "token=…");
+        assert_told("got aGVsbG8gd29ybGQ0NzEx012", "", "got …");
+        assert_told("got Bearer abcdefghijklmnopqrstuvwxyz", "", "got …");
+        assert_told(&format!("a\n{}", "CANARY ".repeat(400)), "", "a");
+        assert_told(&"é ".repeat(200), "", &format!("{}…", "é ".repeat(150)));
+    }
+}
