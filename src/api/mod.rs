@@ -6,6 +6,7 @@ mod json;
 mod labels;
 pub mod names;
 mod profile;
+pub(crate) mod shape;
 pub mod syntax;
 mod writer;
 
