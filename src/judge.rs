@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     api::{Edition, names},
-    evidence::{Asked, Evidence, Kind},
+    evidence::{Asked, Evidence, Gap, Kind},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
 
@@ -305,10 +305,12 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     Some(format!("{first}{more}"))
 }
 
-/// The gaps of one kind, each cause once.
+/// The gaps of one kind, each cause once. Those of a single member are the rules' to tell: a member that its manager
+/// reports as down is not missed.
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
-    for gap in evidence.gaps(kind) {
+    let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
+    for gap in evidence.gaps(kind).filter(|gap| !of_one_member(gap)) {
         let reason = match &gap.object {
             Some(object) => format!("{object}: {}", gap.reason),
             None => gap.reason.clone(),

@@ -13,7 +13,7 @@ use clusterprofile_conformance::{
         example::{Example, Expectation},
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The verdicts on an example's evidence, by rule.
 fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {
@@ -105,9 +105,29 @@ fn a_conforming_world_trips_no_rule() {
             {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
         ])
     };
+    let property = |name: &str, value: &str| json!({"name": name, "value": value});
+    let told_by_b = [
+        property("cluster-endpoints.k8s.io", r#"["b.default.example:6443"]"#),
+        property("location.topology.k8s.io", "asia"),
+        property("count.node.k8s.io", "3"),
+        property("group.customResource.k8s.io", r#"["argoproj.io"]"#),
+        property("tier.example.com", "gold"),
+    ];
+    let on_b = |properties: Value| {
+        json!({
+            "every": "30s", "customResourceGroups": ["argoproj.io"], "clusterProperties": properties,
+            "leases": [{"name": "kube-scheduler", "ageSeconds": 1, "durationSeconds": 15}],
+        })
+    };
+    let labelled = json!({"name": "tier.example.com", "value": "gold", "labelled": true});
+    let mut at_first = on_b(json!([labelled, {"name": "owner.example.com", "value": "me"}]));
+    json_patch::merge(&mut at_first, &json!({"at": "0s", "times": 2}));
+    let mut later = on_b(json!([labelled]));
+    json_patch::merge(&mut later, &json!({"at": "1m", "times": 50}));
     let busy = json!({
         "profiles": [
-            {}, {"metadata": {"name": "b"}}, {"metadata": {"name": "c", "namespace": "other"}},
+            {}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}},
+            {"metadata": {"name": "c", "namespace": "other"}},
             {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}}},
         ],
         "namespaces": [{"name": "set", "labels": {"clusterset.multicluster.x-k8s.io": "s"}}],
@@ -137,10 +157,21 @@ fn a_conforming_world_trips_no_rule() {
             {"method": "merge-patch", "answer": "refused", "fields": ["spec.clusterManager"]},
             {"method": "update", "answer": "refused", "fields": ["spec.clusterManager"]},
         ],
+        "members": [
+            {"looks": [
+                {"every": "30s", "times": 3},
+                {"at": "90s", "every": "30s", "times": 5, "version": "v1.34.2"},
+                {"at": "4m", "every": "30s", "times": 20, "version": "v1.34.2", "readyz": {"ready": false}},
+                {"at": "14m", "every": "30s", "times": 20, "version": "v1.34.2"},
+            ]},
+            {"profile": "b", "looks": [at_first, later]},
+        ],
+        "endpointCalls": [{}, {"profile": "b", "endpoint": "b.default.example:6443"}],
+        "logins": [{"secret": "c1/a"}, {"profile": "b", "secret": "c2/b"}],
         "claims": ["consumer-secrets"],
     });
     let mut passed = BTreeSet::new();
-    for (world, edition) in [json!([{}]), busy]
+    for (world, edition) in [json!([{}]), busy, driven()]
         .iter()
         .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
     {
@@ -159,6 +190,77 @@ fn a_conforming_world_trips_no_rule() {
         passed, all,
         "a conforming world has something to show to every rule"
     );
+}
+
+/// The world of a run with a driver, in which all is answered.
+fn driven() -> Value {
+    let conditions = |healthy: &str, since: &str| {
+        json!([
+            {"type": "Joined", "status": "True", "reason": "Joined", "lastTransitionTime": "${70s}"},
+            {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
+        ])
+    };
+    let tampered = json!({"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v0.0.0"});
+    json!({
+        "observe": "25m",
+        "secrets": [{"namespace": "c1"}],
+        "claims": ["consumer-secrets"],
+        "driver": {
+            "touched": ["tampered", "foreign"],
+            "steps": [
+                {"action": "join", "at": "1m", "profile": "member"},
+                {"action": "join", "scenario": "outage", "at": "1m", "profile": "broken"},
+                {"action": "join", "scenario": "upgrade", "at": "1m", "profile": "upgraded"},
+                {"action": "join", "scenario": "tampering", "at": "1m", "profile": "tampered"},
+                {"action": "leave", "at": "3m", "profile": "member", "secretsBefore": 1},
+                {"action": "break", "at": "3m", "profile": "broken"},
+                {"action": "heal", "at": "5m", "profile": "broken"},
+                {"action": "upgrade", "at": "3m", "profile": "upgraded",
+                 "change": {"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v1.35.0"}},
+                {"action": "delete-profile", "at": "3m", "profile": "tampered"},
+                {"action": "put-foreigner", "at": "3m", "profile": "foreign"},
+                {"action": "tamper-status", "at": "5m", "profile": "tampered", "change": tampered},
+                {"action": "remove-label", "at": "7m", "profile": "tampered"},
+                {"action": "set-display-name", "at": "9m", "profile": "tampered",
+                 "change": {"path": "spec.displayName", "before": "tampered", "after": "Blue"}},
+                {"action": "restart", "at": "12m", "took": "10s"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "one"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "two"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "one"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "two"},
+            ],
+        },
+        "steps": [
+            {"at": "70s", "create": {"metadata": {"name": "member"}}},
+            {"at": "70s", "create": {"metadata": {"name": "broken"}}},
+            {"at": "70s", "create": {"metadata": {"name": "upgraded"}}},
+            {"at": "70s", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "3m", "create": {"metadata": {"name": "foreign"}, "spec": {"clusterManager": {"name": "other"}}}},
+            {"at": "3m", "delete": "tampered"},
+            {"at": "4m", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "4m", "delete": "member"},
+            {"at": "4m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("False", "${4m}")}}},
+            {"at": "4m", "change": {
+                "metadata": {"name": "upgraded"}, "status": {"version": {"kubernetes": "v1.35.0"}}}},
+            {"at": "5m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v0.0.0"}}}},
+            {"at": "5m1s", "delete": "foreign"},
+            {"at": "6m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v1.34.1"}}}},
+            {"at": "6m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("True", "${6m}")}}},
+            {"at": "7m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": null}}}},
+            {"at": "8m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": "m"}}}},
+            {"at": "9m", "change": {"metadata": {"name": "tampered"}, "spec": {"displayName": "Blue"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "one"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "two"}}},
+            {"at": "18m10s", "delete": "one"},
+            {"at": "18m10s", "delete": "two"},
+        ],
+    })
 }
 
 #[test]

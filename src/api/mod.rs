@@ -2,8 +2,10 @@
 
 pub mod crd;
 mod edition;
+pub mod endpoints;
 mod json;
 mod labels;
+pub mod list;
 pub mod names;
 mod profile;
 pub(crate) mod shape;

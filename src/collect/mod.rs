@@ -1,13 +1,17 @@
 //! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
 //!
-//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored.
+//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
+//! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked who
+//! one is and what one may do.
 
 mod call;
+pub mod driver;
 mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod lines;
 mod list;
+mod members;
 mod namespaces;
 mod permissions;
 mod plan;
@@ -23,6 +27,7 @@ mod target;
 mod timeline;
 
 pub use error::CollectError;
+pub use members::{Dial, MemberWay, Members, MembersError, Network, read_members};
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::Grants;
 pub use run::collect;

@@ -16,8 +16,9 @@ const CRD_GROUP: &str = "apiextensions.k8s.io";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
-    /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all.
-    pub async fn ask(client: &Client, namespaces: &[String]) -> Self {
+    /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
+    /// where they are `wanted`.
+    pub async fn ask(client: &Client, namespaces: &[String], writes_wanted: bool) -> Self {
         let everywhere = [String::new()];
         let namespaces = if namespaces.is_empty() {
             &everywhere[..]
@@ -33,6 +34,12 @@ impl Permissions {
         for namespace in namespaces {
             for verb in ["get", "list", "watch", "update", "patch"] {
                 questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
+            }
+            if writes_wanted {
+                let status = format!("{}/status", names::PLURAL);
+                questions.push(question("create", names::GROUP, names::PLURAL, namespace));
+                questions.push(question("delete", names::GROUP, names::PLURAL, namespace));
+                questions.push(question("patch", names::GROUP, &status, namespace));
             }
             if !namespace.is_empty() {
                 questions.push(question("get", "", "namespaces", namespace));
@@ -72,8 +79,12 @@ fn question(verb: &str, group: &str, resource: &str, namespace: &str) -> Permiss
 }
 
 async fn answer(client: &Client, question: Permission) -> Option<Permission> {
+    let (resource, subresource) = question
+        .resource
+        .split_once('/')
+        .unwrap_or((&question.resource, ""));
     let mut attributes = json!({
-        "verb": question.verb, "group": question.group, "resource": question.resource,
+        "verb": question.verb, "group": question.group, "resource": resource, "subresource": subresource,
         "namespace": question.namespace, "version": "*",
     });
     if question.resource == "customresourcedefinitions" {

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use super::{Members, driver::DriverPlan};
 use crate::evidence::{Claim, Scope};
 
 /// What to collect.
@@ -21,6 +22,11 @@ pub struct Plan {
     pub probe: Wish,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
+    /// Which members to ask themselves.
+    pub members: Members,
+    /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
+    /// nothing is done.
+    pub driver: Option<DriverPlan>,
 }
 
 /// How much a kind of evidence is wanted.
@@ -38,6 +44,16 @@ pub enum Wish {
 pub trait Progress: Send + Sync {
     /// Something new begins, such as `listing profiles`.
     fn phase(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// The driver takes a step, such as `outage: break of conformance-r4n6d-2`.
+    fn step(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// Something went wrong that a person should know of at once, such as what could not be undone.
+    fn warn(&self, what: &str) {
         let _ = what;
     }
 

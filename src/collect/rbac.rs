@@ -13,6 +13,9 @@ pub struct Grants {
     pub secrets: bool,
     /// Whether dry-run changes are to be tried. RBAC cannot tell them from real ones.
     pub probe: bool,
+    /// Whether a driver may write to profiles of members that it has joined, and to one of its own. RBAC cannot tell
+    /// them from others.
+    pub mutations: bool,
 }
 
 /// What all roles are called.
@@ -90,6 +93,19 @@ impl Grants {
             let comment = "For dry runs, which change nothing: RBAC cannot tell them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
+        if self.mutations {
+            let comment =
+                "For --allow-mutations, which writes only to profiles that the run has joined or created.";
+            rule(
+                Some(comment),
+                names::GROUP,
+                names::PLURAL,
+                None,
+                "create, patch, delete",
+            );
+            let status = format!("{}/status", names::PLURAL);
+            rule(None, names::GROUP, &status, None, "patch");
+        }
     }
 }
 
@@ -115,14 +131,17 @@ mod tests {
             namespaces: vec!["a".to_owned(), "true".to_owned()],
             secrets: true,
             probe: true,
+            mutations: true,
         });
         assert_eq!(all.len(), 2);
         assert_eq!(all[1]["metadata"]["namespace"], "true");
         assert!(all.iter().all(|role| role["kind"] == "Role"));
-        assert!(
-            all[0]
-                .to_string()
-                .contains(r#"{"apiGroups":[""],"resources":["secrets"],"verbs":["list"]}"#)
-        );
+        for rule in [
+            r#"{"apiGroups":[""],"resources":["secrets"],"verbs":["list"]}"#,
+            r#""resources":["clusterprofiles"],"verbs":["create","patch","delete"]}"#,
+            r#""resources":["clusterprofiles/status"],"verbs":["patch"]}"#,
+        ] {
+            assert!(all[0].to_string().contains(rule), "{rule}");
+        }
     }
 }

@@ -132,6 +132,21 @@ impl Record {
         object.resource_version
     }
 
+    /// How many profiles there have been so far.
+    pub fn len(&self) -> usize {
+        self.histories.len()
+    }
+
+    /// The profiles, in the order in which they came into view, but for the first so many.
+    pub fn after(&self, count: usize) -> &[ProfileHistory] {
+        self.histories.get(count..).unwrap_or_default()
+    }
+
+    /// The profile of that uid.
+    pub fn history(&self, uid: &str) -> Option<&ProfileHistory> {
+        self.places.get(uid).map(|place| &self.histories[place.index])
+    }
+
     /// How many profiles are there.
     pub fn alive(&self) -> usize {
         self.alive

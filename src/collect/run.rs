@@ -4,17 +4,21 @@ use std::{collections::BTreeMap, future::Future, time::Duration};
 
 use futures::{
     FutureExt as _,
-    future::{Shared, join_all, try_join_all},
+    future::{Shared, join, join_all, try_join_all},
+    try_join,
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
+    sync::watch,
     time::{Instant, sleep},
 };
 
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
     call::{Failure, again},
+    driver::{Lent, drive},
+    members::{Asking, endpoints},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -23,7 +27,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    evidence::{self, Asked, Evidence, FORMAT, Gap, Header, Kind, Window},
+    evidence::{self, Asked, Driver, Evidence, FORMAT, Gap, Header, Kind, Window},
     hub::Hub,
 };
 
@@ -49,7 +53,8 @@ pub async fn collect(
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
         let target = target(&hub.client, clock, &hub.source, plan).await?;
-        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces).await;
+        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces, writes).await;
         Ok((target, permissions))
     };
     let (target, permissions) = select! {
@@ -71,9 +76,11 @@ pub async fn collect(
         permissions,
         evidence,
     };
-    run.profiles_and_namespaces().await?;
+    let mut asking = Asking::new(&plan.members, &plan.scope.namespaces, plan.observe, clock);
+    run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
     run.probe().await;
+    run.members(asking).await;
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(run.evidence)
 }
@@ -91,6 +98,30 @@ struct Run<'a, S: Future<Output = ()>> {
 }
 
 impl<S: Future<Output = ()>> Run<'_, S> {
+    /// Watches the hub and asks the members, side by side.
+    async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let (client, stop, progress) = (&self.hub.client, self.stop.clone(), self.progress);
+        let (over, is_over) = watch::channel(false);
+        let asked = async {
+            select! {
+                biased;
+                () = stop => {}
+                () = asking.run(client, &places, is_over) => {}
+            }
+            Ok(())
+        };
+        let observed = async {
+            let outcome = self.profiles_and_namespaces().await;
+            if self.plan.members.are_asked() {
+                progress.phase("asking members");
+            }
+            over.send_replace(true);
+            outcome
+        };
+        try_join!(asked, observed).map(|_| ())
+    }
+
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
             let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
@@ -142,12 +173,20 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             Some(outcome) => outcome.map(|_| true).map_err(|failure| self.refused(&failure))?,
             None => false,
         };
+        let mut driver = None;
         if listed && !observe.is_zero() {
             self.progress.phase("watching profiles");
+            let long_enough = async {
+                select! {
+                    biased;
+                    () = self.stop.clone() => {}
+                    () = sleep(observe) => {}
+                }
+            };
             select! {
                 biased;
-                () = self.stop.clone() => {}
-                () = sleep(observe) => {}
+                // Whichever takes longer. A driver that is stopped has still to undo what it did.
+                ((), done) = join(long_enough, self.drive(&record)) => driver = done,
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record) => {}
             }
@@ -164,8 +203,33 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         if self.stopped() {
             self.cut_short(from, until, listed);
         }
+        self.driven(driver);
         self.writers();
         Ok(())
+    }
+
+    /// Has the implementation act, where the plan says so.
+    async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
+        let lent = Lent {
+            client: &self.hub.client,
+            clock: self.clock,
+            progress: self.progress,
+            plan: self.plan,
+            target: &self.target,
+            permissions: &self.permissions,
+            record: record.clone(),
+        };
+        Some(drive(lent, self.plan.driver.as_ref()?, self.stop.clone()).await)
+    }
+
+    /// What the implementation was made to do, and whether that was all.
+    fn driven(&mut self, driven: Option<(Driver, bool)>) {
+        let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
+        if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
+            let reason = "the run was stopped before the implementation had done all that it was to do";
+            self.gap(Kind::Driver, reason.to_owned());
+        }
+        self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
     fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
@@ -226,11 +290,12 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 "the run was stopped before all profiles were listed".to_owned(),
             );
         }
-        if self.plan.observe.is_zero() {
-            return;
-        }
         let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
         let seen = until.duration_since(from).as_secs();
+        // A driver may go on after the time was over.
+        if seen >= observe.as_secs() {
+            return;
+        }
         self.evidence.gaps.push(Gap {
             kind: Kind::Timeline,
             from: Some(until),
@@ -301,6 +366,24 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
     }
 
+    /// What takes the whole inventory to ask, and what came of it all.
+    async fn members(&mut self, mut asking: Asking) {
+        if !self.plan.members.are_asked() {
+            return;
+        }
+        self.progress.phase("calling the endpoints of profiles");
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let again = asking.again(&self.hub.client, &places);
+        if self.unless_stopped(again).await.is_some() {
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members.dial, self.clock);
+            self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
+        }
+        let seen = asking.finish(&self.evidence.profiles);
+        self.evidence.members = seen.members;
+        self.evidence.logins = seen.logins;
+        self.evidence.gaps.extend(seen.gaps);
+    }
+
     /// Evidence that was not read because the caller has ended the run.
     fn skipped(&mut self, kind: Kind, wish: &Wish) {
         if *wish == Wish::Asked {
@@ -350,6 +433,17 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
     } else {
         Asked::Yes
     };
+    let members = match plan.members.are_asked() {
+        true => Asked::Yes,
+        false => {
+            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
+        }
+    };
+    let driver = match &plan.driver {
+        None => no("the implementation was not made to act (`--driver FILE`)"),
+        Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
+        Some(_) => Asked::Yes,
+    };
     Header {
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -368,14 +462,8 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
             (Kind::Inventory, Asked::Yes),
             (Kind::Timeline, timeline),
             (Kind::Requests, requests),
-            (
-                Kind::Members,
-                no("this version of the suite does not ask the members"),
-            ),
-            (
-                Kind::Driver,
-                no("this version of the suite does not drive the implementation"),
-            ),
+            (Kind::Members, members),
+            (Kind::Driver, driver),
         ]),
     }
 }

@@ -32,12 +32,22 @@ const GRANT: &str =
 
 /// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'
 /// namespaces are seldom those of the profiles, so everywhere is better.
-fn places(permissions: &Permissions, scope: &[String]) -> Vec<String> {
+pub(super) fn places(permissions: &Permissions, scope: &[String]) -> Vec<String> {
     if permissions.allows("list", "", "secrets", "") != Some(false) {
         return vec![String::new()];
     }
     let allowed = |name: &&String| permissions.allows("list", "", "secrets", name) == Some(true);
     scope.iter().filter(allowed).cloned().collect()
+}
+
+/// The path of the labelled Secrets of a namespace, or of all where that is empty.
+pub(super) fn path(namespace: &str) -> String {
+    let namespace = match namespace {
+        "" => String::new(),
+        name => format!("namespaces/{}/", segment(name)),
+    };
+    let label = segment(names::LABEL_SECRET_PROFILE);
+    format!("/api/v1/{namespace}secrets?labelSelector={label}")
 }
 
 /// Whether Secrets are to be asked for, and where.
@@ -74,14 +84,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
     let digester = Arc::new(Digester::new());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
-        let namespace = match namespace.as_str() {
-            "" => String::new(),
-            name => format!("namespaces/{}/", segment(name)),
-        };
-        let path = format!(
-            "/api/v1/{namespace}secrets?labelSelector={}",
-            segment(names::LABEL_SECRET_PROFILE)
-        );
+        let path = path(namespace);
         let (digester, into) = (Arc::clone(&digester), Arc::clone(&found));
         let each = move |json: &[u8]| {
             let digested = match serde_json::from_slice::<Value>(json) {

@@ -7,13 +7,16 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822::DateTimeParser};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skew(Option<(SignedDuration, SignedDuration)>);
 
+/// When an answer was written, by the server's clock, cut to the second.
+pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    let date = headers.get(header::DATE)?.to_str().ok()?;
+    DateTimeParser::new().parse_timestamp(date).ok()
+}
+
 impl Skew {
     /// Takes an answer into account: when it was asked for, when it came, and its headers.
     pub fn note(&mut self, asked: Timestamp, came: Timestamp, headers: &HeaderMap) {
-        let date = headers.get(header::DATE).and_then(|value| value.to_str().ok());
-        let Some(date) = date.and_then(|text| DateTimeParser::new().parse_timestamp(text).ok()) else {
-            return;
-        };
+        let Some(date) = date(headers) else { return };
         // The date is cut to the second, and was written at some time between asking and answering.
         let low = date.duration_since(came);
         let high = date.duration_since(asked) + SignedDuration::from_secs(1);

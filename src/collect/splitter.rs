@@ -50,6 +50,11 @@ impl From<Option<Vec<()>>> for Items {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct FrameMetadata {
     pub resource_version: String,
+    /// From where the list goes on; empty at its end.
+    #[serde(rename = "continue")]
+    pub rest: String,
+    /// How many items the rest has, where the server tells.
+    pub remaining_item_count: Option<u64>,
 }
 
 impl Splitter {

@@ -1,7 +1,9 @@
 //! The way from a hub to evidence, on the lab under the paused clock.
 
 mod beside;
+mod driving;
 mod looking;
+mod members;
 mod refusals;
 mod tampering;
 mod watching;
@@ -17,12 +19,12 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{CollectError, Plan, Quiet, Wish, collect};
+use super::{CollectError, Members, Plan, Quiet, Wish, collect};
 use crate::{
     clock::Clock,
     evidence::{Claim, Evidence, Gap, Kind, Scope},
     hub::Hub,
-    lab::apiserver::{ApiServer, Misbehaviour},
+    lab::apiserver::{ApiServer, AuditLevel, Misbehaviour},
 };
 
 const START: &str = "2026-11-20T10:00:00Z";
@@ -41,6 +43,7 @@ impl World {
         let clock = Clock::starting_at(START.parse().expect("a time"));
         let hub = Hub::lab(clock).await.expect("a hub");
         let server = hub.as_lab().expect("the lab").clone();
+        server.set_audit_level(AuditLevel::Request);
         Self {
             admin: server.client("admin"),
             hub,
@@ -69,18 +72,7 @@ impl World {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, kube::Error> {
-        let content_type = match method {
-            Method::PATCH => "application/merge-patch+json",
-            _ => "application/json",
-        };
-        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, content_type)
-            .body(body)
-            .expect("a request");
-        self.admin.request(request).await
+        send(&self.admin, method, path, body).await
     }
 
     async fn create(&self, path: &str, object: Value) {
@@ -130,6 +122,27 @@ impl World {
     }
 }
 
+/// Sends a request, as whoever the client is.
+async fn send(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> Result<Value, kube::Error> {
+    let content_type = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, content_type)
+        .body(body)
+        .expect("a request");
+    client.request(request).await
+}
+
 fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
@@ -147,6 +160,8 @@ fn plan(seconds: u64) -> Plan {
         secrets: Wish::IfAllowed,
         probe: Wish::No("not here".to_owned()),
         audit_logs: Vec::new(),
+        members: Members::default(),
+        driver: None,
     }
 }
 

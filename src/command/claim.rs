@@ -30,6 +30,9 @@ pub struct ClaimFlags {
     /// A consumer that needs credentials: every profile must have a Secret for it
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
+    /// By how many a profile's node count may differ from its member's [default: 0]
+    #[arg(long, value_name = "N")]
+    pub node_tolerance: Option<u64>,
     /// A namespace whose profiles represent a ClusterSet, and the set's name (repeatable)
     #[arg(long = "clusterset", value_name = "NS=NAME", value_parser = clusterset)]
     pub clustersets: Vec<(String, String)>,
@@ -68,6 +71,9 @@ impl ClaimFlags {
         }
         if !self.consumers.is_empty() {
             claim.consumers.clone_from(&self.consumers);
+        }
+        if let Some(tolerance) = self.node_tolerance {
+            claim.node_tolerance = tolerance;
         }
         if !clustersets.is_empty() {
             claim.clustersets = clustersets;

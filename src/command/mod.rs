@@ -2,24 +2,29 @@
 
 mod audit;
 mod claim;
+mod clean;
 mod completions;
 mod conclude;
 mod crd;
+mod driver;
 mod exit;
 mod explain;
 mod list;
+mod members;
 mod observe;
 mod output;
 mod plan;
 mod print;
 mod progress;
 mod rbac;
+mod reference;
 mod replay;
 mod rule;
 mod run;
 mod scope;
 mod selection;
 mod signals;
+mod stand_ins;
 mod target;
 
 use clap::{Parser, Subcommand};

@@ -15,6 +15,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     Failure, audit,
+    driver::Driving,
+    members,
     progress::Line,
     signals,
     target::{Reference, Target},
@@ -24,29 +26,29 @@ use super::{
 ///
 /// # Errors
 /// When there is no hub, or nothing can be seen of it.
-pub fn observe(target: Target, plan: &Plan) -> Result<Evidence, Failure> {
+pub fn observe(target: Target, plan: Plan, driving: Option<&Driving>) -> Result<Evidence, Failure> {
     let runtime = runtime(&target)?;
     runtime.block_on(async {
         let clock = Clock::system();
         match target {
-            Target::Kubeconfig(options) => somebody_elses(&options, plan, clock).await,
+            Target::Kubeconfig(options) => somebody_elses(&options, plan, driving, clock).await,
             Target::Lab(reference) => {
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::lab_with(clock, &definitions).await.map_err(no_hub)?;
-                ours(hub, reference, plan, clock).await
+                ours(hub, reference, plan, driving, clock).await
             }
             Target::Envtest(reference) => {
                 let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
-                ours(hub.map_err(no_hub)?, reference, plan, clock).await
+                ours(hub.map_err(no_hub)?, reference, plan, driving, clock).await
             }
         }
     })
 }
 
 /// The lab is all in this process, so that its time can be let run; other hubs have their own time.
-fn runtime(target: &Target) -> Result<Runtime, Failure> {
+pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
     let mut builder = match target {
         Target::Lab(_) => {
             let mut builder = Builder::new_current_thread();
@@ -62,17 +64,32 @@ fn runtime(target: &Target) -> Result<Runtime, Failure> {
     runtime.map_err(Failure::could_not_run)
 }
 
-async fn somebody_elses(options: &KubeconfigOptions, plan: &Plan, clock: Clock) -> Result<Evidence, Failure> {
+async fn somebody_elses(
+    options: &KubeconfigOptions,
+    mut plan: Plan,
+    driving: Option<&Driving>,
+    clock: Clock,
+) -> Result<Evidence, Failure> {
     let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
-    let seen = collect(&hub, plan, clock, &Line::new(), signals::stop()).await;
+    plan.driver = match driving {
+        Some(driving) => driving.by_file(&hub, clock)?,
+        None => None,
+    };
+    let seen = collect(&hub, &plan, clock, &Line::new(), signals::stop()).await;
     let mut evidence = seen.map_err(Failure::could_not_run)?;
     audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
 
 /// Looks at the reference manager on a hub of our own.
-async fn ours(hub: Hub, reference: Reference, plan: &Plan, clock: Clock) -> Result<Evidence, Failure> {
-    let seen = side_by_side(&hub, reference, plan, clock)
+async fn ours(
+    hub: Hub,
+    reference: Reference,
+    plan: Plan,
+    driving: Option<&Driving>,
+    clock: Clock,
+) -> Result<Evidence, Failure> {
+    let seen = side_by_side(&hub, reference, plan, driving, clock)
         .await
         .and_then(|mut evidence| {
             audit::add_own(&mut evidence, &hub).map_err(Failure::could_not_run)?;
@@ -86,7 +103,8 @@ async fn ours(hub: Hub, reference: Reference, plan: &Plan, clock: Clock) -> Resu
 async fn side_by_side(
     hub: &Hub,
     reference: Reference,
-    plan: &Plan,
+    mut plan: Plan,
+    driving: Option<&Driving>,
     clock: Clock,
 ) -> Result<Evidence, Failure> {
     let failed =
@@ -97,10 +115,12 @@ async fn side_by_side(
         lab.set_audit_level(AuditLevel::RequestResponse);
     }
     let mut manager = Manager::new(reference.faults, clock);
+    plan.members = members::of_the_lab(&manager);
     manager.set_up(&client).await.map_err(failed)?;
+    plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
     let progress = Line::new();
     tokio::select! {
-        seen = collect(hub, plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
+        seen = collect(hub, &plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),
@@ -109,7 +129,7 @@ async fn side_by_side(
     }
 }
 
-fn no_hub(error: HubError) -> Failure {
+pub fn no_hub(error: HubError) -> Failure {
     match error {
         // A flag names what is not there.
         HubError::UnknownContext { .. } => Failure::usage(error),

@@ -2,13 +2,16 @@
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
+use anyhow::anyhow;
 use clap::Args;
 use clusterprofile_conformance::{
     api::Feature,
-    collect::{Plan, Wish},
+    collect::{Members, Plan, Wish},
     evidence::{Claim, Scope},
 };
 use jiff::SignedDuration;
+
+use super::{Failure, members::MembersFrom};
 
 /// Which evidence to collect.
 #[derive(Clone, Debug, Default, Args)]
@@ -17,9 +20,15 @@ pub struct PlanFlags {
     /// Read the profiles in this API version [default: the one that the edition is about, where the hub serves it]
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<String>,
-    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, and 30m in the lab]
+    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, 6m with --members, 30m in
+    /// the lab]
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
+    /// Ask the members themselves. FILE tells for each profile a kubeconfig (as seen from FILE) and one of its contexts:
+    /// `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumers' Secrets, and
+    /// tries whether each opens its member (repeatable)
+    #[arg(long, value_name = "FILE|from-secrets")]
+    pub members: Vec<MembersFrom>,
     /// The audit log of the hub's API server, read after the hub was observed: a file, whose rotated siblings
     /// (audit-2026-….log, packed or not) are read too, or a folder (repeatable: of each API server, where there are
     /// several)
@@ -33,9 +42,21 @@ pub struct PlanFlags {
     pub no_probe: bool,
 }
 
+/// What differs from its member for less than a grace is not held against anybody: the longest grace is 5 minutes.
+const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
+
 impl PlanFlags {
     /// What to collect. `observe` is for how long to watch where the user does not say.
-    pub fn plan(&self, claim: Claim, scope: Scope, observe: Duration) -> Plan {
+    ///
+    /// # Errors
+    /// When the flags contradict each other.
+    pub fn plan(
+        &self,
+        claim: Claim,
+        scope: Scope,
+        observe: Duration,
+        members: Members,
+    ) -> Result<Plan, Failure> {
         let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
@@ -43,12 +64,21 @@ impl PlanFlags {
         } else {
             Wish::IfAllowed
         };
+        if members.from_secrets && claim.no_features.contains(&Feature::ConsumerSecrets) {
+            return Err(Failure::usage(anyhow!(
+                "--members from-secrets contradicts --no-feature consumer-secrets: give one of them"
+            )));
+        }
         let probe = match (self.probe, self.no_probe) {
             (true, _) => Wish::Asked,
             (_, true) => Wish::No("left out with --no-probe".to_owned()),
             _ => Wish::IfAllowed,
         };
-        Plan {
+        let observe = match members.are_asked() {
+            true => observe.max(LONGER_THAN_A_GRACE),
+            false => observe,
+        };
+        Ok(Plan {
             claim,
             scope,
             api_version: self.api_version.clone(),
@@ -56,7 +86,9 @@ impl PlanFlags {
             secrets,
             probe,
             audit_logs: self.audit_logs.clone(),
-        }
+            members,
+            driver: None,
+        })
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::{borrow::Cow, io::IsTerminal, time::Duration};
 
-use clusterprofile_conformance::collect::Progress;
+use clusterprofile_conformance::{collect::Progress, report::inert};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
+
+/// How a run with a watch is told: how far it is, what is seen, and what the driver does.
+const WATCHING: &str = "{spinner} watching [{bar:20}] {msg}{prefix}";
 
 /// A line on standard error that tells what is being done; nothing where standard error is no terminal.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ impl Progress for Line {
 
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
         if self.0.length().is_none() {
-            self.0.set_style(style("{spinner} watching [{bar:20}] {msg}"));
+            self.0.set_style(style(WATCHING));
             self.0.set_length(observe.as_secs());
         }
         let position = elapsed.as_secs();
@@ -41,6 +44,15 @@ impl Progress for Line {
             "{elapsed} of {observe}, {profiles} profiles, {writes} changes"
         ));
         self.0.set_position(position);
+    }
+
+    fn step(&self, what: &str) {
+        self.0.set_prefix(format!("; {}", inert::line(what)));
+    }
+
+    fn warn(&self, what: &str) {
+        self.0
+            .suspend(|| anstream::eprintln!("warning: {}", inert::line(what)));
     }
 }
 

@@ -17,6 +17,9 @@ pub struct Rbac {
     /// Without dry-run writes, which RBAC cannot tell from real ones
     #[arg(long)]
     no_probe: bool,
+    /// With what `run --allow-mutations` writes: to profiles of members that it has joined, and one of its own
+    #[arg(long)]
+    allow_mutations: bool,
 }
 
 impl Rbac {
@@ -29,6 +32,7 @@ impl Rbac {
             namespaces: self.namespaces,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
+            mutations: self.allow_mutations,
         };
         print(&grants.manifest()).map(|()| Exit::Success)
     }

@@ -11,8 +11,10 @@ use clusterprofile_conformance::{
 use super::{
     Exit, Failure, audit,
     claim::ClaimFlags,
+    clean::clean,
     conclude::{conclude, conclude_without_evidence},
-    observe,
+    driver::DriverFlags,
+    members, observe,
     output::OutputFlags,
     plan::PlanFlags,
     scope::ScopeFlags,
@@ -26,6 +28,8 @@ Examples:
     clusterprofile-conformance run --hub lab --manager reference
   Judge the hub of a kubeconfig's context, and leave a report:
     clusterprofile-conformance run --context hub --junit report.xml
+  Have the implementation act, by the commands of a driver file:
+    clusterprofile-conformance run --context hub --driver driver.yaml --allow-mutations
   Judge what kubectl printed:
     kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields |
       clusterprofile-conformance run --from -";
@@ -41,7 +45,10 @@ pub struct Run {
         long,
         value_name = "PATH",
         help_heading = "Target",
-        conflicts_with_all = ["kubeconfig", "context", "hub", "manager", "api_version", "observe", "probe", "no_probe"],
+        conflicts_with_all = [
+            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "probe", "no_probe",
+            "driver", "allow_mutations", "clean",
+        ],
     )]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -50,6 +57,8 @@ pub struct Run {
     scope: ScopeFlags,
     #[command(flatten)]
     plan: PlanFlags,
+    #[command(flatten)]
+    driver: DriverFlags,
     #[command(flatten)]
     claim: ClaimFlags,
     #[command(flatten)]
@@ -84,15 +93,23 @@ impl Run {
         target.claim(&mut claim);
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
-        let plan = self.plan.plan(claim, scope, target.default_observe());
+        let (members, files) = members::resolve(&self.plan.members, &target)?;
+        let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
+        if self.driver.clean {
+            return clean(&target, &plan, self.driver.file());
+        }
+        let driving = self.driver.resolve(&target, plan.observe)?;
+        let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
         let inputs = target
             .kubeconfig()
             .into_iter()
-            .chain(plan.audit_logs.iter().map(PathBuf::as_path));
+            .chain(self.driver.file())
+            .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
-        match observe::observe(target, &plan) {
+        let claim = plan.claim.clone();
+        match observe::observe(target, plan, driving.as_ref()) {
             Ok(evidence) => conclude(&evidence, &selection, outputs, None, self.outputs.format),
-            Err(failure) => Err(conclude_without_evidence(failure, plan.claim, &source, outputs)),
+            Err(failure) => Err(conclude_without_evidence(failure, claim, &source, outputs)),
         }
     }
 }

@@ -9,7 +9,9 @@ pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     let (told, mut heard) = watch::channel(false);
     tokio::spawn(async move {
         signal().await;
-        anstream::eprintln!("stopping: what was seen so far is judged; once more to leave without reports");
+        anstream::eprintln!(
+            "stopping: what was done is undone, and what was seen so far is judged; once more to leave at once"
+        );
         let _ = told.send(true);
         signal().await;
         // As a shell reports a process that a signal ended.

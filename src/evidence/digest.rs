@@ -29,6 +29,8 @@ type Flaw = String;
 
 type Object = Map<String, Value>;
 
+type Entries<'a> = BTreeMap<&'a str, &'a str>;
+
 impl Digester {
     /// Draws a new key.
     ///
@@ -77,14 +79,7 @@ impl Digester {
             .collect();
         secret.keys.sort_unstable();
         secret.keys.dedup();
-        let key = names::SECRET_CONFIG_KEY;
-        // As on the API server, `stringData` wins.
-        let config = match (string_data.get(key), data.get(key)) {
-            (Some(text), _) => Some(Ok((*text).to_owned())),
-            (None, Some(encoded)) => Some(decode(encoded)),
-            (None, None) => None,
-        };
-        match config.map(|text| self.kubeconfig(&text?)) {
+        match config(&data, &string_data).map(|text| self.kubeconfig(&text?)) {
             Some(Ok(kubeconfig)) => secret.kubeconfig = Some(kubeconfig),
             Some(Err(flaw)) => secret.kubeconfig_error = Some(flaw),
             None => {}
@@ -193,7 +188,7 @@ fn labels(value: &Value) -> Result<Labels, Flaw> {
 }
 
 /// A map of strings; absent and `null` are empty, a `null` value is an empty string.
-fn entries<'a>(value: &'a Value, at: &str) -> Result<BTreeMap<&'a str, &'a str>, Flaw> {
+fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, Flaw> {
     let entry = |(key, value): (&'a String, &'a Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.as_str())),
         Value::Null => Ok((key.as_str(), "")),
@@ -204,6 +199,42 @@ fn entries<'a>(value: &'a Value, at: &str) -> Result<BTreeMap<&'a str, &'a str>,
         Value::Object(map) => map.iter().map(entry).collect(),
         _ => Err(format!("{at} is not a mapping")),
     }
+}
+
+/// The text under the data key `Config`.
+fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Flaw>> {
+    let key = names::SECRET_CONFIG_KEY;
+    // As on the API server, `stringData` wins.
+    match (string_data.get(key), data.get(key)) {
+        (Some(text), _) => Some(Ok((*text).to_owned())),
+        (None, Some(encoded)) => Some(decode(encoded)),
+        (None, None) => None,
+    }
+}
+
+/// The kubeconfig of a Secret object with all that is secret in it, read within the same bounds as for its digests;
+/// none where the data key `Config` is not there. It is never to be kept longer than it is used.
+///
+/// # Errors
+/// Where it is no kubeconfig; quotes nothing of it.
+pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, String>> {
+    let read = |key: &str| entries(&secret[key], key);
+    match (read("data"), read("stringData")) {
+        (Ok(data), Ok(string_data)) => config(&data, &string_data).map(|text| {
+            let text = text?;
+            let parsed = parse(&text);
+            wipe(text.into_bytes());
+            parsed
+        }),
+        (Err(flaw), _) | (_, Err(flaw)) => Some(Err(flaw)),
+    }
+}
+
+/// Overwrites what was secret.
+pub fn wipe(mut secret: Vec<u8>) {
+    secret.fill(0);
+    // So that nobody finds the writing needless.
+    std::hint::black_box(&secret);
 }
 
 fn decode(encoded: &str) -> Result<String, Flaw> {

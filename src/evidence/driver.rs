@@ -36,6 +36,15 @@ pub struct ProfileKey {
     pub name: String,
 }
 
+impl From<&ObjectRef> for ProfileKey {
+    fn from(object: &ObjectRef) -> Self {
+        Self {
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+        }
+    }
+}
+
 /// One thing that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,7 +56,8 @@ pub struct DriverStep {
     /// The member that it was done to; empty where it concerns the whole implementation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub member: String,
-    /// The profile of that member, as it was when the step began; none before there is one, or where none was found.
+    /// The profile of that member, as it was when the step began; of a member that joins, the one that was found for
+    /// it. None where there is none, or none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
     /// When it began, by the runner's clock.
@@ -162,7 +172,54 @@ impl DriverStep {
     }
 }
 
+impl Scenario {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scenario::JoinAndLeave => "join-and-leave",
+            Scenario::Outage => "outage",
+            Scenario::Upgrade => "upgrade",
+            Scenario::Tampering => "tampering",
+            Scenario::Foreigner => "foreigner",
+            Scenario::Scale => "scale",
+            Scenario::Restart => "restart",
+        }
+    }
+}
+
 impl DriverAction {
+    /// All actions.
+    pub const ALL: [DriverAction; 11] = [
+        DriverAction::Join,
+        DriverAction::Leave,
+        DriverAction::Break,
+        DriverAction::Heal,
+        DriverAction::Upgrade,
+        DriverAction::Restart,
+        DriverAction::DeleteProfile,
+        DriverAction::TamperStatus,
+        DriverAction::RemoveLabel,
+        DriverAction::SetDisplayName,
+        DriverAction::PutForeigner,
+    ];
+
+    /// Whether it is a write of the run's own on the hub.
+    pub fn is_mutation(self) -> bool {
+        match self {
+            DriverAction::Join
+            | DriverAction::Leave
+            | DriverAction::Break
+            | DriverAction::Heal
+            | DriverAction::Upgrade
+            | DriverAction::Restart => false,
+            DriverAction::DeleteProfile
+            | DriverAction::TamperStatus
+            | DriverAction::RemoveLabel
+            | DriverAction::SetDisplayName
+            | DriverAction::PutForeigner => true,
+        }
+    }
+
     /// The name in driver files and reports.
     pub fn name(self) -> &'static str {
         match self {

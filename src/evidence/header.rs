@@ -54,6 +54,9 @@ pub struct Claim {
     /// Names of the consumers that are declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// By how many a profile's node count may differ from the member's.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub node_tolerance: u64,
     /// ClusterSets that are declared to be represented by the profiles of a namespace, by the namespace's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub clustersets: BTreeMap<String, String>,
@@ -152,6 +155,10 @@ impl Window {
     pub fn seconds(&self) -> i64 {
         self.until.duration_since(self.from).as_secs()
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Reads an RFC 3339 time as the hub writes it.

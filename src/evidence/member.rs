@@ -1,6 +1,9 @@
 //! Members: what their own API servers tell, and whether credentials for them work.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +18,7 @@ pub struct Member {
     pub profile: ObjectRef,
     /// The way, for people: `context lisbon of members.yaml`, `Secret consumer/a`.
     pub way: String,
-    /// What it said, each time that it was asked, oldest first.
+    /// What it said, each time that it was asked, oldest first; empty where it never said anything: a gap tells why.
     pub looks: Vec<Look>,
 }
 
@@ -40,12 +43,13 @@ pub struct Look {
     /// How many nodes there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// The API groups that its CRDs define.
+    /// The API groups that its CRDs define; one set for all looks that found the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub custom_resource_groups: Option<BTreeSet<String>>,
-    /// Its ClusterProperties (KEP-2149); empty where it does not serve the kind.
+    pub custom_resource_groups: Option<Arc<BTreeSet<String>>>,
+    /// Its ClusterProperties (KEP-2149); empty where it does not serve the kind. One list for all looks that found the
+    /// same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster_properties: Option<Vec<ClusterProperty>>,
+    pub cluster_properties: Option<Arc<[ClusterProperty]>>,
     /// What could not be had this time, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<MemberPart, String>,
@@ -187,7 +191,31 @@ impl Member {
     }
 }
 
+impl Look {
+    /// Whether it has that part.
+    pub fn has(&self, part: MemberPart) -> bool {
+        match part {
+            MemberPart::Version => self.version.is_some(),
+            MemberPart::Readyz => self.readyz.is_some(),
+            MemberPart::Leases => self.leases.is_some(),
+            MemberPart::Nodes => self.nodes.is_some(),
+            MemberPart::CustomResourceGroups => self.custom_resource_groups.is_some(),
+            MemberPart::ClusterProperties => self.cluster_properties.is_some(),
+        }
+    }
+}
+
 impl MemberPart {
+    /// All parts.
+    pub const ALL: [MemberPart; 6] = [
+        MemberPart::Version,
+        MemberPart::Readyz,
+        MemberPart::Leases,
+        MemberPart::Nodes,
+        MemberPart::CustomResourceGroups,
+        MemberPart::ClusterProperties,
+    ];
+
     /// For people: completes "could not be read: ".
     pub fn name(self) -> &'static str {
         match self {

@@ -23,6 +23,7 @@ pub mod unfit;
 use serde::{Deserialize, Serialize};
 
 pub use digest::Digester;
+pub(crate) use digest::{kubeconfig_in_clear, wipe};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
 pub use history::{Origin, ProfileHistory, Version};
@@ -101,16 +102,14 @@ impl Evidence {
                 .versions
                 .iter()
                 .any(|v| self.header.scope.holds(&v.profile))
-                && !self.is_touched(history.last())
+                && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
         })
     }
 
-    /// Whether the run wrote to the profile, or put it there.
-    pub fn is_touched(&self, profile: &ClusterProfile) -> bool {
-        let touched = self.driver.iter().flat_map(|driver| &driver.touched);
-        touched
-            .into_iter()
-            .any(|key| *key.namespace == *profile.metadata.namespace && *key.name == *profile.metadata.name)
+    /// Whether the run wrote to the profile of that name, or put it there.
+    pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
+        let mut touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        touched.any(|key| *key.namespace == *namespace && *key.name == *name)
     }
 
     /// The histories of all profiles that have had that name, whatever the scope: for rules on a driver's steps.

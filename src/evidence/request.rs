@@ -61,7 +61,16 @@ pub struct RequestBody {
     pub parts: Vec<String>,
 }
 
+/// How the suite's user agent begins, whatever its version.
+const SUITE: &str = "clusterprofile-conformance/";
+
 impl Request {
+    /// Whether the suite itself asked, in this run or in another: it writes to profiles only to see what the
+    /// implementation makes of it.
+    pub fn is_the_suites(&self) -> bool {
+        self.user_agent.starts_with(SUITE)
+    }
+
     /// Whether it was a write that the hub carried out.
     pub fn is_write(&self) -> bool {
         !self.dry_run && (200..300).contains(&self.code)

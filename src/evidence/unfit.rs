@@ -68,7 +68,7 @@ pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
 pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
     match object {
         Loose::Text(json) => of_text(json, kind),
-        Loose::Value(value) => of_value(value, kind),
+        Loose::Value(value) => ObjectRef::of_value(value, kind),
     }
 }
 
@@ -172,15 +172,18 @@ fn narrow(
     (path, error)
 }
 
-fn of_value(object: &Value, kind: &str) -> ObjectRef {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let metadata = &object["metadata"];
-    ObjectRef {
-        kind: object["kind"].as_str().unwrap_or(kind).to_owned(),
-        namespace: text(&metadata["namespace"]),
-        name: text(&metadata["name"]),
-        uid: text(&metadata["uid"]),
-        resource_version: text(&metadata["resourceVersion"]),
+impl ObjectRef {
+    /// The identity of an object, as far as it can be made out, of that kind unless it says another one.
+    pub fn of_value(object: &Value, kind: &str) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        Self {
+            kind: object["kind"].as_str().unwrap_or(kind).to_owned(),
+            namespace: text(&metadata["namespace"]),
+            name: text(&metadata["name"]),
+            uid: text(&metadata["uid"]),
+            resource_version: text(&metadata["resourceVersion"]),
+        }
     }
 }
 
@@ -243,7 +246,7 @@ pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// serde's message without what it quotes of the input.
-pub(super) fn without_values(message: &str) -> String {
+pub(crate) fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),
         None => (message, ""),

@@ -5,7 +5,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::Client;
 
 use super::{
-    Assets, Envtest, EnvtestOptions, HubError, KubeconfigOptions, cause, install::install, kubeconfig,
+    Assets, Envtest, EnvtestOptions, Handout, HubError, KubeconfigOptions, cause, install::install,
+    kubeconfig,
 };
 use crate::{api::crd, clock::Clock, lab::apiserver::ApiServer};
 
@@ -31,8 +32,8 @@ pub struct Hub {
 
 /// What of a hub is ours.
 enum Own {
-    /// Nothing: it was there before, and stays.
-    Nothing,
+    /// Nothing: it was there before, and stays. The way to it for others.
+    Nothing(Box<Handout>),
     /// An API server in this process.
     Lab(ApiServer),
     /// An API server on this machine.
@@ -45,11 +46,11 @@ impl Hub {
     /// # Errors
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, HubError> {
-        let (client, source) = kubeconfig::connect(options).await?;
+        let (client, source, handout) = kubeconfig::connect(options).await?;
         Ok(Self {
             client,
             source,
-            own: Own::Nothing,
+            own: Own::Nothing(Box::new(handout)),
         })
     }
 
@@ -119,10 +120,18 @@ impl Hub {
         match &self.own {
             Own::Lab(server) => Ok(server.client_as(user, user_agent)),
             Own::Envtest(envtest) => envtest_client(envtest, user, user_agent),
-            Own::Nothing => Err(HubError::NoSuchUser {
+            Own::Nothing(_) => Err(HubError::NoSuchUser {
                 user: user.to_owned(),
                 hub: self.source.clone(),
             }),
+        }
+    }
+
+    /// The way to somebody's hub for other programs; none where the hub is the suite's own.
+    pub fn handout(&self) -> Option<&Handout> {
+        match &self.own {
+            Own::Nothing(handout) => Some(handout),
+            Own::Lab(_) | Own::Envtest(_) => None,
         }
     }
 
@@ -149,7 +158,7 @@ impl Hub {
     pub async fn stop(self) -> Result<(), HubError> {
         match self.own {
             // The server in this process goes with its last client.
-            Own::Nothing | Own::Lab(_) => Ok(()),
+            Own::Nothing(_) | Own::Lab(_) => Ok(()),
             Own::Envtest(envtest) => Ok(envtest.stop().await?),
         }
     }

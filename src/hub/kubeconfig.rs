@@ -1,20 +1,24 @@
 //! A hub by kubeconfig, by the usual loading rules, or by the service account of the pod that this runs in.
 
 use std::{
+    cell::Cell,
     env,
     ffi::OsString,
     io::ErrorKind,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
+    sync::Once,
+    thread,
 };
 
+use futures::executor::block_on;
 use http::{HeaderValue, header};
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{HubError, USER_AGENT, cause};
+use super::{Handout, HubError, USER_AGENT, cause};
 use crate::api::UnknownName;
 
 /// Which kubeconfig, and which of its contexts.
@@ -39,11 +43,12 @@ struct Found {
     place: String,
 }
 
-/// A client for the hub that the options and the environment lead to, and its name for people.
+/// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
+/// others.
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
-pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String), HubError> {
+pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String, Handout), HubError> {
     let environment = Environment {
         kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
         home: env::home_dir(),
@@ -53,42 +58,106 @@ pub(super) async fn connect(options: &KubeconfigOptions) -> Result<(Client, Stri
         let config = Config::incluster().map_err(|error| HubError::InCluster {
             reason: error.to_string(),
         })?;
+        let handout = Handout::of_pod(&config);
         let client = client(config).map_err(|reason| HubError::InCluster { reason })?;
-        return Ok((client, "in-cluster".to_owned()));
+        return Ok((client, "in-cluster".to_owned(), handout));
     };
-    let context = context(&found, options.context.as_deref())?;
-    let unusable = |reason| HubError::Unusable {
-        context: context.clone(),
-        place: found.place.clone(),
-        reason,
-    };
-    let wanted = KubeConfigOptions {
+    let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
+    let handout = Handout::of_context(&found.kubeconfig, &context, &config);
+    let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
+    Ok((client, format!("context {context}"), handout))
+}
+
+/// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
+///
+/// # Errors
+/// When there is no such context, or it leads nowhere.
+pub(crate) fn config(
+    kubeconfig: &Kubeconfig,
+    place: &str,
+    asked: Option<&str>,
+) -> Result<(Config, String), HubError> {
+    let context = context(kubeconfig, place, asked)?;
+    let options = KubeConfigOptions {
         context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
-    let config = Config::from_custom_kubeconfig(found.kubeconfig.clone(), &wanted)
-        .await
-        .map_err(|error| unusable(flaw(&error)))?;
-    let client = client(config).map_err(unusable)?;
-    Ok((client, format!("context {context}")))
+    // It never waits for anything.
+    let config = block_on(Config::from_custom_kubeconfig(
+        alone(kubeconfig, &context),
+        &options,
+    ));
+    let config = config.map_err(|error| unusable(&context, place, flaw(&error)))?;
+    Ok((config, context))
 }
 
-/// A client that names itself, and that shows the hub's faults rather than to retry by itself.
-fn client(mut config: Config) -> Result<Client, String> {
+/// The part of a kubeconfig that is about one context: others may be many.
+fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
+    let contexts: Vec<_> = contexts.take(1).cloned().collect();
+    let named = contexts
+        .first()
+        .and_then(|named| named.context.clone())
+        .unwrap_or_default();
+    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == named.cluster);
+    let users = kubeconfig
+        .auth_infos
+        .iter()
+        .filter(|one| Some(&one.name) == named.user.as_ref());
+    Kubeconfig {
+        clusters: clusters.take(1).cloned().collect(),
+        auth_infos: users.take(1).cloned().collect(),
+        contexts,
+        ..Kubeconfig::default()
+    }
+}
+
+fn unusable(context: &str, place: &str, reason: String) -> HubError {
+    HubError::Unusable {
+        context: context.to_owned(),
+        place: place.to_owned(),
+        reason,
+    }
+}
+
+/// A client that names itself, and that shows the server's faults rather than to retry by itself. Runs the credential
+/// plugin that the configuration names, if any.
+///
+/// # Errors
+/// When the configuration leads to no client, in words that hold no secret.
+pub(crate) fn client(mut config: Config) -> Result<Client, String> {
     config.default_retry = false;
     let agent = HeaderValue::from_static(USER_AGENT);
     config.headers.push((header::USER_AGENT, agent));
-    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's. The hook would print that.
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let client = panic::catch_unwind(AssertUnwindSafe(|| Client::try_from(config)));
-    panic::set_hook(hook);
-    match client {
+    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
+    match silently(|| Client::try_from(config)) {
         Ok(client) => client.map_err(|error| cause(&error)),
         Err(_) => {
             Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
         }
     }
+}
+
+thread_local! {
+    /// Whether this thread may panic without a word.
+    static SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic whose words might tell a secret. Other threads go on to tell theirs.
+fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !SILENT.get() {
+                before(info);
+            }
+        }));
+    });
+    SILENT.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(work));
+    SILENT.set(false);
+    outcome
 }
 
 /// Reads the kubeconfig; none where there is none but a pod's service account is.
@@ -151,7 +220,11 @@ fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
     }
 }
 
-fn read(path: &Path) -> Result<Kubeconfig, HubError> {
+/// Reads a kubeconfig file; paths in it are then absolute.
+///
+/// # Errors
+/// When it cannot be read or is none.
+pub(crate) fn read(path: &Path) -> Result<Kubeconfig, HubError> {
     Kubeconfig::read_from(path).map_err(|error| match error {
         KubeconfigError::ReadConfig(source, path) => HubError::Unreadable { path, source },
         KubeconfigError::Parse(error) => HubError::Unparsable {
@@ -167,19 +240,18 @@ fn read(path: &Path) -> Result<Kubeconfig, HubError> {
     })
 }
 
-fn context(found: &Found, asked: Option<&str>) -> Result<String, HubError> {
-    let known: Vec<String> = found
-        .kubeconfig
+/// The context of that name or, where none is named, the current one.
+fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<String, HubError> {
+    let known: Vec<String> = kubeconfig
         .contexts
         .iter()
         .map(|context| context.name.clone())
         .collect();
-    let current = found
-        .kubeconfig
+    let current = kubeconfig
         .current_context
         .as_deref()
         .filter(|name| !name.is_empty());
-    let place = found.place.clone();
+    let place = place.to_owned();
     let Some(context) = asked.or(current) else {
         return Err(HubError::NoContext { place, known });
     };
@@ -280,8 +352,9 @@ users: [{name: u, user: {token: CANARY}}]
     async fn says_what_is_wrong_and_nothing_secret() {
         let folder = Folder::new();
         let path = folder.file("one", ONE);
-        let (_, source) = connect(&options(&path, None)).await.expect("a client");
+        let (_, source, handout) = connect(&options(&path, None)).await.expect("a client");
         assert_eq!(source, "context first");
+        assert!(!format!("{handout:?}").contains("CANARY"));
 
         let error = refusal(&path, Some("secund")).await;
         assert!(error.contains("did you mean `second`?"), "{error}");

@@ -6,6 +6,7 @@ mod cause;
 mod envtest;
 mod error;
 mod handle;
+mod handout;
 mod install;
 mod kubeconfig;
 
@@ -13,4 +14,6 @@ pub use cause::{cause, is_tls};
 pub use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
 pub use error::HubError;
 pub use handle::{Hub, USER_AGENT};
+pub use handout::{Handout, credentials_in};
 pub use kubeconfig::KubeconfigOptions;
+pub(crate) use kubeconfig::{client, config, read};

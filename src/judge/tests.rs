@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::{
     api::ClusterProfile,
-    evidence::{Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version},
+    evidence::{ObjectRef, Origin, ProfileHistory, Unreadable, Version},
     rules::Facts,
 };
 
@@ -116,6 +116,19 @@ fn a_gap_keeps_a_rule_from_passing_but_not_from_failing() {
         outcome(rule("MUST", "needs: [timeline]", hints), &evidence).0,
         Verdict::Inconclusive
     );
+}
+
+#[test]
+fn a_gap_of_one_member_is_for_the_rules_to_tell() {
+    let mut evidence = evidence(&[Kind::Members]);
+    let rule = rule("MUST", "needs: [members]", keeps);
+    evidence.gaps.push(Gap {
+        object: Some(ObjectRef::default()),
+        ..gap(Kind::Members, "it does not answer")
+    });
+    assert_eq!(outcome(rule, &evidence).0, Verdict::Pass);
+    evidence.gaps.push(gap(Kind::Members, "no member could be asked"));
+    assert_eq!(outcome(rule, &evidence).0, Verdict::Inconclusive);
 }
 
 #[test]

@@ -2,3 +2,5 @@
 
 pub mod apiserver;
 pub mod manager;
+pub mod member;
+mod token;

@@ -4,17 +4,19 @@
 //! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
 
 mod alike;
+mod answer;
+mod authors;
 mod bucket;
 mod clustersets;
 mod conditions;
 mod consumers;
-mod endpoints;
 pub mod example;
 mod facts;
 mod finding;
 mod identity;
+mod lifecycle;
 mod likeness;
-mod list;
+mod member;
 mod moment;
 mod presence;
 mod properties;
@@ -29,7 +31,7 @@ pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
 pub use registry::{Rule, all, find};
 
-use crate::evidence::Evidence;
+use crate::{api::endpoints, evidence::Evidence};
 
 /// A rule's function.
 pub type Examine = fn(&Evidence, &mut Findings);

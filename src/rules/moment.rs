@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{
     api::{ClusterProfile, Writer},
-    evidence::{Evidence, Kind, ProfileHistory, Version, parse_time},
+    evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Version, parse_time},
 };
 
 /// Microseconds since the epoch, or between two moments: timestamps from a hub may be so far off that arithmetic
@@ -17,6 +17,9 @@ pub(super) type Micros = i64;
 
 /// One second.
 pub(super) const SECOND: Micros = 1_000_000;
+
+/// How late a watch may tell of a change without a gap in the timeline: so long an interruption leaves none.
+pub(super) const LATE: Micros = 10 * SECOND;
 
 /// How far clocks may be apart: the ledger's 5 min.
 pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
@@ -32,9 +35,9 @@ pub(super) struct Moment {
     pub(super) told: Micros,
 }
 
-/// A step between two versions that changed the status.
+/// A step between two versions that changed something.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StatusWrite<'a> {
+pub(super) struct Write<'a> {
     /// The version before.
     pub(super) before: &'a Version,
     /// The version that it made.
@@ -90,13 +93,33 @@ pub(super) fn missed_within(
     from: Timestamp,
     until: Timestamp,
 ) -> Option<Timestamp> {
+    let metadata = &profile.metadata;
+    missed_of(evidence, from, until, |object| {
+        *object.name == *metadata.name && *object.namespace == *metadata.namespace
+    })
+}
+
+/// The same of a profile that may be known by its name alone; without one, of any profile.
+pub(super) fn missed_between(
+    evidence: &Evidence,
+    profile: Option<&ObjectRef>,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    missed_of(evidence, from, until, |object| {
+        profile.is_none_or(|profile| profile.name == object.name && profile.namespace == object.namespace)
+    })
+}
+
+fn missed_of(
+    evidence: &Evidence,
+    from: Timestamp,
+    until: Timestamp,
+    concerns: impl Fn(&ObjectRef) -> bool,
+) -> Option<Timestamp> {
     evidence
         .gaps(Kind::Timeline)
-        .filter(|gap| {
-            gap.object.as_ref().is_none_or(|object| {
-                *object.name == *profile.metadata.name && *object.namespace == *profile.metadata.namespace
-            })
-        })
+        .filter(|gap| gap.object.as_ref().is_none_or(&concerns))
         .filter(|gap| {
             gap.from.is_none_or(|start| start <= until) && gap.until.is_none_or(|stop| stop >= from)
         })
@@ -110,16 +133,34 @@ fn status_differs(one: &ClusterProfile, other: &ClusterProfile) -> bool {
 }
 
 /// The status writes that the watch saw on a profile, in order, each with its moment.
-pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<StatusWrite<'a>> {
-    let mut writes: Vec<StatusWrite<'a>> = Vec::new();
+pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    writes_where(evidence, history, status_differs, writes_status)
+}
+
+/// All writes that the watch saw on a profile, whatever they changed.
+pub(super) fn writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    let differs = |one: &ClusterProfile, other: &ClusterProfile| {
+        one.metadata.resource_version != other.metadata.resource_version
+    };
+    writes_where(evidence, history, differs, |_| true)
+}
+
+/// The writes that make two versions differ, stamped by the writers that `counts` picks.
+fn writes_where<'a>(
+    evidence: &Evidence,
+    history: &'a ProfileHistory,
+    differ: fn(&ClusterProfile, &ClusterProfile) -> bool,
+    counts: fn(&Writer) -> bool,
+) -> Vec<Write<'a>> {
+    let mut writes: Vec<Write<'a>> = Vec::new();
     // The last time that the hub stamped: a write that moved no stamp comes after it.
     let mut stamped: Option<Micros> = None;
     for (before, after) in history.steps() {
-        if !status_differs(&before.profile, &after.profile) {
+        if !differ(&before.profile, &after.profile) {
             continue;
         }
         let arrival = after.at.as_microsecond();
-        let moment = match (new_stamp(&before.profile, &after.profile), stamped) {
+        let moment = match (new_stamp(Some(&before.profile), &after.profile, counts), stamped) {
             // A stamp from after the arrival shows that the clocks disagree.
             (Some(text), _) => match on_our_clock(evidence, text) {
                 Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
@@ -140,7 +181,7 @@ pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory
             },
             (None, None) => Moment::seen(after.at),
         };
-        writes.push(StatusWrite {
+        writes.push(Write {
             before,
             after,
             moment,
@@ -156,20 +197,32 @@ pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory
     writes
 }
 
-/// The newest time of those who write the status that the version before did not have.
-fn new_stamp<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> Option<&'a str> {
-    let stamps = |profile: &'a ClusterProfile| {
-        let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-        writers
-            .iter()
-            .filter(|writer| writes_status(writer))
-            .filter_map(|writer| writer.time.as_deref())
-    };
-    let old = before.metadata.writers.as_deref().unwrap_or_default();
-    stamps(after)
+/// The newest time of the writers that count which the version before did not have.
+fn new_stamp<'a>(
+    before: Option<&ClusterProfile>,
+    after: &'a ClusterProfile,
+    counts: fn(&Writer) -> bool,
+) -> Option<&'a str> {
+    let old = before.and_then(|before| before.metadata.writers.as_deref());
+    let old = old.unwrap_or_default();
+    let writers = after.metadata.writers.as_deref().unwrap_or_default();
+    writers
+        .iter()
+        .filter(|writer| counts(writer))
+        .filter_map(|writer| writer.time.as_deref())
         .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
         // The hub writes all of them alike, in UTC and to the second: the order of the text is that of the time.
         .max()
+}
+
+/// When a version can have been written at the earliest: when the hub stamped it, or, where no stamp tells, as long
+/// before its arrival as a watch may be late without leaving a gap.
+pub(super) fn earliest(evidence: &Evidence, before: Option<&ClusterProfile>, after: &Version) -> Micros {
+    let arrival = after.at.as_microsecond();
+    new_stamp(before, &after.profile, |_| true)
+        .and_then(|text| on_our_clock(evidence, text))
+        .filter(|stamp| *stamp <= arrival.saturating_add(SECOND))
+        .unwrap_or_else(|| arrival.saturating_sub(LATE))
 }
 
 /// Whether a writer writes the status, or owns parts of it.

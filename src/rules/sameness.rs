@@ -56,6 +56,30 @@ pub(super) fn by_all<'a>(
     }
 }
 
+/// What all that two profiles tell says of them, the most telling first.
+pub(super) fn by_everything<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    let told = by_ids(sets, one, other);
+    if told != Relation::Unknown {
+        return told;
+    }
+    let member_id = |profile: &'a ClusterProfile| {
+        let id = profile.label(names::LABEL_MEMBER_ID);
+        id.filter(|id| !id.is_empty())
+    };
+    let one_inventory = one.metadata.namespace == other.metadata.namespace;
+    if one_inventory && member_id(one).is_some() && member_id(one) == member_id(other) {
+        return Relation::Same;
+    }
+    match by_endpoints(one, other) {
+        Relation::Unknown if share_access(one, other) => Relation::Same,
+        told => told,
+    }
+}
+
 /// The ids that both have under one name.
 pub(super) fn ids<'a>(
     one: &'a ClusterProfile,

@@ -96,6 +96,8 @@ impl LaxHub {
             secrets: Wish::IfAllowed,
             probe: Wish::No("not here".to_owned()),
             audit_logs: Vec::new(),
+            members: Default::default(),
+            driver: None,
         };
         let collecting = collect(&self.hub, &plan, self.clock, &Quiet, future::pending());
         futures::join!(collecting, events).0.expect("evidence")

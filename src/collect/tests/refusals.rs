@@ -7,7 +7,7 @@ use crate::{
     lab::apiserver::{AccessRule, Affected, User},
 };
 
-fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessRule {
+pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessRule {
     AccessRule {
         verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
         groups: vec![group.to_owned()],
@@ -18,7 +18,7 @@ fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessR
 
 impl World {
     /// The same hub, looked at by somebody with these rules only.
-    fn with_rules(mut self, rules: Vec<AccessRule>) -> Self {
+    pub(super) fn with_rules(mut self, rules: Vec<AccessRule>) -> Self {
         self.server.add_user(User::with_rules("reader", rules));
         self.hub.client = self.server.client("reader");
         self

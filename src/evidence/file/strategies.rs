@@ -237,6 +237,7 @@ fn header() -> impl Strategy<Value = Header> {
             clustersets,
             features: [Feature::ConsumerSecrets].into(),
             no_features: Default::default(),
+            node_tolerance: u64::from(strict),
         },
     );
     let asked = collection::btree_map(kind(), asked, 0..4);

@@ -62,6 +62,13 @@ impl User {
         own.chain([AUTHENTICATED]).collect()
     }
 
+    /// Whether the user may do this to a path outside of the resources.
+    fn may_ask(&self, verb: &str, path: &str) -> bool {
+        let first = path.trim_start_matches('/').split('/').next();
+        let is_public = verb == "get" && first.is_some_and(|first| PUBLIC.contains(&first));
+        is_public || self.may("*", "*", "*", "")
+    }
+
     /// Whether a rule allows this.
     pub(super) fn may(&self, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
         let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
@@ -82,6 +89,9 @@ impl User {
     }
 }
 
+/// Paths outside of the resources that everybody may read who is known.
+const PUBLIC: [&str; 6] = ["api", "apis", "healthz", "livez", "readyz", "version"];
+
 /// The users of a server, by token.
 #[derive(Debug, Default)]
 pub(super) struct Users(Mutex<HashMap<String, Arc<User>>>);
@@ -95,6 +105,12 @@ impl Users {
     pub(super) fn add(&self, user: User) {
         let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         users.insert(token(&user.name), Arc::new(user));
+    }
+
+    /// Makes a user known by this token, besides others.
+    pub(super) fn add_token(&self, token: &str, user: impl Into<Arc<User>>) {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        users.insert(token.to_owned(), user.into());
     }
 
     pub(super) fn authenticate(&self, headers: &http::HeaderMap) -> Outcome<Arc<User>> {
@@ -177,18 +193,19 @@ pub(super) fn check_review(review: &Value) -> Outcome<()> {
 pub(super) fn review_access(user: &User, review: &Value) -> Value {
     let asked = &review["spec"]["resourceAttributes"];
     let text = |key: &str| asked[key].as_str().unwrap_or_default();
-    let allowed = match (
-        asked.is_object(),
-        review["spec"]["nonResourceAttributes"].is_object(),
-    ) {
-        (true, _) => {
+    let allowed = match asked.is_object() {
+        true => {
             let resource = match text("subresource") {
                 "" => text("resource").to_owned(),
                 subresource => format!("{}/{subresource}", text("resource")),
             };
             user.may(text("verb"), text("group"), &resource, text("namespace"))
         }
-        (false, other) => other,
+        false => {
+            let asked = &review["spec"]["nonResourceAttributes"];
+            let text = |key: &str| asked[key].as_str().unwrap_or_default();
+            user.may_ask(text("verb"), text("path"))
+        }
     };
     json!({
         "kind": "SelfSubjectAccessReview",

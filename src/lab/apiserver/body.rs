@@ -1,5 +1,6 @@
 //! Bodies: reading them within bounds, and the answers' own kind.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use bytes::{Bytes, BytesMut};
@@ -47,7 +48,7 @@ pub(super) struct Reply {
 
 pub(super) enum ReplyBody {
     Json(Bytes),
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// Watch events. Their audit entry is theirs to close.
     Events(ResponseBody),
 }
@@ -79,7 +80,7 @@ impl Reply {
             ReplyBody::Json(bytes) => ("application/json", Full::new(bytes).boxed_unsync()),
             ReplyBody::Text(text) => (
                 "text/plain; charset=utf-8",
-                Full::new(Bytes::from_static(text.as_bytes())).boxed_unsync(),
+                Full::new(bytes_of(text)).boxed_unsync(),
             ),
             ReplyBody::Events(events) => ("application/json", events),
         };
@@ -98,5 +99,12 @@ impl Reply {
             }
         }
         response
+    }
+}
+
+fn bytes_of(text: Cow<'static, str>) -> Bytes {
+    match text {
+        Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
+        Cow::Owned(text) => text.into(),
     }
 }

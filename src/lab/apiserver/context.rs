@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::audit::Entry;
 use super::auth::{self, User};
-use super::body::{Reply, ReplyBody};
+use super::body::Reply;
 use super::metadata_only;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
+use super::tokens;
 
 pub(super) struct Context<'a> {
     pub(super) server: &'a ApiServer,
@@ -106,6 +107,10 @@ impl Context<'_> {
             };
             return Ok(Reply::value(201, &answer));
         }
+        if tokens::is_token_request(target) && method == Method::POST {
+            let request = read_json(&body.await?)?;
+            return self.give_token(target, request);
+        }
         let named = Named::find(&self.server.storage(), target)?;
         self.check_accept()?;
         let is_custom = named.resource.family == Family::Custom;
@@ -176,27 +181,6 @@ impl Context<'_> {
         match speaks {
             true => Ok(()),
             false => Err(Failure::not_acceptable(&["application/json"])),
-        }
-    }
-
-    fn about_server(&self, method: &Method) -> Outcome<Reply> {
-        if method != Method::GET && method != Method::HEAD {
-            return Err(Failure::no_such_resource());
-        }
-        match self.info.path.trim_end_matches('/') {
-            "/healthz" | "/livez" | "/readyz" => Ok(Reply {
-                code: 200,
-                body: ReplyBody::Text("ok"),
-                warnings: Vec::new(),
-            }),
-            "/version" => Ok(Reply::value(
-                200,
-                &json!({
-                    "major": "1", "minor": "36", "gitVersion": "v1.36.0+lab", "gitCommit": "", "gitTreeState": "",
-                    "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "", "platform": "",
-                }),
-            )),
-            path => self.discover(path),
         }
     }
 }

@@ -251,7 +251,7 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
 }
 
 /// With a definition go its objects.
-fn remove_defined(storage: &mut Storage, definition: &Value) {
+pub(super) fn remove_defined(storage: &mut Storage, definition: &Value) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let id = (
         text(&definition["spec"]["group"]),

@@ -29,7 +29,7 @@ pub(super) fn blank(family: Family) -> Value {
     match family {
         Family::Definition => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
         Family::Namespace => json!({"spec": {}, "status": {}}),
-        Family::Secret | Family::ConfigMap | Family::Custom => Value::Null,
+        Family::Secret | Family::ConfigMap | Family::Other | Family::Custom => Value::Null,
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
         }
         Family::Definition => definition::set_defaults(object),
         Family::ConfigMap => drop_empty(object),
-        Family::Custom => {}
+        Family::Other | Family::Custom => {}
     }
 }
 
@@ -150,7 +150,7 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             }
             object["metadata"]["generation"] = 1.into();
         }
-        Family::Secret | Family::ConfigMap => {}
+        Family::Secret | Family::ConfigMap | Family::Other => {}
     }
 }
 
@@ -180,8 +180,8 @@ pub(super) fn prepare_update(
                 new["status"] = definition::status(new, time);
             }
         }
-        Family::Custom if version.status_subresource => keep(new, "status"),
-        Family::Custom | Family::Secret | Family::ConfigMap => {}
+        Family::Custom | Family::Other if version.status_subresource => keep(new, "status"),
+        Family::Custom | Family::Secret | Family::ConfigMap | Family::Other => {}
     }
     let counted = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
@@ -219,7 +219,7 @@ pub(super) fn check(
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition => errors.extend(definition::check(new, old)),
-        Family::Namespace => {}
+        Family::Namespace | Family::Other => {}
     }
 }
 

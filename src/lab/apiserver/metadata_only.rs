@@ -25,7 +25,10 @@ pub(super) fn reduced(reply: Reply) -> Reply {
         Some(items) => {
             let items: Vec<Value> = items.iter().map(of).collect();
             let mut metadata = answer["metadata"].take();
-            if let Some(fields) = metadata.as_object_mut().filter(|fields| fields["continue"] == "") {
+            // Lists of the server's own resources do not have it to begin with.
+            if metadata["continue"] == ""
+                && let Some(fields) = metadata.as_object_mut()
+            {
                 fields.remove("continue");
             }
             json!({

@@ -7,6 +7,7 @@
 //! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
 //! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
 
+mod about;
 mod audit;
 mod auth;
 mod body;
@@ -26,6 +27,7 @@ mod misbehaviour;
 mod names;
 mod options;
 mod patch;
+mod placing;
 mod read;
 mod request;
 mod resource;
@@ -35,6 +37,7 @@ mod server;
 mod service;
 mod status;
 mod storage;
+mod tokens;
 mod update;
 mod watch;
 mod write;
@@ -47,3 +50,4 @@ pub use auth::{AccessRule, MASTERS, User};
 pub use body::ResponseBody;
 pub use misbehaviour::{Affected, Misbehaviour};
 pub use server::ApiServer;
+pub(in crate::lab) use service::ClientService;

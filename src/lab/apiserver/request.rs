@@ -53,6 +53,11 @@ impl Query {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a parameter is there, with whatever value.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// Whether a parameter of Go's kind of bool is set.
     pub(super) fn flag(&self, name: &str) -> bool {
         matches!(self.get(name), "1" | "t" | "T" | "true" | "TRUE" | "True")

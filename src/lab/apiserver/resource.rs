@@ -1,6 +1,6 @@
 //! The resources that the server serves: four of its own, and any that a CustomResourceDefinition defines.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
@@ -15,6 +15,8 @@ pub(super) enum Family {
     Secret,
     ConfigMap,
     Definition,
+    /// Of the server's own, without rules that are known here.
+    Other,
     Custom,
 }
 
@@ -90,7 +92,7 @@ impl Resource {
     pub(super) fn allows_unconditional_update(&self) -> bool {
         matches!(
             self.family,
-            Family::Namespace | Family::Secret | Family::ConfigMap
+            Family::Namespace | Family::Secret | Family::ConfigMap | Family::Other
         )
     }
 
@@ -117,8 +119,47 @@ impl Resource {
         }
     }
 
-    /// The resources that exist from the start.
-    pub(super) fn built_in() -> Vec<Self> {
+    /// The resources that every server has from the start.
+    pub(super) fn of_a_hub() -> impl Iterator<Item = Self> {
+        static COMPILED: LazyLock<Vec<Resource>> = LazyLock::new(Resource::hub_resources);
+        COMPILED.iter().cloned()
+    }
+
+    /// What one finds in a member cluster besides.
+    pub(super) fn of_a_member() -> impl Iterator<Item = Self> {
+        static COMPILED: LazyLock<Vec<Resource>> = LazyLock::new(Resource::member_resources);
+        COMPILED.iter().cloned()
+    }
+
+    /// Typed as they are, what is in them is nobody's concern here but for leases.
+    fn member_resources() -> Vec<Self> {
+        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let plain = json!({"type": "object", "properties": {"spec": any, "status": any}});
+        let mut nodes = Self::own(Family::Other, "", "nodes", "Node", false, &plain);
+        nodes.short_names = vec!["no".to_owned()];
+        nodes.versions[0].status_subresource = true;
+        let leases = Self::own(
+            Family::Other,
+            "coordination.k8s.io",
+            "leases",
+            "Lease",
+            true,
+            &lease_schema(),
+        );
+        let plain = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let mut accounts = Self::own(
+            Family::Other,
+            "",
+            "serviceaccounts",
+            "ServiceAccount",
+            true,
+            &plain,
+        );
+        accounts.short_names = vec!["sa".to_owned()];
+        vec![nodes, leases, accounts]
+    }
+
+    fn hub_resources() -> Vec<Self> {
         let mut namespaces = Self::own(
             Family::Namespace,
             "",
@@ -178,6 +219,14 @@ fn namespace_schema() -> Value {
             "conditions": conditions_schema(),
         }},
     }})
+}
+
+fn lease_schema() -> Value {
+    let (text, count) = (json!({"type": "string"}), json!({"type": "integer"}));
+    json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "holderIdentity": text, "leaseDurationSeconds": count, "acquireTime": text, "renewTime": text,
+        "leaseTransitions": count,
+    }}}})
 }
 
 /// Secrets and ConfigMaps differ in one field.

@@ -1,5 +1,6 @@
 //! The server itself: its parts, its users, its clock.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::about::About;
 use super::audit::{AuditLevel, AuditLog};
 use super::auth::{self, User, Users};
 use super::misbehaviour::{Faults, Misbehaviour};
@@ -39,6 +41,7 @@ pub(super) struct Inner {
     pub(super) users: Users,
     pub(super) audit: Arc<AuditLog>,
     pub(super) faults: Faults,
+    pub(super) about: About,
     /// Counts up when all watches shall end.
     pub(super) drops: watch::Sender<u64>,
     serial: AtomicU64,
@@ -48,8 +51,18 @@ impl ApiServer {
     /// A server with nothing in it but the initial namespaces, and with the users `admin`, `conformance` and
     /// `reference-manager`, who may do everything, and `viewer`, who may do nothing.
     pub fn new(clock: Clock) -> Self {
+        Self::serving(clock, Resource::of_a_hub())
+    }
+
+    /// A server like [`Self::new`] that has what one finds in a member cluster as well: Nodes, Leases and
+    /// ServiceAccounts.
+    pub(in crate::lab) fn of_a_member(clock: Clock) -> Self {
+        Self::serving(clock, Resource::of_a_hub().chain(Resource::of_a_member()))
+    }
+
+    fn serving(clock: Clock, resources: impl Iterator<Item = Resource>) -> Self {
         let mut storage = Storage::default();
-        for resource in Resource::built_in() {
+        for resource in resources {
             storage.serve(resource);
         }
         let server = Self {
@@ -59,6 +72,7 @@ impl ApiServer {
                 users: Users::default(),
                 audit: Arc::default(),
                 faults: Faults::default(),
+                about: About::default(),
                 drops: watch::Sender::new(0),
                 serial: AtomicU64::new(0),
             }),
@@ -68,7 +82,7 @@ impl ApiServer {
         }
         server.add_user(User::with_rules(VIEWER, Vec::new()));
         for name in NAMESPACES {
-            server.create_namespace(name);
+            server.place_namespace(name);
         }
         server
     }
@@ -76,6 +90,21 @@ impl ApiServer {
     /// Adds a user, or replaces the one of that name.
     pub fn add_user(&self, user: User) {
         self.inner.users.add(user);
+    }
+
+    /// Makes `user` known by this bearer token as well.
+    pub(in crate::lab) fn add_token(&self, token: &str, user: User) {
+        self.inner.users.add_token(token, user);
+    }
+
+    /// What the server tells as its `gitVersion` from now on.
+    pub(in crate::lab) fn set_version(&self, version: &str) {
+        self.inner.about.set_version(version);
+    }
+
+    /// Which checks of its health fail from now on: `etcd`, `poststarthook/rbac/bootstrap-roles`.
+    pub(in crate::lab) fn set_failing_checks(&self, checks: BTreeSet<String>) {
+        self.inner.about.set_failing(checks);
     }
 
     /// The bearer token with which `user` is known to this server, for clients over a socket.
@@ -95,7 +124,8 @@ impl ApiServer {
 
     /// A client in process for `user` with this User-Agent.
     pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
-        kube::Client::new(ClientService::new(self.clone(), user, user_agent), "default")
+        let service = ClientService::new(self.clone(), &Self::token(user), user_agent);
+        kube::Client::new(service, "default")
     }
 
     /// The audit events so far: `audit.k8s.io/v1` Event objects, oldest first.
@@ -146,26 +176,6 @@ impl ApiServer {
         }
     }
 
-    /// Namespaces that nobody asked for.
-    fn create_namespace(&self, name: &str) {
-        let object = serde_json::json!({
-            "kind": "Namespace", "apiVersion": "v1",
-            "metadata": {
-                "name": name, "uid": self.new_uid(), "creationTimestamp": self.time(),
-                "labels": {"kubernetes.io/metadata.name": name},
-                "managedFields": [{
-                    "manager": "kube-apiserver", "operation": "Update", "apiVersion": "v1", "time": self.time(),
-                    "fieldsType": "FieldsV1",
-                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
-                }],
-            },
-            "spec": {"finalizers": ["kubernetes"]},
-            "status": {"phase": "Active"},
-        });
-        let id = (String::new(), "namespaces".to_owned());
-        self.storage().put(&id, name, object);
-    }
-
     pub(super) fn storage(&self) -> MutexGuard<'_, Storage> {
         self.inner.storage.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,7 +187,12 @@ impl ApiServer {
 
     /// The present moment as objects tell it: in seconds.
     pub(super) fn time(&self) -> String {
-        let seconds = self.now().as_second();
+        self.time_in(0)
+    }
+
+    /// The moment so many seconds from now, as objects tell it.
+    pub(super) fn time_in(&self, seconds: i64) -> String {
+        let seconds = self.now().as_second().saturating_add(seconds);
         Timestamp::from_second(seconds)
             .unwrap_or(Timestamp::UNIX_EPOCH)
             .to_string()

@@ -123,7 +123,7 @@ impl ApiServer {
         let reply = match failure.plain {
             Some(text) => Reply {
                 code: failure.code,
-                body: ReplyBody::Text(text),
+                body: ReplyBody::Text(text.into()),
                 warnings,
             },
             None => Reply {
@@ -140,17 +140,17 @@ impl ApiServer {
     }
 }
 
-/// A server as one of its users sees it.
+/// A server as the user with a token sees it.
 #[derive(Clone, Debug)]
-pub(super) struct ClientService {
+pub(in crate::lab) struct ClientService {
     server: ApiServer,
     authorization: Option<HeaderValue>,
     agent: Option<HeaderValue>,
 }
 
 impl ClientService {
-    pub(super) fn new(server: ApiServer, user: &str, agent: &str) -> Self {
-        let bearer = format!("Bearer {}", auth::token(user));
+    pub(in crate::lab) fn new(server: ApiServer, token: &str, agent: &str) -> Self {
+        let bearer = format!("Bearer {token}");
         Self {
             server,
             authorization: HeaderValue::from_str(&bearer).ok(),

@@ -13,14 +13,19 @@ const AUTHORITIES: usize = 24;
 /// The certificates are made once per process: a test binary plays many worlds.
 pub(super) fn ca_data(member: usize) -> &'static str {
     static MADE: OnceLock<Vec<String>> = OnceLock::new();
-    &MADE.get_or_init(|| (0..AUTHORITIES).map(authority).collect())[member]
+    &MADE.get_or_init(|| {
+        (0..AUTHORITIES)
+            .map(|number| new_ca_data(&number.to_string()))
+            .collect()
+    })[member]
 }
 
-fn authority(number: usize) -> String {
+/// The certificate of a new CA, for the member of that name: PEM, in base64.
+pub(super) fn new_ca_data(name: &str) -> String {
     let mut params = CertificateParams::default();
     params
         .distinguished_name
-        .push(DnType::CommonName, format!("lab member {number} CA"));
+        .push(DnType::CommonName, format!("lab member {name} CA"));
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().expect("the random source works");
     let certificate = params

@@ -6,7 +6,12 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
 use serde_json::Value;
 
 use super::script::Via;
@@ -18,7 +23,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(500);
 /// The longest wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// A write that the manager needed and could not make.
+/// A request that the manager needed to make, and that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb} {kind} {path}")]
 pub struct ManagerError {
@@ -27,6 +32,13 @@ pub struct ManagerError {
     path: String,
     #[source]
     source: Box<kube::Error>,
+}
+
+impl ManagerError {
+    /// Whether the object was not there.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
+    }
 }
 
 /// An object on the hub.
@@ -49,13 +61,13 @@ impl Hub {
         Self { client }
     }
 
-    /// Creates the object, or makes the one that is there like it. Gives its generation.
+    /// Creates the object, or makes the one that is there like it. Gives it as it is then.
     pub(super) async fn create(
         &self,
         target: &Target,
         by: &str,
         object: &Value,
-    ) -> Result<i64, ManagerError> {
+    ) -> Result<DynamicObject, ManagerError> {
         let api = self.api(target);
         let mut body = DynamicObject::new(&target.name, &target.resource);
         body.metadata =
@@ -70,7 +82,7 @@ impl Hub {
         };
         let created = patiently(|| api.create(&params, &body)).await;
         match created {
-            Ok(created) => Ok(created.metadata.generation.unwrap_or_default()),
+            Ok(created) => Ok(created),
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 self.patch(target, by, Via::Object, object).await
             }
@@ -78,14 +90,14 @@ impl Hub {
         }
     }
 
-    /// Merges `patch` into the object. Gives its generation.
+    /// Merges `patch` into the object. Gives it as it is then.
     pub(super) async fn patch(
         &self,
         target: &Target,
         by: &str,
         via: Via,
         patch: &Value,
-    ) -> Result<i64, ManagerError> {
+    ) -> Result<DynamicObject, ManagerError> {
         let api = self.api(target);
         let params = PatchParams {
             field_manager: Some(by.to_owned()),
@@ -99,10 +111,7 @@ impl Hub {
             }
         })
         .await;
-        match patched {
-            Ok(patched) => Ok(patched.metadata.generation.unwrap_or_default()),
-            Err(error) => Err(target.error("update", error)),
-        }
+        patched.map_err(|error| target.error("update", error))
     }
 
     /// Deletes the object; that it is gone already is as good.
@@ -116,6 +125,39 @@ impl Hub {
         }
     }
 
+    /// The object, where it is there.
+    pub(super) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, ManagerError> {
+        let api = self.api(target);
+        let found = patiently(|| api.get_opt(&target.name)).await;
+        found.map_err(|error| target.error("read", error))
+    }
+
+    /// All objects of a kind in a namespace, and the version at which they were so.
+    pub(super) async fn list(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+    ) -> Result<(Vec<DynamicObject>, String), ManagerError> {
+        let all = Target::all(resource, namespace);
+        let (api, params) = (self.api(&all), ListParams::default());
+        let list = patiently(|| api.list(&params)).await;
+        let list = list.map_err(|error| all.error("list", error))?;
+        Ok((list.items, list.metadata.resource_version.unwrap_or_default()))
+    }
+
+    /// What happens to them after that version.
+    pub(super) async fn watch(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        version: &str,
+    ) -> Result<BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>, ManagerError> {
+        let all = Target::all(resource, namespace);
+        let (api, params) = (self.api(&all), WatchParams::default());
+        let events = patiently(async || Ok(api.watch(&params, version).await?.boxed())).await;
+        events.map_err(|error| all.error("watch", error))
+    }
+
     fn api(&self, target: &Target) -> Api<DynamicObject> {
         match &target.namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &target.resource),
@@ -125,6 +167,15 @@ impl Hub {
 }
 
 impl Target {
+    /// All objects of a kind in a namespace.
+    fn all(resource: &ApiResource, namespace: &str) -> Self {
+        Self {
+            resource: resource.clone(),
+            namespace: Some(namespace.to_owned()),
+            name: "*".to_owned(),
+        }
+    }
+
     fn error(&self, verb: &'static str, source: kube::Error) -> ManagerError {
         ManagerError {
             verb,

@@ -1,19 +1,22 @@
 //! The manager: it sets up its world on a hub, then lives in it.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::driven::{Commands, Controller, Remote, channel};
 use super::faults::Fault;
+use super::fleet::{Fleet, FleetMember, hosts, members, stand_ins};
 use super::hub::{Hub, ManagerError, Target};
 use super::members::CONSUMERS;
-use super::script::{Action, Change, Step, Via, pulse};
+use super::script::{Action, Change, Step, Via, pulses};
 use super::world::{MANAGER, Namespace, Profile, Secret, World};
 use crate::api::names::{GROUP, KIND, PLURAL};
 use crate::clock::Clock;
+use crate::lab::member::StandIn;
 
 /// The version that the manager writes: every hub that serves a newer one stores this one.
 const VERSION: &str = "v1alpha1";
@@ -21,7 +24,10 @@ const VERSION: &str = "v1alpha1";
 /// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
 pub struct Manager {
     world: World,
+    fleet: Fleet,
     clock: Clock,
+    remote: Remote,
+    commands: Commands,
 }
 
 impl Manager {
@@ -37,7 +43,37 @@ impl Manager {
         for fault in faults {
             fault.apply(&mut world);
         }
-        Self { world, clock }
+        let (remote, commands) = channel();
+        Self {
+            fleet: stand_ins(&world, clock),
+            world,
+            clock,
+            remote,
+            commands,
+        }
+    }
+
+    /// A way to tell it what to do once it runs.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// The members that can be asked themselves, as they were before anything happened. What happens to them as the
+    /// manager lives, happens to these.
+    pub fn members(&self) -> Vec<FleetMember> {
+        members(&self.world, &self.fleet)
+    }
+
+    /// Whom one meets at the hosts and ports that its profiles and Secrets name. Nothing listens there: who would
+    /// connect to one of them is to be given a client of the stand-in. Others exist on the hub alone.
+    pub fn hosts(&self) -> BTreeMap<String, StandIn> {
+        hosts(&self.world, &self.fleet, self.clock)
+    }
+
+    /// What it will do.
+    #[cfg(test)]
+    pub(super) fn world(&self) -> &World {
+        &self.world
     }
 
     /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
@@ -66,30 +102,50 @@ impl Manager {
         Ok(())
     }
 
-    /// Lives on the hub that [`Self::set_up`] has prepared: never ends by itself, abort it.
+    /// Lives on the hub that [`Self::set_up`] has prepared, and does what it is told by [`Self::remote`]: never ends by
+    /// itself, abort it.
     ///
     /// # Errors
-    /// When the hub refuses a write, or cannot be reached for about a minute.
-    pub async fn run(mut self, client: kube::Client) -> Result<(), ManagerError> {
+    /// When the hub refuses a request, or cannot be reached for about a minute.
+    pub async fn run(self, client: kube::Client) -> Result<(), ManagerError> {
+        let Self {
+            world,
+            fleet,
+            clock,
+            remote: _remote,
+            commands,
+        } = self;
         let hub = Hub::new(client);
+        let driven = Controller::new(commands, hub.clone(), clock, world.lapses.clone());
+        let life = Life { world, fleet, clock };
+        tokio::try_join!(life.live(&hub), driven.run()).map(|_| ())
+    }
+}
+
+/// What happens to the fleet as the script has it.
+struct Life {
+    world: World,
+    fleet: Fleet,
+    clock: Clock,
+}
+
+impl Life {
+    async fn live(mut self, hub: &Hub) -> Result<(), ManagerError> {
         let born = Instant::now();
         let mut script = std::mem::take(&mut self.world.script);
         // Stable, so that steps at one time keep the order in which they were written.
         script.sort_by_key(|step| step.at);
-        let mut script = VecDeque::from(script);
-        let mut pulses = 0;
-        loop {
-            let next_pulse = pulse(pulses);
-            let step = match script.front() {
-                Some(step) if step.at <= next_pulse.at => script.pop_front().unwrap_or(next_pulse),
-                _ => {
-                    pulses += 1;
-                    next_pulse
-                }
-            };
+        let mut script = script.into_iter().peekable();
+        let mut pulses = pulses().peekable();
+        let mut next = move || {
+            let is_earlier = |pulse: &Step| script.peek().is_none_or(|step| pulse.at < step.at);
+            pulses.next_if(is_earlier).or_else(|| script.next())
+        };
+        while let Some(step) = next() {
             tokio::time::sleep_until(born + step.at).await;
-            self.take(step, &hub).await?;
+            self.take(step, hub).await?;
         }
+        Ok(())
     }
 
     async fn take(&mut self, step: Step, hub: &Hub) -> Result<(), ManagerError> {
@@ -98,6 +154,12 @@ impl Manager {
             Action::Join => self.join(&member, hub).await,
             Action::Observe(change) => self.observe(&member, &change, hub).await,
             Action::Leave => self.leave(&member, hub).await,
+            Action::Happen(event) => {
+                if let Some(stand_in) = self.fleet.get(&member) {
+                    stand_in.alter(|state| event(state));
+                }
+                Ok(())
+            }
             Action::Request { by, via, patch } => {
                 let profile = self.world.profile(&member);
                 hub.patch(&profile.target(), &by, via, &patch).await?;
@@ -134,18 +196,24 @@ impl Manager {
     }
 }
 
+/// ClusterProfile, in the version that the manager writes.
+pub(super) fn profile_resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLURAL)
+}
+
 impl Profile {
     fn target(&self) -> Target {
-        let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
         Target {
-            resource: ApiResource::from_gvk_with_plural(&kind, PLURAL),
+            resource: profile_resource(),
             namespace: Some(self.namespace.clone()),
             name: self.name.clone(),
         }
     }
 
     async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
-        self.generation = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        self.generation = created.metadata.generation.unwrap_or_default();
         Ok(())
     }
 
@@ -155,21 +223,16 @@ impl Profile {
             return Ok(());
         }
         let status = self.status.to_json(self.generation, clock.now());
-        self.generation = hub
-            .patch(
-                &self.target(),
-                &self.writer,
-                Via::Status,
-                &json!({"status": status}),
-            )
-            .await?;
+        let (target, patch) = (self.target(), json!({"status": status}));
+        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
+        self.generation = patched.metadata.generation.unwrap_or_default();
         self.written = Some(self.status.clone());
         Ok(())
     }
 }
 
 impl Secret {
-    fn target(&self) -> Target {
+    pub(super) fn target(&self) -> Target {
         Target {
             resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
             namespace: Some(self.namespace.clone()),
@@ -177,7 +240,7 @@ impl Secret {
         }
     }
 
-    async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
+    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
         hub.create(&self.target(), MANAGER, &self.to_json()).await?;
         Ok(())
     }

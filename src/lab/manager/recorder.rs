@@ -98,9 +98,10 @@ async fn receive(born: Instant, request: http::Request<Body>) -> Result<Received
 
 /// The object that was sent, as a hub would give it back.
 fn like(received: &Received) -> Value {
-    let mut object = received.body.clone();
-    if received.method == http::Method::DELETE {
-        object = json!({});
+    // Nulls in a merge patch take away what is there: of that nothing is to be given back.
+    let mut object = json!({});
+    if received.method != http::Method::DELETE {
+        json_patch::merge(&mut object, &received.body);
     }
     object["apiVersion"] = json!("v1");
     object["kind"] = json!("Any");

@@ -1,15 +1,20 @@
 //! What the manager knows of a member, and how it says so in a profile's status.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::certificates::ca_data;
-use super::members::{DEGRADED, IPV6, Member, SET, SET_NAMESPACE};
+use super::members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE};
 use crate::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
     PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_NODE_TYPES,
     PROPERTY_RESOURCE_GROUPS,
 };
+
+/// A ClusterProperty that a member's administrator has thought of.
+pub(super) const OWN_PROPERTY: &str = "residency.example.com";
 
 /// What the manager knows of a member.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,16 +74,7 @@ impl Status {
         Self {
             kubernetes: Some(member.kubernetes.to_owned()),
             properties: properties(member, number),
-            conditions: vec![
-                healthy,
-                Condition::new(
-                    CONDITION_JOINED,
-                    "True",
-                    "Registered",
-                    "the member is managed",
-                    now,
-                ),
-            ],
+            conditions: vec![healthy, joined(now)],
             access: vec![Access {
                 server: server(member.name),
                 ca_data: ca_data(number).to_owned(),
@@ -202,29 +198,45 @@ pub(super) fn healthy(now: Timestamp) -> Condition {
     )
 }
 
-/// The control plane does not answer.
-pub(super) fn unreachable(now: Timestamp) -> Condition {
+/// The manager manages the member.
+pub(super) fn joined(now: Timestamp) -> Condition {
+    Condition::new(
+        CONDITION_JOINED,
+        "True",
+        "Registered",
+        "the member is managed",
+        now,
+    )
+}
+
+/// A check of the control plane fails.
+pub(super) fn unready(check: &str, now: Timestamp) -> Condition {
     Condition::new(
         CONDITION_HEALTHY,
         "False",
-        "ApiServerUnreachable",
-        "the API server does not answer",
+        "ControlPlaneUnready",
+        &format!("the member's API server reports that {check} fails"),
         now,
     )
 }
 
 /// The URL of a member's API server.
 pub(super) fn server(member: &str) -> String {
-    format!("https://{member}.clusters.example:6443")
+    format!("https://{}", host(member))
 }
 
-/// The value of the endpoint list: a host name, and an address from the ranges set aside for documentation.
-pub(super) fn endpoints(member: &str, number: usize) -> String {
+/// Host and port of a member's API server: by name, and by an address from the ranges set aside for documentation.
+pub(super) fn endpoints(member: &str, number: usize) -> [String; 2] {
     let address = match member {
         IPV6 => format!("[2001:db8::{number:x}]:6443"),
         _ => format!("192.0.2.{}:6443", number + 1),
     };
-    json!([format!("{member}.clusters.example:6443"), address]).to_string()
+    [host(member), address]
+}
+
+/// Host and port of a member's API server.
+pub(super) fn host(member: &str) -> String {
+    format!("{member}.clusters.example:6443")
 }
 
 /// The value of the property that identifies a member.
@@ -246,29 +258,52 @@ fn properties(member: &Member, number: usize) -> Vec<Property> {
         1 => json!(["standard-8", "standard-16"]),
         _ => json!(["standard-4", "highmem-16", "a100-2"]),
     };
-    let groups = match number % 2 {
-        0 => json!(["argoproj.io", "cert-manager.io"]),
-        _ => json!(["kueue.x-k8s.io"]),
-    };
     let metrics = json!([{"Prometheus": format!("https://{}.metrics.example:9090", member.name)}]);
-    let mut properties = vec![
-        observed(PROPERTIES_CLUSTER_ID[0], &cluster_id(number)),
-        observed(PROPERTY_ENDPOINTS, &endpoints(member.name, number)),
+    let mut properties: Vec<Property> = cluster_properties(member, number)
+        .into_iter()
+        .map(|(name, value)| Property {
+            observed: name != PROPERTY_CLUSTERSET,
+            ..observed(name, &value)
+        })
+        .collect();
+    properties.extend([
+        observed(
+            PROPERTY_ENDPOINTS,
+            &json!(endpoints(member.name, number)).to_string(),
+        ),
         observed(PROPERTY_LOCATION, member.location),
         observed(PROPERTY_NODE_COUNT, &member.nodes.to_string()),
         observed(PROPERTY_NODE_TYPES, &node_types.to_string()),
         observed(PROPERTY_METRICS_ENDPOINTS, &metrics.to_string()),
-        observed(PROPERTY_RESOURCE_GROUPS, &groups.to_string()),
-    ];
+        observed(
+            PROPERTY_RESOURCE_GROUPS,
+            &json!(custom_resource_groups(number)).to_string(),
+        ),
+    ]);
+    properties
+}
+
+/// A member's ClusterProperties, all of them labelled as those that may show in its profile: that is right in every
+/// edition.
+pub(super) fn cluster_properties(member: &Member, number: usize) -> Vec<(&'static str, String)> {
+    let mut properties = vec![(PROPERTIES_CLUSTER_ID[0], cluster_id(number))];
     if member.namespace == SET_NAMESPACE {
-        properties.push(Property {
-            name: PROPERTY_CLUSTERSET.to_owned(),
-            value: SET.to_owned(),
-            observed: false,
-            claimed_time: None,
-        });
+        properties.push((PROPERTY_CLUSTERSET, SET.to_owned()));
+    }
+    if [QUIET, QUIET_IN_SET].contains(&member.name) {
+        properties.push((OWN_PROPERTY, "european-union".to_owned()));
     }
     properties
+}
+
+/// The groups of a member's custom resource definitions. About API is among them: the member's id is a
+/// ClusterProperty there.
+pub(super) fn custom_resource_groups(number: usize) -> BTreeSet<String> {
+    let groups: &[&str] = match number % 2 {
+        0 => &["about.k8s.io", "argoproj.io", "cert-manager.io"],
+        _ => &["about.k8s.io", "kueue.x-k8s.io"],
+    };
+    groups.iter().map(|group| (*group).to_owned()).collect()
 }
 
 /// A property that is observed on the member.

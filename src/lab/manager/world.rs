@@ -6,15 +6,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::driven::Lapses;
 use super::kubeconfig::kubeconfig;
-use super::members::{CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
+use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
 use super::script::{Action, Step, Via, life};
-use super::status::Status;
+use super::status::{Access, Status, cluster_properties, custom_resource_groups};
 use crate::api::Labels;
 use crate::api::names::{
     LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
     LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
 };
+use crate::lab::member::{MemberState, Property, StandIn};
+use crate::lab::token::new_token;
 
 /// The name of the cluster manager, and of its field manager.
 pub(super) const MANAGER: &str = "reference-manager";
@@ -26,7 +29,13 @@ pub(super) struct World {
     pub namespaces: Vec<Namespace>,
     pub profiles: Vec<Profile>,
     pub secrets: Vec<Secret>,
+    /// What members that can be asked are like at first, by name.
+    pub states: BTreeMap<String, MemberState>,
+    /// Hosts and ports where a member was once, and nobody answers any more.
+    pub deserted: Vec<String>,
     pub script: Vec<Step>,
+    /// What the manager does wrong with the members that it is told of.
+    pub lapses: Lapses,
 }
 
 /// A namespace that the manager needs.
@@ -63,8 +72,20 @@ pub(super) struct Secret {
     /// The data key under which the kubeconfig stands.
     pub key: String,
     pub kubeconfig: Value,
+    /// The token that the member knows for it, and as whose.
+    pub login: Login,
     /// The member that it opens; where the member joins or leaves, so does the Secret.
     pub member: String,
+}
+
+/// How a member knows the bearer of a Secret.
+#[derive(Clone)]
+pub(super) struct Login {
+    pub token: String,
+    /// The user's name.
+    pub called: String,
+    /// Whose rights: [`StandIn::CONSUMER`] or [`StandIn::CLUSTER_ADMIN`].
+    pub rights: &'static str,
 }
 
 impl World {
@@ -75,9 +96,17 @@ impl World {
             namespaces: namespaces(),
             profiles: Vec::new(),
             secrets: Vec::new(),
+            states: BTreeMap::new(),
+            deserted: Vec::new(),
             script: life(),
+            lapses: Lapses::default(),
         };
         for (number, member) in MEMBERS.iter().enumerate() {
+            if ASKABLE.contains(&member.name) {
+                world
+                    .states
+                    .insert(member.name.to_owned(), state_of(member, number));
+            }
             world.publish(Profile::of(member, number, MANAGER, now));
         }
         world
@@ -99,6 +128,13 @@ impl World {
             .expect("steps and faults name members of the fleet")
     }
 
+    /// What the member is like at first.
+    pub(super) fn state(&mut self, member: &str) -> &mut MemberState {
+        self.states
+            .get_mut(member)
+            .expect("faults that tell on members name those that can be asked")
+    }
+
     /// Alters the Secret of that member for that consumer, where there is one.
     pub(super) fn alter_secret(&mut self, member: &str, consumer: &str, change: impl FnMut(&mut Secret)) {
         let namespace = consumer_namespace(consumer);
@@ -114,7 +150,7 @@ impl World {
         profile.name = name.to_owned();
         let profile = profile.clone();
         for secret in self.secrets.iter_mut().filter(|secret| secret.member == member) {
-            secret.refer_to(&profile);
+            secret.refer_to((&profile.namespace, &profile.name));
         }
     }
 
@@ -180,30 +216,66 @@ impl Profile {
 }
 
 impl Secret {
-    /// The Secret by which a consumer gets into a profile's member.
+    /// The Secret by which a consumer gets into a profile's member, with a new token.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
+        let (namespace, name) = (&profile.namespace, &profile.name);
+        let access = &profile.status.access[0];
+        Self::opening(&profile.member, (namespace, name), access, consumer, &new_token())
+    }
+
+    /// The Secret by which a consumer gets into a member with this token. The profile is given by namespace and name.
+    pub(super) fn opening(
+        member: &str,
+        profile: (&str, &str),
+        access: &Access,
+        consumer: &str,
+        token: &str,
+    ) -> Self {
         let mut secret = Self {
             namespace: consumer_namespace(consumer),
             name: String::new(),
             labels: Labels::new(),
             key: SECRET_CONFIG_KEY.to_owned(),
-            kubeconfig: kubeconfig(&profile.status.access[0], consumer),
-            member: profile.member.clone(),
+            kubeconfig: kubeconfig(access, consumer, token),
+            login: Login {
+                token: token.to_owned(),
+                called: consumer.to_owned(),
+                rights: StandIn::CONSUMER,
+            },
+            member: member.to_owned(),
         };
         secret.refer_to(profile);
         secret
     }
 
-    /// Takes the name and the labels that belong to a profile of this name.
-    fn refer_to(&mut self, profile: &Profile) {
-        self.name = format!("{}.{}", profile.namespace, profile.name);
+    /// Holds another token, which the member knows.
+    pub(super) fn renew(&mut self, token: &str) {
+        self.login.token = token.to_owned();
+        self.kubeconfig["users"][0]["user"] = json!({"token": token});
+    }
+
+    /// Takes the name and the labels that belong to a profile of that namespace and name.
+    fn refer_to(&mut self, (namespace, name): (&str, &str)) {
+        self.name = format!("{namespace}.{name}");
         self.labels = BTreeMap::from([
-            (LABEL_SECRET_PROFILE.to_owned(), profile.name.clone()),
-            (
-                LABEL_SECRET_PROFILE_NAMESPACE.to_owned(),
-                profile.namespace.clone(),
-            ),
+            (LABEL_SECRET_PROFILE.to_owned(), name.to_owned()),
+            (LABEL_SECRET_PROFILE_NAMESPACE.to_owned(), namespace.to_owned()),
         ]);
+    }
+}
+
+/// What a member is like of which its profile tells the truth.
+fn state_of(member: &Member, number: usize) -> MemberState {
+    let properties = cluster_properties(member, number);
+    MemberState {
+        version: member.kubernetes.to_owned(),
+        nodes: member.nodes,
+        custom_resource_groups: custom_resource_groups(number),
+        cluster_properties: properties
+            .iter()
+            .map(|(name, value)| Property::labelled(name, value))
+            .collect(),
+        ..MemberState::default()
     }
 }
 

@@ -32,7 +32,10 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
         inventory.is_judged = true;
     }
     for history in &evidence.profiles {
-        let Some(profile) = history.current().filter(|profile| !evidence.is_touched(profile)) else {
+        let touched = |profile: &&ClusterProfile| {
+            evidence.is_touched(&profile.metadata.namespace, &profile.metadata.name)
+        };
+        let Some(profile) = history.current().filter(|profile| !touched(profile)) else {
             continue;
         };
         let inventory = inventories.entry(&*profile.metadata.namespace).or_default();

@@ -47,7 +47,8 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
     }
 }
 
-fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
+/// Whether a condition is there, and has that status.
+pub(in crate::rules) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
     profile
         .condition(kind)
         .is_some_and(|condition| &*condition.status == status)

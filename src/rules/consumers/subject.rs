@@ -33,7 +33,8 @@ fn label<'a>(secret: &'a Secret, key: &str) -> Option<&'a str> {
     secret.labels.get(key).map(String::as_str)
 }
 
-/// The Secrets that are judged. Those of profiles outside the scope are not; nor are those that may be.
+/// The Secrets that are judged. Those of profiles outside the scope, or that the run touched itself, are not; nor are
+/// those that may be.
 pub(super) fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
     if evidence.secrets.is_empty() {
         return Vec::new();
@@ -68,8 +69,10 @@ fn is_judged(evidence: &Evidence, subject: &Subject) -> bool {
     let scope = &evidence.header.scope;
     if !subject.profiles.is_empty() {
         return subject.profiles.iter().all(|history| {
+            let metadata = &history.last().metadata;
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds(&version.profile))
+                && !evidence.is_touched(&metadata.namespace, &metadata.name)
         });
     }
     // Nobody knows whose profile it would be: it is judged where every profile is.

@@ -26,7 +26,7 @@ struct StepText {
     action: DriverAction,
     /// The one that the action belongs to, unless told.
     scenario: Option<Scenario>,
-    /// The name of the profile, unless told.
+    /// The name of the profile, unless told; none for what concerns no member.
     member: Option<String>,
     /// A profile's name, or namespace and name; `a` unless told, none for what has no profile yet.
     profile: Option<String>,
@@ -41,23 +41,9 @@ struct StepText {
     secrets_before: Option<usize>,
 }
 
-const ACTIONS: [DriverAction; 11] = [
-    DriverAction::Join,
-    DriverAction::Leave,
-    DriverAction::Break,
-    DriverAction::Heal,
-    DriverAction::Upgrade,
-    DriverAction::Restart,
-    DriverAction::DeleteProfile,
-    DriverAction::TamperStatus,
-    DriverAction::RemoveLabel,
-    DriverAction::SetDisplayName,
-    DriverAction::PutForeigner,
-];
-
 impl DriverText {
     pub(super) fn driver(&self) -> Driver {
-        let able = ACTIONS
+        let able = DriverAction::ALL
             .into_iter()
             .filter(|action| !self.lacking.contains_key(action));
         Driver {
@@ -81,10 +67,14 @@ impl StepText {
         DriverStep {
             scenario: self.scenario.unwrap_or_else(|| scenario(self.action)),
             action: self.action,
-            member: self.member.clone().unwrap_or_else(|| match &profile {
-                Some(key) => key.name.clone(),
-                None => "a".to_owned(),
-            }),
+            member: self
+                .member
+                .clone()
+                .unwrap_or_else(|| match (self.action, &profile) {
+                    (DriverAction::Restart | DriverAction::PutForeigner, _) => String::new(),
+                    (_, Some(key)) => key.name.clone(),
+                    (_, None) => "a".to_owned(),
+                }),
             profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
             from: moment(self.at),
             until: moment(done),

@@ -31,6 +31,7 @@ pub struct World {
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     consumers: Vec<String>,
+    node_tolerance: u64,
     /// ClusterSets that are declared with `--clusterset`, by namespace.
     clustersets: BTreeMap<String, String>,
     steps: Option<Vec<Step>>,
@@ -192,6 +193,7 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
+                node_tolerance: self.node_tolerance,
                 clustersets: self.clustersets.clone(),
                 ..Claim::default()
             },

@@ -1,5 +1,6 @@
 //! The suite `identity`: who manages what, and what a profile's name and labels say of it.
 
+mod display_name;
 mod immutable;
 mod label;
 mod member;
@@ -7,6 +8,7 @@ mod member_id;
 mod names;
 mod owners;
 
+pub(super) use display_name::display_name_kept;
 pub(super) use immutable::manager_immutable;
 pub(super) use label::{
     manager_label_from_creation, manager_label_matches, manager_label_present, manager_name_usable,

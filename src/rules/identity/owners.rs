@@ -28,7 +28,8 @@ const NAMELESS: [&str; 10] = [
 /// Whether a request brought a new profile: a create, or a write of another kind that was answered with 201.
 pub(super) fn is_creation(request: &Request) -> bool {
     let by_write = request.code == 201 && matches!(&*request.verb, "patch" | "update");
-    request.is_write() && request.subresource.is_empty() && (&*request.verb == "create" || by_write)
+    let creates = &*request.verb == "create" || by_write;
+    request.is_write() && request.subresource.is_empty() && creates && !request.is_the_suites()
 }
 
 /// The name of the profile that a request created; empty where the log does not tell.

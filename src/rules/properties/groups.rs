@@ -2,9 +2,9 @@
 
 use super::values::each_value;
 use crate::{
-    api::{names, syntax::is_dns_subdomain},
+    api::{list::strings, names, syntax::is_dns_subdomain},
     evidence::Evidence,
-    rules::{Findings, list::strings},
+    rules::Findings,
 };
 
 /// The groups of custom resources are a list of API groups.

@@ -9,9 +9,9 @@ use serde::{
 
 use super::values::each_value;
 use crate::{
-    api::names,
+    api::{endpoints::fault, list::Text, names},
     evidence::Evidence,
-    rules::{Findings, endpoints::fault, list::Text},
+    rules::Findings,
 };
 
 /// The endpoints of metrics are a list of pairs, each a type and a URL.

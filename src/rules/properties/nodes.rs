@@ -2,9 +2,9 @@
 
 use super::values::each_value;
 use crate::{
-    api::names,
+    api::{list::strings, names},
     evidence::Evidence,
-    rules::{Findings, list::strings},
+    rules::Findings,
 };
 
 /// The number of nodes is one.

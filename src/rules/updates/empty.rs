@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, Request},
     rules::{Finding, Findings, text::shown},
 };
 
@@ -31,7 +31,8 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     let names = Names::of(evidence);
     let mut writes: BTreeMap<(Key, Writer), Writes> = BTreeMap::new();
     let mut untold = 0;
-    for request in requests.events.iter().filter(|request| request.is_status_write()) {
+    let counts = |request: &&Request| request.is_status_write() && !request.is_the_suites();
+    for request in requests.events.iter().filter(counts) {
         let key = (&*request.namespace, &*request.name);
         if !names.in_scope(key) {
             continue;

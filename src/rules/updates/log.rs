@@ -35,7 +35,7 @@ pub(super) struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// Sorts the updates and patches that count by object; none where no log was given.
+    /// Sorts the updates and patches that count by object; none where no log was given. The suite's own do not count.
     pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&Request) -> bool) -> Option<Self> {
         let requests = evidence.requests.as_ref()?;
         let (begin, stop) = (
@@ -65,7 +65,7 @@ impl<'a> Log<'a> {
                 // A creation that the log does not name: nothing can be counted against it.
             } else if creates || (&*event.verb == "delete" && event.subresource.is_empty()) {
                 begin_anew(lives.entry(key).or_default(), at, life(at));
-            } else if matches!(&*event.verb, "update" | "patch") && counts(event) {
+            } else if matches!(&*event.verb, "update" | "patch") && !event.is_the_suites() && counts(event) {
                 let lives = lives.entry(key).or_default();
                 if lives.is_empty() {
                     lives.push(life(begin));
@@ -134,9 +134,12 @@ impl<'a> Names<'a> {
         self.histories.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether an object of the log is judged. One that was never seen might be anybody's, where only one
-    /// manager's profiles are judged.
+    /// Whether an object of the log is judged: not what the run touched itself. One that was never seen might be
+    /// anybody's, where only one manager's profiles are judged.
     pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
+        if self.evidence.is_touched(key.0, key.1) {
+            return false;
+        }
         let scope = &self.evidence.header.scope;
         match self.histories(key) {
             [] => {

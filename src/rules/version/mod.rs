@@ -1,10 +1,14 @@
 //! The suite `version`: the Kubernetes versions that profiles tell (KEP-4322 › Status › Version).
 
 mod form;
+mod member;
 mod reported;
+mod upgrade;
 
 pub(super) use form::well_formed;
+pub(super) use member::matches_member;
 pub(super) use reported::reported;
+pub(super) use upgrade::follows_upgrade;
 
 use crate::api::ClusterProfile;
 

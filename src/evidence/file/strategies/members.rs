@@ -1,5 +1,7 @@
 //! What members told, and what a driver did.
 
+use std::sync::Arc;
+
 use proptest::{option, prelude::*, sample::select};
 
 use super::{few, object, text, time};
@@ -24,12 +26,12 @@ fn look() -> impl Strategy<Value = Look> {
                 texts.iter().map(lease).collect()
             }),
             nodes: version.is_some().then_some(3),
-            custom_resource_groups: Some(texts.iter().cloned().collect()),
-            cluster_properties: Some(vec![ClusterProperty {
+            custom_resource_groups: Some(Arc::new(texts.iter().cloned().collect())),
+            cluster_properties: Some(Arc::from([ClusterProperty {
                 name: "a".to_owned(),
                 value: texts.concat(),
                 labelled: true,
-            }]),
+            }])),
             version,
             missing: missing.into_iter().collect(),
         },

@@ -6,10 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::registry::FaultInfo;
 use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
+use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET};
-use crate::lab::manager::script::{Action, minutes};
-use crate::lab::manager::status::{Condition, healthy, unreachable};
+use crate::lab::manager::script::{Action, Step, minutes};
+use crate::lab::manager::status::{Condition, healthy, unready};
 use crate::lab::manager::world::World;
+use crate::lab::member::Leases;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -97,19 +99,69 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "conditions/not-flapping",
-        "reports each missed probe as an outage",
+        "reports each hiccup of a control plane as an outage",
         |world| {
             for turn in 0..8_u32 {
                 let at = minutes(4) + Duration::from_secs(30) * turn;
+                let fails = turn % 2 == 0;
+                world.script.push(Step::happen(at, QUIET, move |member| {
+                    member.failing_checks = fails.then(|| "ping".to_owned()).into_iter().collect();
+                }));
                 world.observe(at, QUIET, move |status, now| {
-                    status.report(&match turn % 2 {
-                        0 => unreachable(now),
-                        _ => healthy(now),
+                    status.report(&match fails {
+                        true => unready("ping", now),
+                        false => healthy(now),
                     });
                 });
             }
         },
     ),
+    FaultInfo::new(
+        "conditions/healthy-agrees-with-member",
+        "calls a control plane healthy whose etcd fails",
+        |world| {
+            world.script.push(Step::happen(minutes(6), QUIET, |member| {
+                member.failing_checks.insert("etcd".to_owned());
+            }));
+        },
+    ),
+    FaultInfo::new(
+        "conditions/healthy-agrees-with-member:leases",
+        "calls a control plane healthy whose scheduler stands still",
+        |world| {
+            world.script.push(Step::happen(minutes(6), QUIET, |member| {
+                member.leases = Leases::Stale
+            }));
+        },
+    ),
+    FaultInfo::new(
+        "conditions/healthy-agrees-with-member:pessimist",
+        "never calls a control plane healthy again that failed once",
+        |world| {
+            let recovers = |step: &Step| {
+                step.member == OUTAGE && step.at >= minutes(10) && matches!(step.action, Action::Observe(_))
+            };
+            world.script.retain(|step| !recovers(step));
+        },
+    ),
+    FaultInfo::new(
+        "conditions/healthy-follows-outage",
+        "calls every member healthy that it has heard of",
+        |world| world.lapses.add(Lapse::IgnoresOutages),
+    )
+    .driven(),
+    FaultInfo::new(
+        "conditions/healthy-follows-outage:recovery",
+        "does not see that a control plane is up again",
+        |world| world.lapses.add(Lapse::IgnoresRecovery),
+    )
+    .driven(),
+    FaultInfo::new(
+        "conditions/joined-follows-leave",
+        "goes on calling a member joined that has left, for minutes",
+        |world| world.lapses.add(Lapse::KeepsJoined),
+    )
+    .driven(),
 ];
 
 /// Alters what is said of the quiet member's control plane.

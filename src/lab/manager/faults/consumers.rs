@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use super::registry::FaultInfo;
 use crate::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
-use crate::lab::manager::kubeconfig::token;
+use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE};
 use crate::lab::manager::world::{Namespace, Secret, World, consumer_namespace};
+use crate::lab::member::StandIn;
+use crate::lab::token::new_token;
 
 /// A namespace that belongs to no consumer.
 const STRAY: &str = "lab-stray";
@@ -72,7 +74,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| {
             kubeconfig(world, |config| {
                 let first = config["users"][0].clone();
-                config["users"] = json!([first, {"name": "second", "user": {"token": token()}}]);
+                config["users"] = json!([first, {"name": "second", "user": {"token": new_token()}}]);
                 let first = config["contexts"][0].clone();
                 let second = json!({"cluster": QUIET, "user": "second"});
                 config["contexts"] = json!([first, {"name": "second", "context": second}]);
@@ -83,11 +85,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secret-single-consumer:shared",
         "gives two consumers one token",
         |world| {
-            let shared = json!({"token": token()});
+            let shared = new_token();
             for consumer in CONSUMERS {
-                world.alter_secret(QUIET, consumer, |secret| {
-                    secret.kubeconfig["users"][0]["user"] = shared.clone();
-                });
+                world.alter_secret(QUIET, consumer, |secret| secret.renew(&shared));
             }
         },
     ),
@@ -142,6 +142,30 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 .retain(|secret| secret.member != QUIET || secret.namespace != namespace);
         },
     ),
+    FaultInfo::new(
+        "consumers/kubeconfig-works",
+        "hands out a token that the member does not know",
+        |world| {
+            world.alter_secret(QUIET, CONSUMERS[0], |secret| {
+                secret.login.token = new_token();
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/least-privilege",
+        "makes a consumer the member's administrator",
+        |world| {
+            world.alter_secret(QUIET, CONSUMERS[0], |secret| {
+                secret.login.rights = StandIn::CLUSTER_ADMIN;
+            });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secrets-retired",
+        "keeps the Secrets of a member that has left",
+        |world| world.lapses.add(Lapse::KeepsSecrets),
+    )
+    .driven(),
 ];
 
 /// Alters the kubeconfig by which the first consumer gets into the quiet member.

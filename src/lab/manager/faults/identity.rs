@@ -7,8 +7,9 @@ use serde_json::json;
 use super::registry::{FaultInfo, HubChange};
 use crate::api::Edition;
 use crate::api::names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS};
+use crate::lab::manager::driven::Lapse;
 use crate::lab::manager::members::{
-    FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
+    CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
 };
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::world::{MANAGER, Profile, World};
@@ -150,6 +151,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             twin.status.set_value(PROPERTY_ENDPOINTS, value);
             twin.status.access = world.profile(QUIET).status.access.clone();
             world.publish(twin);
+            for consumer in CONSUMERS {
+                world.alter_secret("lisbon-again", consumer, |secret| {
+                    let server = json!("https://192.0.2.99:6443");
+                    secret.kubeconfig["clusters"][0]["cluster"]["server"] = server;
+                });
+            }
         },
     ),
     FaultInfo::new(
@@ -190,6 +197,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .since(Edition::Y2026M09)
     // One id says that it is one cluster, which then has two profiles.
     .also(&["identity/one-profile-per-cluster"]),
+    FaultInfo::new(
+        "identity/display-name-kept",
+        "sets the display name back to its own",
+        |world| world.lapses.add(Lapse::OverwritesDisplayName),
+    )
+    .driven(),
 ];
 
 /// Sets a label of the quiet member's profile.

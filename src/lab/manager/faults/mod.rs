@@ -7,6 +7,7 @@ mod clustersets;
 mod conditions;
 mod consumers;
 mod identity;
+mod lifecycle;
 mod properties;
 mod registry;
 mod updates;

@@ -1,6 +1,7 @@
 //! Faults of the suite `properties`.
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 
 use super::registry::FaultInfo;
 use crate::api::names::{
@@ -8,9 +9,10 @@ use crate::api::names::{
     PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
 };
 use crate::lab::manager::members::QUIET;
-use crate::lab::manager::script::minutes;
-use crate::lab::manager::status::Status;
+use crate::lab::manager::script::{Step, minutes};
+use crate::lab::manager::status::{OWN_PROPERTY, Status, observed};
 use crate::lab::manager::world::World;
+use crate::lab::member;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -110,6 +112,75 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 property.name = property.name.to_lowercase();
             });
         },
+    ),
+    FaultInfo::new(
+        "properties/cluster-endpoints-reachable",
+        "publishes an endpoint where nobody answers any more",
+        |world| {
+            const OLD: &str = "lisbon-old.clusters.example:6443";
+            world.deserted.push(OLD.to_owned());
+            endpoints(world, &json!([OLD]).to_string());
+        },
+    ),
+    FaultInfo::new(
+        "properties/node-count-matches-member",
+        "counts a node that is not there",
+        |world| {
+            let nodes = world.state(QUIET).nodes + 1;
+            set(world, PROPERTY_NODE_COUNT, &nodes.to_string());
+        },
+    ),
+    FaultInfo::new(
+        "properties/node-count-matches-member:growth",
+        "does not see that a node has come",
+        |world| {
+            world
+                .script
+                .push(Step::happen(minutes(6), QUIET, |member| member.nodes += 1));
+        },
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-match-member",
+        "leaves out a group of the member's custom resources",
+        |world| {
+            set(
+                world,
+                PROPERTY_RESOURCE_GROUPS,
+                r#"["about.k8s.io","argoproj.io"]"#,
+            )
+        },
+    ),
+    FaultInfo::new(
+        "properties/custom-resource-groups-match-member:surplus",
+        "tells of a group that the member has no custom resources of",
+        |world| {
+            let groups = r#"["about.k8s.io","argoproj.io","cert-manager.io","kueue.x-k8s.io"]"#;
+            set(world, PROPERTY_RESOURCE_GROUPS, groups);
+        },
+    ),
+    FaultInfo::new(
+        "properties/honours-only-labelled",
+        "publishes a ClusterProperty that has no label for that",
+        |world| {
+            const PRIVATE: (&str, &str) = ("cost-center.example.com", "4711");
+            let property = member::Property::unlabelled(PRIVATE.0, PRIVATE.1);
+            world.state(QUIET).cluster_properties.push(property);
+            let shown = observed(PRIVATE.0, PRIVATE.1);
+            world.profile(QUIET).status.properties.push(shown);
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-properties-propagated",
+        "leaves out a ClusterProperty of the member",
+        |world| {
+            let properties = &mut world.profile(QUIET).status.properties;
+            properties.retain(|property| property.name != OWN_PROPERTY);
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-properties-verbatim",
+        "puts the value of a ClusterProperty into words of its own",
+        |world| set(world, OWN_PROPERTY, "EU"),
     ),
 ];
 

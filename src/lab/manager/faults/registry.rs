@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use super::super::world::World;
-use super::{clustersets, conditions, consumers, identity, properties, updates, version};
+use super::{clustersets, conditions, consumers, identity, lifecycle, properties, updates, version};
 use crate::api::{Edition, UnknownName, crd};
 
 /// What is known of a fault.
@@ -25,6 +25,10 @@ pub struct FaultInfo {
     pub hub: HubChange,
     /// Whether only the API server's audit log, with request bodies, shows it.
     pub needs_audit_log: bool,
+    /// Whether it shows only where the run drives the manager.
+    pub needs_driver: bool,
+    /// Rules that cannot be judged then, since what they are about does not come to be.
+    pub hides: &'static [&'static str],
     apply: fn(&mut World),
 }
 
@@ -51,6 +55,7 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
         conditions::FAULTS,
         consumers::FAULTS,
         updates::FAULTS,
+        lifecycle::FAULTS,
     ]
     .concat()
 });
@@ -110,6 +115,8 @@ impl FaultInfo {
             also: &[],
             hub: HubChange::None,
             needs_audit_log: false,
+            needs_driver: false,
+            hides: &[],
             apply,
         }
     }
@@ -131,6 +138,16 @@ impl FaultInfo {
 
     pub(super) const fn in_audit_log_only(mut self) -> Self {
         self.needs_audit_log = true;
+        self
+    }
+
+    pub(super) const fn driven(mut self) -> Self {
+        self.needs_driver = true;
+        self
+    }
+
+    pub(super) const fn hides(mut self, rules: &'static [&'static str]) -> Self {
+        self.hides = rules;
         self
     }
 

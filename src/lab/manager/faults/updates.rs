@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::registry::FaultInfo;
 use crate::api::names::CONDITION_HEALTHY;
-use crate::lab::manager::members::QUIET;
+use crate::lab::manager::driven::Lapse;
+use crate::lab::manager::members::{QUIET, UNASKED};
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::status::observed;
 use crate::lab::manager::world::MANAGER;
@@ -73,7 +74,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 "metadata": {"labels": {"example.com/checked": "yes"}},
                 "status": {"version": {"kubernetes": "v1.34.3"}},
             });
-            world.request(minutes(4), QUIET, MANAGER, Via::Status, patch);
+            world.request(minutes(4), UNASKED, MANAGER, Via::Status, patch);
         },
     )
     .in_audit_log_only(),
@@ -84,7 +85,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             let patch = json!({"status": {"version": {"kubernetes": "v1.34.3"}}});
             world.request(
                 minutes(4),
-                QUIET,
+                UNASKED,
                 "reference-manager-versions",
                 Via::Status,
                 patch,
@@ -109,4 +110,16 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             }
         },
     ),
+    FaultInfo::new(
+        "updates/restart-within-burst",
+        "checks everything again and again after it has started, and says so each time",
+        |world| world.lapses.add(Lapse::Rewrites),
+    )
+    .driven(),
+    FaultInfo::new(
+        "updates/scale-within-budget",
+        "takes no more members than a number",
+        |world| world.lapses.add(Lapse::IsFull),
+    )
+    .driven(),
 ];

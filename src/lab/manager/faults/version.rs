@@ -1,7 +1,9 @@
 //! Faults of the suite `version`.
 
 use super::registry::FaultInfo;
-use crate::lab::manager::members::QUIET;
+use crate::lab::manager::driven::Lapse;
+use crate::lab::manager::members::{QUIET, UPGRADED};
+use crate::lab::manager::script::Action;
 use crate::lab::manager::world::World;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -22,6 +24,27 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "tells the version in words",
         |world| version(world, "Kubernetes v1.34.2"),
     ),
+    FaultInfo::new(
+        "version/matches-member",
+        "tells the version of some nodes, not that of the API server",
+        |world| version(world, "v1.34.1"),
+    ),
+    FaultInfo::new(
+        "version/matches-member:upgrade",
+        "never looks at a version again",
+        |world| {
+            // The member is upgraded all the same.
+            world
+                .script
+                .retain(|step| step.member != UPGRADED || !matches!(step.action, Action::Observe(_)));
+        },
+    ),
+    FaultInfo::new(
+        "version/follows-upgrade",
+        "asks a member for its version once, when it joins",
+        |world| world.lapses.add(Lapse::AsksOnce),
+    )
+    .driven(),
 ];
 
 /// Sets the version of the quiet member.

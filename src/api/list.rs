@@ -6,10 +6,14 @@ use serde::Deserialize;
 
 /// A string that borrows from the JSON where it can (`Cow` by itself never does).
 #[derive(Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub struct Text<'a>(
+    /// The string.
+    #[serde(borrow)]
+    pub Cow<'a, str>,
+);
 
 /// The strings of a JSON list; none where it is something else.
-pub(super) fn strings(value: &str) -> Option<Vec<Cow<'_, str>>> {
+pub fn strings(value: &str) -> Option<Vec<Cow<'_, str>>> {
     let list: Vec<Text> = serde_json::from_str(value).ok()?;
     Some(list.into_iter().map(|text| text.0).collect())
 }

@@ -14,7 +14,7 @@ const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Endpoints<'a> {
+pub enum Endpoints<'a> {
     /// A JSON list of strings, as the documents show it.
     List(Vec<Cow<'a, str>>),
     /// One endpoint, or several between commas or white space.
@@ -25,7 +25,7 @@ pub(super) enum Endpoints<'a> {
 
 impl<'a> Endpoints<'a> {
     /// Reads the value of the property.
-    pub(super) fn read(value: &'a str) -> Self {
+    pub fn read(value: &'a str) -> Self {
         let value = value.trim();
         // An IPv6 address in brackets begins like a list.
         if value.starts_with(['[', '{', '"']) && fault(value).is_some() {
@@ -49,7 +49,7 @@ impl<'a> Endpoints<'a> {
     }
 
     /// The endpoints, as they are written.
-    pub(super) fn entries(&self) -> &[Cow<'a, str>] {
+    pub fn entries(&self) -> &[Cow<'a, str>] {
         match self {
             Endpoints::List(entries) | Endpoints::Plain(entries) => entries,
             Endpoints::Unreadable => &[],
@@ -58,7 +58,7 @@ impl<'a> Endpoints<'a> {
 }
 
 /// What is wrong with one endpoint; nothing when it is a URL with a host, `host:port`, an IP address or `IP:port`.
-pub(super) fn fault(endpoint: &str) -> Option<&'static str> {
+pub fn fault(endpoint: &str) -> Option<&'static str> {
     let endpoint = endpoint.trim();
     if endpoint.is_empty() {
         return Some("endpoint is empty");
@@ -102,7 +102,7 @@ fn url_fault(url: &str) -> Option<&'static str> {
 /// Where an endpoint leads, however it is written: two places are equal when they differ in the case of the host, in
 /// the scheme where it only tells the port, or in a slash at the end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub struct Place<'a> {
     /// A name, or an address without brackets.
     host: &'a str,
     /// The port, where one is known.
@@ -113,7 +113,7 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// Reads an endpoint. None where it names no member: it is malformed, or means the machine of whoever reads it.
-    pub(super) fn read(endpoint: &'a str) -> Option<Self> {
+    pub fn read(endpoint: &'a str) -> Option<Self> {
         let endpoint = endpoint.trim();
         if fault(endpoint).is_some_and(|fault| fault != NO_PORT) {
             return None;
@@ -123,7 +123,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether it is an address that many networks use, each for a machine of its own.
-    pub(super) fn is_private(&self) -> bool {
+    pub fn is_private(&self) -> bool {
         let is_shared = |ip: Ipv4Addr| ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 0x40;
         let v4 = |ip: Ipv4Addr| ip.is_private() || ip.is_link_local() || is_shared(ip);
         let v6 = |ip: Ipv6Addr| ip.is_unique_local() || ip.is_unicast_link_local();
@@ -189,9 +189,45 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+impl<'a> Place<'a> {
+    /// Whether the other is at the same host and port, whatever the paths.
+    pub fn is_same_server(&self, other: &Place) -> bool {
+        self.host.eq_ignore_ascii_case(other.host) && self.port == other.port
+    }
+
+    /// Where a request to the endpoint goes: `https://`, host, port and path, without what may be secret in it; one URL
+    /// for each port that is usual where the endpoint names none. None where nobody can be called there over TLS.
+    pub fn urls(endpoint: &'a str) -> Option<Vec<String>> {
+        let endpoint = endpoint.trim();
+        if fault(endpoint).is_some() {
+            return None;
+        }
+        let (scheme, place) = Self::split(endpoint);
+        if scheme.is_some_and(|scheme| scheme != "https") {
+            return None;
+        }
+        let host = match place.host.contains(':') {
+            true => format!("[{}]", place.host),
+            false => place.host.to_ascii_lowercase(),
+        };
+        let path = place.path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_end_matches('/');
+        let ports = place.port.map_or_else(|| USUAL_PORTS.to_vec(), |port| vec![port]);
+        Some(
+            ports
+                .into_iter()
+                .map(|port| format!("https://{host}:{port}{path}"))
+                .collect(),
+        )
+    }
+}
+
+/// Where API servers listen.
+const USUAL_PORTS: [&str; 2] = ["443", "6443"];
+
 /// An endpoint in the form in which two ways to write it are equal: no scheme, the host in lower case, a port where
 /// one is known, no slash at the end. None as for [`Place::read`].
-pub(super) fn normal(endpoint: &str) -> Option<String> {
+pub fn normal(endpoint: &str) -> Option<String> {
     Place::read(endpoint).map(|place| place.to_string())
 }
 
@@ -346,6 +382,25 @@ mod tests {
         assert_eq!(Endpoints::read(" "), plain(&[]));
         for unreadable in [r#"["a:1""#, r#"["a:1",2]"#, r#"{"url":"a:1"}"#, r#""a:1""#] {
             assert_eq!(Endpoints::read(unreadable), Endpoints::Unreadable, "{unreadable}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_called_over_tls_without_what_may_be_secret() {
+        let urls = |endpoint: &str| Place::urls(endpoint).unwrap_or_default();
+        assert_eq!(
+            urls("https://u:p@A.example/k8s/?t=x#f"),
+            ["https://a.example:443/k8s"]
+        );
+        assert_eq!(urls("a.example.:6443"), ["https://a.example:6443"]);
+        assert_eq!(urls("[2001:db8::1]:6443"), ["https://[2001:db8::1]:6443"]);
+        assert_eq!(urls("2001:db8::1")[1], "https://[2001:db8::1]:6443");
+        assert_eq!(
+            urls("10.0.0.1"),
+            ["https://10.0.0.1:443", "https://10.0.0.1:6443"]
+        );
+        for endpoint in ["http://a.example", "a.example", "a b", ""] {
+            assert_eq!(Place::urls(endpoint), None, "{endpoint}");
         }
     }
 

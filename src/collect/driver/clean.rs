@@ -1,0 +1,254 @@
+//! Undoes what killed runs have left behind on a hub.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    command::Commands,
+    file::{DriverFile, Members},
+    hooks::{Call, Hooks as _, Member, Stop, Way},
+    journal::{Debt, Found},
+    writes::{LABEL_RUN, undo_creation, undo_field},
+};
+use crate::{
+    clock::Clock,
+    collect::{
+        CollectError, Plan,
+        call::{get, segment},
+        target::{Target, target},
+    },
+    evidence::{DriverAction, ObjectRef, redact::without_credentials},
+    hub::{Handout, Hub},
+};
+
+/// What came of cleaning up, in lines for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// What was done, and what was left alone.
+    pub told: Vec<String>,
+    /// What could not be undone.
+    pub remains: Vec<String>,
+}
+
+/// Why nothing could be cleaned up at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CleanError {
+    /// The hub cannot be asked.
+    #[error(transparent)]
+    Hub(#[from] CollectError),
+    /// The journals cannot be read.
+    #[error("failed to read what runs have left in {}: {cause}", folder.display())]
+    Journals {
+        /// The folder that they are in.
+        folder: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The hub is the suite's own, and went with the run.
+    #[error("a hub of the suite's own goes with its run: there is nothing to clean up")]
+    OwnHub,
+}
+
+/// Undoes what killed runs have left on the hub, by their journals in `folder`. A journal names the driver file whose
+/// hooks undo it; `driver_file` takes its place where it was moved.
+///
+/// # Errors
+/// When the hub cannot be asked, or the journals cannot be read. What cannot be undone is told instead.
+pub async fn clean(
+    hub: &Hub,
+    plan: &Plan,
+    clock: Clock,
+    folder: &Path,
+    driver_file: Option<&Path>,
+    stop: Stop,
+) -> Result<Cleaned, CleanError> {
+    let handout = hub.handout().ok_or(CleanError::OwnHub)?;
+    clean_by(handout, hub, plan, clock, folder, driver_file, stop).await
+}
+
+/// The same for a hub to which that is the way.
+async fn clean_by(
+    handout: &Handout,
+    hub: &Hub,
+    plan: &Plan,
+    clock: Clock,
+    folder: &Path,
+    driver_file: Option<&Path>,
+    stop: Stop,
+) -> Result<Cleaned, CleanError> {
+    let target = target(&hub.client, clock, &hub.source, plan).await?;
+    let journals = Found::all(folder).map_err(|cause| CleanError::Journals {
+        folder: folder.to_owned(),
+        cause,
+    })?;
+    let (found, going_on) = journals;
+    let mut cleaned = Cleaned::default();
+    for run in &going_on {
+        cleaned
+            .told
+            .push(format!("run {run} is still going on: it is left alone"));
+    }
+    for mut journal in found {
+        let head = &journal.head;
+        if head.server != without_credentials(&handout.server) {
+            cleaned.told.push(format!(
+                "run {} was on another hub ({}, {}): clean up there",
+                head.run, head.hub, head.server
+            ));
+            continue;
+        }
+        let path = driver_file.unwrap_or(&head.driver_file).to_owned();
+        let work = Work {
+            hub,
+            handout,
+            target: &target,
+            stop: &stop,
+            driver_file: &path,
+        };
+        work.undo_all(&mut journal, &mut cleaned).await;
+        if journal.pending.is_empty() {
+            let (run, path) = (journal.head.run.clone(), journal.path.clone());
+            match journal.end() {
+                Ok(()) => cleaned
+                    .told
+                    .push(format!("run {run}: everything that it did is undone")),
+                Err(error) => cleaned
+                    .remains
+                    .push(format!("{}: it could not be removed: {error}", path.display())),
+            }
+        }
+    }
+    cleaned
+        .told
+        .extend(strangers(hub, &target, &going_on, &cleaned.remains).await?);
+    if cleaned == Cleaned::default() {
+        cleaned
+            .told
+            .push(format!("nothing is left of any run on this hub ({})", hub.source));
+    }
+    Ok(cleaned)
+}
+
+/// What is needed to clean up after one run.
+struct Work<'a> {
+    hub: &'a Hub,
+    handout: &'a Handout,
+    target: &'a Target,
+    stop: &'a Stop,
+    driver_file: &'a Path,
+}
+
+impl Work<'_> {
+    /// Undoes what is written down, the last first.
+    async fn undo_all(&self, journal: &mut Found, cleaned: &mut Cleaned) {
+        let run = journal.head.run.clone();
+        for (number, debt) in journal.pending.clone().into_iter().rev() {
+            let (what, outcome) = self.undo(&run, &debt).await;
+            match outcome {
+                Ok(()) => {
+                    journal.undone(number);
+                    cleaned.told.push(format!("run {run}: {what}"));
+                }
+                Err(reason) => cleaned
+                    .remains
+                    .push(format!("run {run}: failed to undo it ({what}): {reason}")),
+            }
+        }
+    }
+
+    async fn undo(&self, run: &str, debt: &Debt) -> (String, Result<(), String>) {
+        let client = &self.hub.client;
+        match debt {
+            Debt::Member { name } => (
+                format!("the member {name} leaves"),
+                self.call(run, DriverAction::Leave, name).await,
+            ),
+            Debt::Outage { name } => (
+                format!("the member {name} heals"),
+                self.call(run, DriverAction::Heal, name).await,
+            ),
+            Debt::Profile { profile } => (
+                format!("ClusterProfile {}/{} goes", profile.namespace, profile.name),
+                undo_creation(client, self.target, run, profile)
+                    .await
+                    .map_err(|failure| failure.told()),
+            ),
+            Debt::Field(change) => (
+                format!(
+                    "{} of ClusterProfile {}/{} is as before",
+                    change.pointer, change.profile.namespace, change.profile.name
+                ),
+                undo_field(client, self.target, change)
+                    .await
+                    .map_err(|failure| failure.told()),
+            ),
+        }
+    }
+
+    async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), String> {
+        let file = DriverFile::read(self.driver_file)
+            .map_err(|error| format!("{error}; give the file with --driver, where it was moved"))?;
+        if action == DriverAction::Heal && !file.hooks.contains_key(&action) {
+            // Stand-ins broke by themselves, and went with the run.
+            return Ok(());
+        }
+        let own = match &file.members {
+            Members::Own(own) => own.iter().find(|own| own.name == name),
+            Members::StandIns | Members::Made => None,
+        };
+        let kubeconfig = own.and_then(|own| own.kubeconfig.clone());
+        let member = Member {
+            name: name.to_owned(),
+            way: kubeconfig.map_or(Way::Unknown, Way::File),
+        };
+        let profile = own.and_then(|own| own.profile.clone());
+        let hooks = Commands::new(file, self.handout, run)
+            .map_err(|error| format!("the hooks cannot be run: {error}"))?;
+        let call = Call {
+            action,
+            member: Some(&member),
+            profile,
+            version: None,
+        };
+        match hooks.call(&call, self.stop.clone()).await.failure {
+            None => Ok(()),
+            Some(reason) => Err(reason),
+        }
+    }
+}
+
+/// Profiles that a run of another machine has created, or one whose journal is gone: it may be going on.
+async fn strangers(
+    hub: &Hub,
+    target: &Target,
+    going_on: &[String],
+    remains: &[String],
+) -> Result<Vec<String>, CleanError> {
+    let path = format!("{}?labelSelector={}", target.profiles(None), segment(LABEL_RUN));
+    let list: Value = get(&hub.client, &path)
+        .await
+        .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
+    let mut seen = BTreeSet::new();
+    let mut told = Vec::new();
+    for item in list["items"].as_array().into_iter().flatten() {
+        let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
+        let object = ObjectRef::of_value(item, crate::api::names::KIND);
+        let known = going_on.iter().any(|known| known == run)
+            || remains.iter().any(|told| told.contains(&object.path()));
+        if !known && seen.insert(run.to_owned()) {
+            told.push(format!(
+                "{object} is of run {run}, of which nothing is written down here: once that run is over, `kubectl delete \
+                 clusterprofiles -A -l {LABEL_RUN}={run}`"
+            ));
+        }
+    }
+    Ok(told)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! What a run that was killed has left behind, and what becomes of it.
+
+use std::fs;
+
+use http::Method;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    collect::{
+        Wish,
+        call::call,
+        driver::journal::{FieldDebt, Head, Journal},
+    },
+    evidence::{Claim, ProfileKey, Scope},
+};
+
+const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const SERVER: &str = "https://hub.example";
+
+/// A hub, and a folder with journals and a driver file whose leave hook notes its members.
+struct World {
+    hub: Hub,
+    folder: TempDir,
+}
+
+impl World {
+    async fn new(leave: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = "hooks:\n  join: [\"true\"]\n  leave: [sh, leave.sh]\n";
+        fs::write(folder.path().join("driver.yaml"), file).expect("a file");
+        fs::write(folder.path().join("leave.sh"), leave).expect("a file");
+        Self {
+            hub: Hub::lab(Clock::system()).await.expect("a hub"),
+            folder,
+        }
+    }
+
+    fn journals(&self) -> PathBuf {
+        self.folder.path().join("runs")
+    }
+
+    /// The journal of a run, as if it had just begun.
+    fn journal(&self, run: &str, server: &str) -> Journal {
+        let head = Head {
+            run: run.to_owned(),
+            server: server.to_owned(),
+            hub: "context hub".to_owned(),
+            driver_file: self.folder.path().join("driver.yaml"),
+            ..Head::default()
+        };
+        Journal::begin(&self.journals(), head).expect("a journal")
+    }
+
+    async fn profile(&self, name: &str, run: Option<&str>) -> ObjectRef {
+        let mut profile = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "metadata": {"name": name},
+            "spec": {"displayName": "theirs", "clusterManager": {"name": "m"}},
+        });
+        if let Some(run) = run {
+            profile["metadata"]["labels"] = json!({LABEL_RUN: run});
+        }
+        let created: Value = call(&self.hub.client, Method::POST, PROFILES, Some(&profile))
+            .await
+            .expect("created");
+        ObjectRef::of_value(&created, "ClusterProfile")
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let list: Value = get(&self.hub.client, PROFILES).await.expect("a list");
+        let items = list["items"].as_array().expect("items");
+        items
+            .iter()
+            .map(|item| {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                format!(
+                    "{}: {}",
+                    text(&item["metadata"]["name"]),
+                    text(&item["spec"]["displayName"])
+                )
+            })
+            .collect()
+    }
+
+    async fn clean(&self) -> Cleaned {
+        let handout = Handout {
+            server: SERVER.to_owned(),
+            kubeconfig: "{}".to_owned(),
+        };
+        let plan = Plan {
+            claim: Claim::default(),
+            scope: Scope::default(),
+            api_version: None,
+            observe: std::time::Duration::ZERO,
+            secrets: Wish::IfAllowed,
+            probe: Wish::IfAllowed,
+            audit_logs: Vec::new(),
+            members: crate::collect::Members::default(),
+            driver: None,
+        };
+        let journals = self.journals();
+        let cleaning = clean_by(
+            &handout,
+            &self.hub,
+            &plan,
+            Clock::system(),
+            &journals,
+            None,
+            Stop::never(),
+        );
+        cleaning.await.expect("it could be tried")
+    }
+}
+
+fn field(profile: &ObjectRef, after: &str) -> Debt {
+    Debt::Field(FieldDebt {
+        profile: ProfileKey::from(profile),
+        uid: profile.uid.clone(),
+        status: false,
+        pointer: "/spec/displayName".to_owned(),
+        before: Some("before".to_owned()),
+        after: Some(after.to_owned()),
+    })
+}
+
+#[tokio::test]
+async fn everything_that_a_killed_run_did_is_undone() {
+    let world = World::new("echo \"$CONFORMANCE_RUN $CONFORMANCE_MEMBER\" >> left\n").await;
+    let (ours, changed) = (
+        world.profile("ours", Some("r1")).await,
+        world.profile("changed", None).await,
+    );
+    let (later, other) = (
+        world.profile("later", None).await,
+        world.profile("other", None).await,
+    );
+    let journal = world.journal("r1", SERVER);
+    for debt in [
+        Debt::Member {
+            name: "one".to_owned(),
+        },
+        Debt::Outage {
+            name: "one".to_owned(),
+        },
+        Debt::Profile {
+            profile: ProfileKey::from(&ours),
+        },
+        // It was created under that name, but not by us.
+        Debt::Profile {
+            profile: ProfileKey::from(&other),
+        },
+        field(&changed, "theirs"),
+        // Somebody has changed it since, and the other one is another profile of that name.
+        field(&later, "ours"),
+        field(
+            &ObjectRef {
+                uid: "of another one".to_owned(),
+                ..other.clone()
+            },
+            "theirs",
+        ),
+    ] {
+        journal.owe(debt).expect("written");
+    }
+    drop(journal);
+    let cleaned = world.clean().await;
+    assert_eq!(cleaned.remains, [""; 0]);
+    let told = cleaned.told.join("\n");
+    assert!(told.contains("run r1: the member one leaves"), "{told}");
+    assert!(
+        told.ends_with("run r1: everything that it did is undone"),
+        "{told}"
+    );
+    assert_eq!(
+        world.names().await,
+        ["changed: before", "later: theirs", "other: theirs"]
+    );
+    let left = fs::read_to_string(world.folder.path().join("left")).expect("a file");
+    assert_eq!(left, "r1 one\n");
+    assert_eq!(fs::read_dir(world.journals()).expect("a folder").count(), 0);
+
+    let again = world.clean().await;
+    assert_eq!(again.told, ["nothing is left of any run on this hub (lab)"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_undone_stays_written_down() {
+    let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n").await;
+    let journal = world.journal("r1", SERVER);
+    let member = Debt::Member {
+        name: "one".to_owned(),
+    };
+    journal.owe(member).expect("written");
+    drop(journal);
+    let cleaned = world.clean().await;
+    assert_eq!(
+        cleaned.remains,
+        [
+            "run r1: failed to undo it (the member one leaves): the hook `leave`: it ended with exit code 1; its last \
+          words: not yet"
+        ]
+    );
+    fs::write(world.folder.path().join("lets-go"), "").expect("a file");
+    assert_eq!(world.clean().await.remains, [""; 0]);
+}
+
+#[tokio::test]
+async fn other_runs_are_left_alone() {
+    let world = World::new("echo called >> left\n").await;
+    world.profile("stranger", Some("r9")).await;
+    let going_on = world.journal("r1", SERVER);
+    let elsewhere = world.journal("r2", "https://another.example");
+    for journal in [&going_on, &elsewhere] {
+        journal
+            .owe(Debt::Member {
+                name: "one".to_owned(),
+            })
+            .expect("written");
+    }
+    drop(elsewhere);
+    let cleaned = world.clean().await;
+    assert_eq!(cleaned.remains, [""; 0]);
+    let told = cleaned.told.join("\n");
+    assert!(
+        told.contains("run r1 is still going on: it is left alone"),
+        "{told}"
+    );
+    assert!(
+        told.contains("run r2 was on another hub (context hub, https://another.example): clean up there"),
+        "{told}"
+    );
+    assert!(
+        told.contains("ClusterProfile default/stranger is of run r9, of which nothing is written down here"),
+        "{told}"
+    );
+    assert_eq!(world.names().await.len(), 1);
+    assert!(!world.folder.path().join("left").exists());
+    drop(going_on);
+}

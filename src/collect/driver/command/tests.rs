@@ -1,0 +1,192 @@
+//! Hooks as they really run: small scripts, in real time.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use tokio::sync::watch;
+
+use super::*;
+use crate::{collect::driver::hooks::Member, evidence::ProfileKey};
+
+const TOKEN: &str = "CANARY-hub-token";
+
+struct World {
+    folder: TempDir,
+    commands: Commands,
+}
+
+/// A driver file with these scripts as its hooks, each with that timeout.
+fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut file =
+        format!("timeout: {timeout}\nenv: {{API_TOKEN: CANARY-of-the-file, PLACE: file}}\nhooks:\n");
+    for (name, script) in hooks {
+        let path = folder.path().join(format!("{name}.sh"));
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        file += &format!("  {name}: [./{name}.sh, 'a b']\n");
+    }
+    let path = folder.path().join("driver.yaml");
+    fs::write(&path, file).expect("a driver file");
+    let hub = Handout {
+        server: "https://hub.example".to_owned(),
+        kubeconfig: format!("users: [{{name: u, user: {{token: {TOKEN}}}}}]\n"),
+    };
+    let file = DriverFile::read(&path).expect("it can be used");
+    let mut commands = Commands::new(file, &hub, "r4n6d").expect("commands");
+    commands.last_words = Duration::from_millis(400);
+    World { commands, folder }
+}
+
+impl World {
+    async fn call(&self, action: DriverAction, stop: Stop) -> Called {
+        let member = Member {
+            name: "conformance-r4n6d-01".to_owned(),
+            way: Way::Kubeconfig("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
+        };
+        let call = Call {
+            action,
+            member: (action != DriverAction::Restart).then_some(&member),
+            profile: Some(ProfileKey {
+                namespace: "fleet".to_owned(),
+                name: "a".to_owned(),
+            }),
+            version: None,
+        };
+        self.commands.call(&call, stop).await
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+}
+
+/// Whether a process of that id runs: one that has ended and was not waited for does not.
+fn runs(id: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+async fn until(what: &str, happened: impl Fn() -> bool) {
+    let waiting = async {
+        while !happened() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(20), waiting).await.is_ok(), "{what}");
+}
+
+const LEAVE: (&str, &str) = ("leave", "exit 0");
+
+#[tokio::test]
+async fn a_hook_is_told_what_it_needs_and_shows_no_credential() {
+    let script = r#"
+env | sort | grep -E '^(CONFORMANCE_|PLACE)' | sed 's#=/.*/#=#'
+pwd; echo "$1"; stat -c %a "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG" "$(dirname "$CONFORMANCE_HUB_KUBECONFIG")"
+cat "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG"; echo; echo "$API_TOKEN" >&2
+echo "profile: fleet/b""#;
+    let world = world(&[("join", script), LEAVE], "1m");
+    let called = world.call(DriverAction::Join, Stop::never()).await;
+    assert_eq!(called.failure, None);
+    let output = &called.output;
+    assert!(!output.contains("CANARY"), "{output}");
+    let folder = world.folder.path().canonicalize().expect("a path");
+    for told in [
+        "CONFORMANCE_ACTION=join\nCONFORMANCE_HUB_KUBECONFIG=hub.kubeconfig\nCONFORMANCE_MEMBER=conformance-r4n6d-01\n\
+         CONFORMANCE_MEMBER_KUBECONFIG=conformance-r4n6d-01.kubeconfig\nCONFORMANCE_PROFILE=fleet/a\n\
+         CONFORMANCE_RUN=r4n6d\nPLACE=file\n",
+        &format!("{}\na b\n600\n600\n700\n", folder.display()),
+    ] {
+        assert!(output.contains(told), "{told} in {output}");
+    }
+    let profile = called.profile.expect("a profile");
+    assert_eq!(
+        (profile.namespace.as_str(), profile.name.as_str()),
+        ("fleet", "b")
+    );
+
+    let credentials = world.commands.folder.path().to_owned();
+    drop(world.commands);
+    assert!(!credentials.exists());
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_says_how() {
+    let world = world(
+        &[("join", "echo one; echo no such cluster >&2; exit 3"), LEAVE],
+        "1m",
+    );
+    let called = world.call(DriverAction::Join, Stop::never()).await;
+    assert_eq!(
+        called.failure.as_deref(),
+        Some("the hook `join`: it ended with exit code 3; its last words: no such cluster")
+    );
+    assert_eq!(world.call(DriverAction::Leave, Stop::never()).await.failure, None);
+    assert_eq!(
+        world.commands.lacking(DriverAction::Restart).as_deref(),
+        Some("the driver file has no hook `restart`")
+    );
+}
+
+#[tokio::test]
+async fn a_hook_that_takes_too_long_ends_with_its_children() {
+    // One child heeds the signal, the other does not.
+    let script = r#"
+sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.05; done' &
+sh -c 'trap "echo heard > heard; exit 0" TERM; echo $$ > polite; while :; do sleep 0.05; done' &
+wait"#;
+    let world = world(&[("restart", script)], "600ms");
+    let called = world.call(DriverAction::Restart, Stop::never()).await;
+    let failure = called.failure.expect("a failure");
+    assert!(
+        failure.starts_with("the hook `restart`: it took longer than 600ms and was ended"),
+        "{failure}"
+    );
+    assert_eq!(world.read("heard"), "heard\n");
+    until("the stubborn child ends", || !runs(&world.read("stubborn"))).await;
+    assert!(!runs(&world.read("polite")));
+}
+
+#[tokio::test]
+async fn a_run_that_stops_ends_its_hooks() {
+    let world = world(&[("restart", "echo $$ > id; echo waiting; exec sleep 60")], "1m");
+    let (tell, told) = watch::channel(false);
+    let stopping = async {
+        until("the hook runs", || !world.read("id").is_empty()).await;
+        let _ = tell.send(true);
+    };
+    let (called, ()) = join(world.call(DriverAction::Restart, Stop::told_by(told)), stopping).await;
+    assert_eq!(
+        called.failure.as_deref(),
+        Some("the hook `restart`: the run was stopped, and it was ended; its last words: waiting")
+    );
+    assert!(!runs(&world.read("id")));
+}
+
+#[tokio::test]
+async fn what_a_hook_leaves_running_goes_on() {
+    let script = "sleep 60 & echo $! > id; exit 0";
+    let world = world(&[("join", script), LEAVE], "1m");
+    let called = world.call(DriverAction::Join, Stop::never()).await;
+    assert_eq!(called.failure, None);
+    let id = world.read("id");
+    drop(world.commands);
+    assert!(runs(&id));
+    let ended = std::process::Command::new("kill").arg(id.trim()).status();
+    assert!(ended.is_ok_and(|status| status.success()));
+}
+
+#[tokio::test]
+async fn nothing_stays_of_hooks_when_we_are_gone() {
+    let world = world(&[("restart", "echo $$ > id; exec sleep 60")], "1m");
+    let calling = world.call(DriverAction::Restart, Stop::never());
+    let running = until("the hook runs", || !world.read("id").is_empty());
+    select! {
+        called = calling => panic!("{called:?}"),
+        () = running => {}
+    }
+    let (id, credentials) = (world.read("id"), world.commands.folder.path().to_owned());
+    drop(world.commands);
+    until("the hook ends", || !runs(&id)).await;
+    assert!(!credentials.exists());
+}

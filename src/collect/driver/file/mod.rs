@@ -1,0 +1,270 @@
+//! The driver file: how the implementation is made to act.
+
+mod error;
+mod text;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf, absolute},
+    time::Duration,
+};
+
+pub use error::DriverFileError;
+
+use super::plan::{OwnMember, PATIENCE, Patience, Scale};
+use crate::evidence::{DriverAction, ProfileKey};
+
+/// How long a hook may take, where the file does not say.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How the names of what a hook is told begin.
+pub(super) const PREFIX: &str = "CONFORMANCE_";
+
+/// What a driver file says, checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DriverFile {
+    /// Where it is: absolute.
+    pub path: PathBuf,
+    /// The commands by what they have the implementation do.
+    pub hooks: BTreeMap<DriverAction, Hook>,
+    /// Which members there are.
+    pub members: Members,
+    /// The version that members are upgraded to which are no stand-ins.
+    pub upgrade_to: Option<String>,
+    /// How long the implementation may take to answer.
+    pub patience: Patience,
+    /// The scale scenario, where there is to be one.
+    pub scale: Option<Scale>,
+}
+
+/// A command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hook {
+    /// The program: absolute, or a bare name that is looked up in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What is added to its environment.
+    pub environment: BTreeMap<String, String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// Which members there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Members {
+    /// Stand-ins that the run offers.
+    #[default]
+    StandIns,
+    /// Those that the join hook makes.
+    Made,
+    /// The implementer's own.
+    Own(Vec<OwnMember>),
+}
+
+impl DriverFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or cannot be what is wanted; says where, and what to do.
+    pub fn read(path: &Path) -> Result<Self, DriverFileError> {
+        let unread = |cause| DriverFileError::Read {
+            path: path.to_owned(),
+            cause,
+        };
+        let text = fs::read_to_string(path).map_err(unread)?;
+        let path = absolute(path).map_err(unread)?;
+        Self::parse(&text, path)
+    }
+
+    /// The folder that it is in, from which its hooks run.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    fn parse(text: &str, path: PathBuf) -> Result<Self, DriverFileError> {
+        let read = |error| DriverFileError::unreadable(&path, &error);
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let text: text::Text = serde_saphyr::from_str_with_options(text, options).map_err(read)?;
+        let wrong = |message: String| DriverFileError::Wrong {
+            path: path.clone(),
+            message,
+        };
+        check_together(&text).map_err(|message| wrong(message.to_owned()))?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let mut hooks = BTreeMap::new();
+        for (action, hook) in text.hooks.each() {
+            let hook = self::hook(hook, &text, folder)
+                .map_err(|message| wrong(format!("hooks.{action}: {message}")))?;
+            hooks.insert(action, hook);
+        }
+        let members = members(&text, folder).map_err(wrong)?;
+        let scale = scale(&text, &members).map_err(wrong)?;
+        Ok(Self {
+            hooks,
+            members,
+            scale,
+            upgrade_to: text.upgrade_to,
+            patience: Patience {
+                usual: text.patience.usual.map_or(PATIENCE, |span| span.0),
+                to: text
+                    .patience
+                    .to
+                    .into_iter()
+                    .map(|(action, span)| (action, span.0))
+                    .collect(),
+            },
+            path: path.clone(),
+        })
+    }
+}
+
+impl text::Hooks {
+    fn each(&self) -> impl Iterator<Item = (DriverAction, &text::Hook)> {
+        let hooks = [
+            (DriverAction::Join, &self.join),
+            (DriverAction::Leave, &self.leave),
+            (DriverAction::Break, &self.break_down),
+            (DriverAction::Heal, &self.heal),
+            (DriverAction::Upgrade, &self.upgrade),
+            (DriverAction::Restart, &self.restart),
+        ];
+        hooks
+            .into_iter()
+            .filter_map(|(action, hook)| Some((action, hook.as_ref()?)))
+    }
+}
+
+/// What each part says is right, and the whole still cannot be.
+fn check_together(text: &text::Text) -> Result<(), &'static str> {
+    let hooks = &text.hooks;
+    if hooks.each().next().is_none() {
+        return Err("there is no hook: give at least `join` and `leave`, or `restart`");
+    }
+    if hooks.join.is_some() != hooks.leave.is_some() {
+        return Err(
+            "give both of the hooks `join` and `leave`, or neither: what joins must be able to leave",
+        );
+    }
+    if hooks.break_down.is_some() != hooks.heal.is_some() {
+        return Err("give both of the hooks `break` and `heal`, or neither: what is broken must be healed");
+    }
+    if text.stand_ins == Some(true) && !text.members.is_empty() {
+        return Err("`members` are your own, with which there are no stand-ins: leave out one of the two");
+    }
+    let stand_ins = text.stand_ins.unwrap_or(text.members.is_empty());
+    let on_members = hooks.break_down.is_some() || hooks.upgrade.is_some();
+    if stand_ins && (on_members || text.upgrade_to.is_some()) {
+        return Err(
+            "the run breaks, heals and upgrades stand-ins itself: leave out the hooks `break`, `heal` and `upgrade` \
+             and `upgradeTo`, or name `members` of your own, or set `standIns: false`",
+        );
+    }
+    if hooks.upgrade.is_some() != text.upgrade_to.is_some() {
+        return Err("give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither");
+    }
+    Ok(())
+}
+
+fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, String> {
+    let Some((program, arguments)) = hook.command.split_first() else {
+        return Err("its command has no words: name a program".to_owned());
+    };
+    let mut environment = text.env.clone();
+    environment.extend(hook.env.clone());
+    let unfit = |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
+    if let Some(name) = environment.keys().find(unfit) {
+        return Err(format!(
+            "`{name}` cannot be in its environment: names that begin with {PREFIX} are for the run"
+        ));
+    }
+    let program = if program.contains('/') {
+        let path = folder.join(program);
+        if !path.is_file() {
+            return Err(format!("there is no program {}", path.display()));
+        }
+        path
+    } else {
+        PathBuf::from(program)
+    };
+    Ok(Hook {
+        program,
+        arguments: arguments.to_vec(),
+        environment,
+        timeout: hook.timeout.or(text.timeout).map_or(TIMEOUT, |span| span.0),
+    })
+}
+
+fn members(text: &text::Text, folder: &Path) -> Result<Members, String> {
+    if text.members.is_empty() {
+        return Ok(match text.stand_ins {
+            Some(false) => Members::Made,
+            _ => Members::StandIns,
+        });
+    }
+    let mut names = BTreeSet::new();
+    let mut own = Vec::new();
+    for member in &text.members {
+        if member.name.is_empty() || member.name.contains('\0') || !names.insert(&member.name) {
+            return Err(format!(
+                "members: `{}` is no name, or stands there twice",
+                member.name
+            ));
+        }
+        let kubeconfig = member.kubeconfig.as_ref().map(|path| folder.join(path));
+        if let Some(path) = kubeconfig.as_ref().filter(|path| !path.is_file()) {
+            return Err(format!(
+                "members: {}: there is no kubeconfig {}",
+                member.name,
+                path.display()
+            ));
+        }
+        own.push(OwnMember {
+            name: member.name.clone(),
+            kubeconfig,
+            profile: member.profile.clone().map(|profile| profile.0),
+        });
+    }
+    Ok(Members::Own(own))
+}
+
+/// Stand-ins cost nothing, so that there are many of them unless the file says otherwise; other members only where it
+/// asks for them.
+fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, String> {
+    let usual = Scale::default();
+    let wanted = match (text.scale.members, members) {
+        (Some(wanted), Members::Own(own)) if wanted > own.len() => {
+            return Err(format!(
+                "scale.members is {wanted}, and there are {} members",
+                own.len()
+            ));
+        }
+        (Some(wanted), _) => wanted,
+        (None, Members::StandIns) => usual.members,
+        (None, _) => 0,
+    };
+    let at_once = text.scale.at_once.unwrap_or(usual.at_once);
+    if at_once == 0 {
+        return Err("scale.atOnce is 0: nobody would ever join".to_owned());
+    }
+    Ok((wanted > 0).then_some(Scale {
+        members: wanted,
+        at_once,
+    }))
+}
+
+/// Reads `namespace/name`.
+pub(super) fn profile_key(text: &str) -> Option<ProfileKey> {
+    let (namespace, name) = text.trim().split_once('/')?;
+    let fits = |part: &str| {
+        let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        !part.is_empty() && part.len() <= 253 && part.chars().all(fit)
+    };
+    (fits(namespace) && fits(name)).then(|| ProfileKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

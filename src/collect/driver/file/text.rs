@@ -1,0 +1,165 @@
+//! The driver file as it is written.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
+
+use jiff::SignedDuration;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer, value::SeqAccessDeserializer},
+};
+
+use crate::evidence::{DriverAction, ProfileKey};
+
+/// The whole file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Text {
+    pub hooks: Hooks,
+    pub timeout: Option<Span>,
+    pub env: BTreeMap<String, String>,
+    pub patience: Patience,
+    pub stand_ins: Option<bool>,
+    pub members: Vec<Member>,
+    pub upgrade_to: Option<String>,
+    pub scale: Scale,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Hooks {
+    pub join: Option<Hook>,
+    pub leave: Option<Hook>,
+    #[serde(rename = "break")]
+    pub break_down: Option<Hook>,
+    pub heal: Option<Hook>,
+    pub upgrade: Option<Hook>,
+    pub restart: Option<Hook>,
+}
+
+/// A command: its words alone, or with more.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub command: Vec<String>,
+    pub timeout: Option<Span>,
+    pub env: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Member {
+    pub name: String,
+    pub kubeconfig: Option<PathBuf>,
+    pub profile: Option<Profile>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Scale {
+    pub members: Option<usize>,
+    pub at_once: Option<usize>,
+}
+
+/// One duration for all, or one for each of some actions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patience {
+    pub usual: Option<Span>,
+    pub to: BTreeMap<DriverAction, Span>,
+}
+
+/// A duration as people write it, and not zero.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span(pub Duration);
+
+/// A profile as `namespace/name`.
+#[derive(Clone, Debug)]
+pub(super) struct Profile(pub ProfileKey);
+
+impl<'de> Deserialize<'de> for Hook {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename = "Hook", deny_unknown_fields)]
+        struct Whole {
+            command: Vec<String>,
+            timeout: Option<Span>,
+            #[serde(default)]
+            env: BTreeMap<String, String>,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Hook;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a command as a list of words, or `command`, `timeout` and `env`")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Hook, A::Error> {
+                Ok(Hook {
+                    command: Vec::deserialize(SeqAccessDeserializer::new(words))?,
+                    timeout: None,
+                    env: BTreeMap::new(),
+                })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Hook, A::Error> {
+                let whole = Whole::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Hook {
+                    command: whole.command,
+                    timeout: whole.timeout,
+                    env: whole.env,
+                })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Patience {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Patience;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a duration such as 2m, or one for each of some actions")
+            }
+            fn visit_str<E: Error>(self, given: &str) -> Result<Patience, E> {
+                Ok(Patience {
+                    usual: Some(given.parse().map_err(E::custom)?),
+                    to: BTreeMap::new(),
+                })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Patience, A::Error> {
+                Ok(Patience {
+                    usual: None,
+                    to: BTreeMap::deserialize(MapAccessDeserializer::new(map))?,
+                })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl FromStr for Span {
+    type Err = &'static str;
+
+    fn from_str(given: &str) -> Result<Self, &'static str> {
+        let span = SignedDuration::from_str(given)
+            .ok()
+            .and_then(|span| Duration::try_from(span).ok());
+        span.filter(|span| !span.is_zero())
+            .map(Span)
+            .ok_or("give a duration with its unit, such as 30s, 2m or 1h30m")
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = String::deserialize(deserializer)?;
+        let key = super::profile_key(&given).ok_or("name a profile as NAMESPACE/NAME");
+        key.map(Profile).map_err(D::Error::custom)
+    }
+}

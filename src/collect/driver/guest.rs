@@ -1,0 +1,318 @@
+//! A member for the time of a scenario: it joins, has its profile, and leaves in any case.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{
+    answers,
+    hooks::{Call, Called, Member, Offered, Stop, Way},
+    journal::Debt,
+    plan::{Fleet, OwnMember},
+    recognise::Traits,
+    secrets,
+    session::{STOPPED, Session, refused},
+};
+use crate::{
+    api::ClusterProfile,
+    collect::record::Record,
+    evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome},
+};
+
+/// A member for the time of a scenario.
+pub(super) struct Guest {
+    scenario: Scenario,
+    member: Member,
+    own: OwnMember,
+    /// The stand-in, where it is one.
+    offered: Option<Box<dyn Offered>>,
+    traits: Traits,
+    /// How many profiles there had been before it joined.
+    seen_before: usize,
+    uid: Option<Arc<str>>,
+    /// Whether the implementation may have taken it.
+    invited: bool,
+    debt: Option<u64>,
+    turns: Option<Arc<Semaphore>>,
+}
+
+impl Guest {
+    /// That member, for a scenario, with a stand-in where there are any. The error is for a person.
+    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, String> {
+        let offered = match &session.plan.fleet {
+            Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
+            Fleet::Made(_) | Fleet::Own(..) => None,
+        };
+        let server = offered.as_ref().and_then(|offered| offered.server());
+        let kubeconfig = offered.as_ref().and_then(|offered| offered.kubeconfig());
+        let way = match (kubeconfig, &own.kubeconfig) {
+            (Some(text), _) => Way::Kubeconfig(text),
+            (None, Some(path)) => Way::File(path.clone()),
+            (None, None) => Way::Unknown,
+        };
+        Ok(Self {
+            scenario,
+            traits: Traits {
+                named: own.profile.clone(),
+                ..Traits::of(&own.name, server.as_deref())
+            },
+            member: Member {
+                name: own.name.clone(),
+                way,
+            },
+            own,
+            offered,
+            seen_before: 0,
+            uid: None,
+            invited: false,
+            debt: None,
+            turns: None,
+        })
+    }
+
+    /// So many members for a scenario, once they are to be had. That one could not be offered is noted as its step.
+    pub async fn take(session: &Session<'_>, scenario: Scenario, count: usize) -> Vec<Self> {
+        let mut guests = Vec::new();
+        for own in session.seats.take(count).await {
+            match Self::of(session, scenario, own.clone()).await {
+                Ok(guest) => guests.push(guest),
+                Err(reason) => {
+                    session.forgo(
+                        session.begin(scenario, DriverAction::Join, &own.name, None),
+                        reason,
+                    );
+                    session.seats.give_back(own);
+                }
+            }
+        }
+        guests
+    }
+
+    /// From now on it joins and leaves only when it is its turn.
+    pub fn take_turns(&mut self, turns: &Arc<Semaphore>) {
+        self.turns = Some(Arc::clone(turns));
+    }
+
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        let turns = self.turns.clone()?;
+        turns.acquire_owned().await.ok()
+    }
+
+    /// A step with this member, from now on.
+    pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
+        let profile = self.profile(&session.record()).map(ObjectRef::from);
+        session.begin(self.scenario, action, &self.member.name, profile)
+    }
+
+    /// The member joins. Waits for its profile to be there and filled; gives whether it is there.
+    pub async fn join(&mut self, session: &Session<'_>) -> bool {
+        let step = self.enter(session).await;
+        let found = step.profile.is_some();
+        session.end(step);
+        found
+    }
+
+    /// The same as a step that is not over yet.
+    pub async fn enter(&mut self, session: &Session<'_>) -> DriverStep {
+        let turn = self.turn().await;
+        let mut step = self.begin(session, DriverAction::Join);
+        self.seen_before = session.record().len();
+        let debt = Debt::Member {
+            name: self.member.name.clone(),
+        };
+        if session.stop.has_come() {
+            return refused(step, STOPPED);
+        }
+        match session.owe(debt) {
+            Ok(debt) => self.debt = debt,
+            Err(reason) => return refused(step, reason),
+        }
+        self.invited = true;
+        let called = self.call(session, DriverAction::Join, None).await;
+        drop(turn);
+        if let Some(named) = &called.profile {
+            self.traits.named = Some(named.clone());
+        }
+        session.did(&mut step, called);
+        session
+            .look(&mut step, |record| {
+                self.find(session, record)
+                    .is_some_and(|profile| answers::is_filled(profile, session.lent.plan.claim.edition))
+            })
+            .await;
+        step.profile = self.find(session, &session.record()).map(ObjectRef::from);
+        if step.profile.is_none() && step.outcome == StepOutcome::Done {
+            self.doubt(session, &mut step);
+        }
+        step
+    }
+
+    /// No profile was found. Where others turned up, it may be one of them: then nothing can be said.
+    fn doubt(&self, session: &Session<'_>, step: &mut DriverStep) {
+        let record = session.record();
+        let scope = &session.lent.plan.scope;
+        let strangers = record.after(self.seen_before).iter().filter_map(|history| {
+            let profile = history.current()?;
+            let stranger = scope.holds(profile) && !session.is_claimed(&profile.metadata.uid);
+            stranger.then(|| ObjectRef::from(profile).path())
+        });
+        let strangers: Vec<String> = strangers.take(3).collect();
+        if !strangers.is_empty() && self.traits.named.is_none() {
+            step.outcome = StepOutcome::Failed {
+                reason: format!(
+                    "new profiles turned up ({}), and none tells that it is the member's: let the hook `join` print \
+                     `profile: NAMESPACE/NAME`",
+                    strangers.join(", ")
+                ),
+            };
+        }
+    }
+
+    /// The member's profile, once it is known which one that is.
+    pub fn profile<'r>(&self, record: &'r Record) -> Option<&'r ClusterProfile> {
+        record.history(self.uid.as_ref()?)?.current()
+    }
+
+    /// The member's profile: the one that is known, or one that turned up since it joined.
+    pub fn find<'r>(&mut self, session: &Session<'_>, record: &'r Record) -> Option<&'r ClusterProfile> {
+        if let Some(profile) = self.profile(record) {
+            return Some(profile);
+        }
+        // Who names a profile may name one that was there before; we look only among those that are new.
+        let first = match self.traits.named {
+            Some(_) => 0,
+            None => self.seen_before,
+        };
+        let free = record
+            .after(first)
+            .iter()
+            .filter(|history| !session.is_claimed(&history.last().metadata.uid));
+        let profile = self.traits.find(free, &session.lent.plan.scope)?;
+        session.claim(&profile.metadata.uid);
+        self.uid = Some(Arc::clone(&profile.metadata.uid));
+        let is_new = record
+            .after(self.seen_before)
+            .iter()
+            .any(|history| history.last().metadata.uid == profile.metadata.uid);
+        if is_new {
+            session.writes.allow(&ObjectRef::from(profile));
+        }
+        Some(profile)
+    }
+
+    /// The member leaves, whether it has joined well or not, and waits until its profile shows it.
+    pub async fn leave(mut self, session: &Session<'_>) {
+        if !self.invited {
+            session.seats.give_back(self.own);
+            return;
+        }
+        let turn = self.turn().await;
+        let mut step = self.begin(session, DriverAction::Leave);
+        if let Some(profile) = &step.profile {
+            step.secrets_before = secrets::count(&session.lent, &ProfileKey::from(profile)).await;
+        }
+        let called = self.call(session, DriverAction::Leave, None).await;
+        drop(turn);
+        session.did(&mut step, called);
+        let left = step.outcome == StepOutcome::Done;
+        if left {
+            session.undone(self.debt.take());
+        }
+        let uid = self.uid.clone();
+        let retired = |record: &Record| {
+            let history = uid.as_ref().and_then(|uid| record.history(uid));
+            history.is_some_and(answers::is_retired)
+        };
+        let deadline = step.deadline();
+        session.look_until(deadline, &mut step, retired).await;
+        if left && step.secrets_before.is_some_and(|count| count > 0) {
+            self.see_secrets_go(session, &mut step, deadline).await;
+        }
+        session.end(step);
+        if left {
+            session.seats.give_back(self.own);
+        } else {
+            session.stuck(self);
+        }
+    }
+
+    /// The watch shows no Secrets: they are asked for, now and then.
+    async fn see_secrets_go(&self, session: &Session<'_>, step: &mut DriverStep, deadline: Timestamp) {
+        let Some(key) = step.profile.as_ref().map(ProfileKey::from) else {
+            return;
+        };
+        while !session.stop.has_come() {
+            let count = secrets::count(&session.lent, &key).await;
+            step.looked_until = session.now();
+            if count == Some(0) || step.looked_until >= deadline {
+                return;
+            }
+            session.pause(secrets::EVERY).await;
+        }
+    }
+
+    /// The last attempt to have it leave.
+    pub async fn leave_at_last(mut self, session: &Session<'_>) {
+        let called = self.call(session, DriverAction::Leave, None).await;
+        match called.failure {
+            None => session.undone(self.debt.take()),
+            Some(reason) => session.remains(format!(
+                "the member {} is still joined: {reason}",
+                self.member.name
+            )),
+        }
+    }
+
+    /// Has the implementation, or the stand-in, act upon the member. What undoes is done also when the run is to stop.
+    pub async fn call(&self, session: &Session<'_>, action: DriverAction, version: Option<String>) -> Called {
+        if let Some(offered) = &self.offered {
+            match action {
+                DriverAction::Break => offered.break_down(),
+                DriverAction::Heal => offered.heal(),
+                _ => {}
+            }
+            if matches!(action, DriverAction::Break | DriverAction::Heal) {
+                return Called::done();
+            }
+        }
+        let undoes = matches!(action, DriverAction::Leave | DriverAction::Heal);
+        let stop = if undoes {
+            Stop::never()
+        } else {
+            session.stop.clone()
+        };
+        let call = Call {
+            action,
+            member: Some(&self.member),
+            profile: self
+                .profile(&session.record())
+                .map(|profile| ProfileKey::from(&ObjectRef::from(profile))),
+            version,
+        };
+        session.call(call, stop).await
+    }
+
+    /// The implementation has lost its profile: it may come back as another.
+    pub fn forget_profile(&mut self) {
+        self.uid = None;
+    }
+
+    /// Upgrades the member. Gives the version that it is to have.
+    pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
+        match (&self.offered, &session.plan.fleet) {
+            (Some(offered), _) => (Called::done(), offered.upgrade()),
+            (None, Fleet::Made(version) | Fleet::Own(_, version)) => {
+                let version = version.clone().unwrap_or_default();
+                let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));
+                (called.await, version)
+            }
+            (None, Fleet::StandIns(_)) => (Called::failed("there is no stand-in"), String::new()),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.member.name
+    }
+}

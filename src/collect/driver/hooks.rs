@@ -1,0 +1,140 @@
+//! What makes the implementation act, and where members come from: commands and stand-ins, or whatever a test gives.
+
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+
+use crate::evidence::{DriverAction, ProfileKey};
+
+/// Makes the implementation act.
+pub trait Hooks: Send + Sync {
+    /// Why it cannot be made to do that, for a person; none where it can.
+    fn lacking(&self, action: DriverAction) -> Option<String>;
+
+    /// Makes it act, and waits until that is done. When the run is to stop first, it is ended.
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called>;
+}
+
+/// What the implementation is to do.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// What.
+    pub action: DriverAction,
+    /// With which member; none where it concerns the whole implementation.
+    pub member: Option<&'a Member>,
+    /// The profile of that member, where it is known.
+    pub profile: Option<ProfileKey>,
+    /// The version that the member is to have, for an upgrade.
+    pub version: Option<String>,
+}
+
+/// A member, as a hook is told of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Its name: a DNS label, unless it is the implementer's own.
+    pub name: String,
+    /// The way to it.
+    pub way: Way,
+}
+
+/// The way to a member.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum Way {
+    /// The hook knows it.
+    #[default]
+    Unknown,
+    /// A kubeconfig.
+    Kubeconfig(String),
+    /// The file of one.
+    File(PathBuf),
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Called {
+    /// Why it was not done, if so.
+    pub failure: Option<String>,
+    /// The end of what was printed, without credentials.
+    pub output: String,
+    /// Which profile is the member's, where the hook tells.
+    pub profile: Option<ProfileKey>,
+}
+
+/// Offers members that stand in for real ones.
+pub trait Offer: Send + Sync {
+    /// A new one of that name, healthy, and there until it is dropped. The error is for a person.
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>>;
+}
+
+/// A member that stands in for a real one.
+pub trait Offered: Send + Sync {
+    /// A kubeconfig for it; none where the hooks need none.
+    fn kubeconfig(&self) -> Option<String>;
+    /// The address of its API server, by which its profile may be known; none where it has none.
+    fn server(&self) -> Option<String>;
+    /// Its control plane breaks: its API server answers no more.
+    fn break_down(&self);
+    /// It is as healthy as before.
+    fn heal(&self);
+    /// It gets another version, and says which.
+    fn upgrade(&self) -> String;
+}
+
+/// Tells when the run is to end early. Copies tell the same.
+#[derive(Clone, Debug)]
+pub struct Stop(Option<watch::Receiver<bool>>);
+
+impl Stop {
+    /// One that follows what the sender says.
+    pub(super) fn told_by(told: watch::Receiver<bool>) -> Self {
+        Self(Some(told))
+    }
+
+    /// One that never comes: for what has to be done in any case.
+    pub fn never() -> Self {
+        Self(None)
+    }
+
+    /// Whether it has come.
+    pub fn has_come(&self) -> bool {
+        self.0.as_ref().is_some_and(|told| *told.borrow())
+    }
+
+    /// Waits until it comes.
+    pub async fn wait(&self) {
+        let Some(mut told) = self.0.clone() else {
+            return std::future::pending().await;
+        };
+        if told.wait_for(|stop| *stop).await.is_err() {
+            // Nobody can stop us any more.
+            std::future::pending().await
+        }
+    }
+}
+
+impl std::fmt::Debug for Way {
+    /// Without the kubeconfig.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Way::Unknown => f.write_str("Unknown"),
+            Way::Kubeconfig(_) => f.write_str("Kubeconfig(…)"),
+            Way::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+impl Called {
+    /// It was done.
+    pub fn done() -> Self {
+        Self::default()
+    }
+
+    /// It was not, and why.
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self {
+            failure: Some(reason.into()),
+            ..Self::default()
+        }
+    }
+}

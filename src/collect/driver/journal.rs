@@ -1,0 +1,318 @@
+//! What is to be undone, written down before it is done: a run that is killed can so be cleaned up after.
+//!
+//! One file for each run, one JSON value a line: a line that was cut off when the run was killed spoils no other. There
+//! is no credential in it. The run holds a lock on it, so that nobody cleans up after a run that is still going on.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::evidence::{ProfileKey, redact::without_credentials};
+
+/// The ending of a journal's name; its stem is the run's id.
+const EXTENSION: &str = "jsonl";
+
+/// The journal of a run that is going on.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    next: u64,
+    pending: BTreeMap<u64, Debt>,
+}
+
+/// The journal of a run that was killed.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub path: PathBuf,
+    pub head: Head,
+    /// What is to be undone, in the order in which it was done.
+    pub pending: Vec<(u64, Debt)>,
+    /// Holds the lock.
+    file: File,
+}
+
+/// Which run it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Head {
+    /// The run's id.
+    pub run: String,
+    /// When it began.
+    pub began: Timestamp,
+    /// The address of the hub.
+    pub server: String,
+    /// The hub, for people.
+    pub hub: String,
+    /// The driver file.
+    pub driver_file: PathBuf,
+}
+
+/// What is to be undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "undo")]
+pub(super) enum Debt {
+    /// A member joins: it is to leave.
+    Member { name: String },
+    /// A member breaks: it is to be healed.
+    Outage { name: String },
+    /// A profile is created: it is to be deleted.
+    Profile { profile: ProfileKey },
+    /// A field of a profile is changed: it is to be as before.
+    Field(FieldDebt),
+}
+
+/// A changed field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FieldDebt {
+    pub profile: ProfileKey,
+    /// Whose of that name.
+    pub uid: String,
+    /// Whether it belongs to `/status`.
+    pub status: bool,
+    /// Where it is (RFC 6901).
+    pub pointer: String,
+    /// Its value before; none where there was none.
+    pub before: Option<String>,
+    /// The value that the run gives it; none where it removes it.
+    pub after: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Line {
+    Run(Head),
+    Debt(u64, Debt),
+    Undone(u64),
+}
+
+impl Journal {
+    /// Begins the journal of a run in that folder, which is made where it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(folder: &Path, head: Head) -> io::Result<Self> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        let path = folder.join(&head.run).with_extension(EXTENSION);
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        file.lock()?;
+        let head = Head {
+            server: without_credentials(&head.server).into_owned(),
+            ..head
+        };
+        write(&file, &Line::Run(head))?;
+        Ok(Self {
+            path,
+            state: Mutex::new(State {
+                file,
+                next: 0,
+                pending: BTreeMap::new(),
+            }),
+        })
+    }
+
+    /// Writes down what is about to be done, and gives it a number.
+    ///
+    /// # Errors
+    /// When it cannot be written: it must not be done then.
+    pub(super) fn owe(&self, debt: Debt) -> io::Result<u64> {
+        let mut state = self.lock();
+        let number = state.next;
+        write(&state.file, &Line::Debt(number, debt.clone()))?;
+        state.next += 1;
+        state.pending.insert(number, debt);
+        Ok(number)
+    }
+
+    /// It is undone.
+    pub(super) fn undone(&self, number: u64) {
+        let mut state = self.lock();
+        state.pending.remove(&number);
+        // What stays written down is tried again, which does no harm.
+        let _ = write(&state.file, &Line::Undone(number));
+    }
+
+    /// Ends the journal: where everything is undone, it goes. Gives where it is, where it stays.
+    pub(super) fn end(&self) -> Option<PathBuf> {
+        let gone = self.lock().pending.is_empty() && fs::remove_file(&self.path).is_ok();
+        (!gone).then(|| self.path.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Found {
+    /// The journals of runs that have ended without cleaning up, in that folder, and the ids of those that are going
+    /// on. A file that is no journal is left alone.
+    ///
+    /// # Errors
+    /// When the folder cannot be read. That there is none is no error.
+    pub fn all(folder: &Path) -> io::Result<(Vec<Found>, Vec<String>)> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
+            entries => entries?,
+        };
+        let (mut found, mut going_on) = (Vec::new(), Vec::new());
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+                continue;
+            }
+            let file = OpenOptions::new().append(true).read(true).open(&path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let run = path.file_stem().unwrap_or_default();
+                    going_on.push(run.to_string_lossy().into_owned());
+                    continue;
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            found.extend(read(path, file)?);
+        }
+        found.sort_by(|one, other| (one.head.began, &one.head.run).cmp(&(other.head.began, &other.head.run)));
+        Ok((found, going_on))
+    }
+
+    /// It is undone.
+    pub fn undone(&mut self, number: u64) {
+        self.pending.retain(|(pending, _)| *pending != number);
+        let _ = write(&self.file, &Line::Undone(number));
+    }
+
+    /// Removes the journal, once everything is undone.
+    pub fn end(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+fn read(path: PathBuf, file: File) -> io::Result<Option<Found>> {
+    let text = fs::read_to_string(&path)?;
+    let mut lines = text.lines().map(serde_json::from_str::<Line>);
+    let Some(Ok(Line::Run(head))) = lines.next() else {
+        return Ok(None);
+    };
+    let mut pending = BTreeMap::new();
+    for line in lines.map_while(Result::ok) {
+        match line {
+            Line::Run(_) => {}
+            Line::Debt(number, debt) => {
+                pending.insert(number, debt);
+            }
+            Line::Undone(number) => {
+                pending.remove(&number);
+            }
+        }
+    }
+    Ok(Some(Found {
+        path,
+        head,
+        pending: pending.into_iter().collect(),
+        file,
+    }))
+}
+
+fn write(mut file: &File, line: &Line) -> io::Result<()> {
+    let value: Value = serde_json::to_value(line)?;
+    file.write_all(format!("{value}\n").as_bytes())?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(run: &str) -> Head {
+        Head {
+            run: run.to_owned(),
+            server: "https://u:CANARY@hub.example".to_owned(),
+            hub: "context hub".to_owned(),
+            driver_file: PathBuf::from("/driver.yaml"),
+            began: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn member(name: &str) -> Debt {
+        Debt::Member {
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_was_not_undone_is_found_by_the_next() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().join("state").join("runs");
+        assert!(Found::all(&folder).expect("no error").0.is_empty());
+        let journal = Journal::begin(&folder, head("b")).expect("a journal");
+        let one = journal.owe(member("one")).expect("written");
+        journal.owe(member("two")).expect("written");
+        journal.undone(one);
+        let (found, going_on) = Found::all(&folder).expect("no error");
+        assert!(found.is_empty());
+        assert_eq!(going_on, ["b"]);
+
+        assert_eq!(journal.end(), Some(folder.join("b.jsonl")));
+        drop(journal);
+        // It was killed while it wrote.
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(folder.join("b.jsonl"))
+            .expect("there");
+        file.write_all(b"{\"debt\":[2,{\"undo\":\"mem").expect("written");
+        let text = fs::read_to_string(folder.join("b.jsonl")).expect("text");
+        assert!(!text.contains("CANARY"), "{text}");
+
+        let (mut found, _) = Found::all(&folder).expect("no error");
+        assert_eq!(found.len(), 1);
+        let mut found = found.remove(0);
+        assert_eq!(found.head.driver_file, PathBuf::from("/driver.yaml"));
+        assert_eq!(found.pending, [(1, member("two"))]);
+        found.undone(1);
+        found.end().expect("removed");
+        assert!(Found::all(&folder).expect("no error").0.is_empty());
+    }
+
+    #[test]
+    fn a_clean_end_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let journal = Journal::begin(folder.path(), head("a")).expect("a journal");
+        let one = journal.owe(member("one")).expect("written");
+        journal.undone(one);
+        assert_eq!(journal.end(), None);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_may_read_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let _journal = Journal::begin(folder.path(), head("a")).expect("a journal");
+        let metadata = fs::metadata(folder.path().join("a.jsonl")).expect("there");
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,151 @@
+//! Which profile is a member's: nobody tells, but managers give profiles their members' names or addresses.
+
+use crate::{
+    api::{ClusterProfile, names},
+    evidence::{ProfileHistory, ProfileKey, Scope},
+};
+
+/// What is known of a member by which its profile can be told from others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Traits {
+    /// Its name.
+    pub name: String,
+    /// Host and port of its API server.
+    pub authority: Option<String>,
+    /// The profile, where somebody has named it: no other one will do.
+    pub named: Option<ProfileKey>,
+}
+
+impl Traits {
+    /// What is known of a member with that name and address.
+    pub fn of(name: &str, server: Option<&str>) -> Self {
+        let authority = server.map(|server| {
+            let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
+            rest.split(['/', '?', '#']).next().unwrap_or_default().to_owned()
+        });
+        Self {
+            name: name.to_owned(),
+            authority: authority.filter(|authority| !authority.is_empty()),
+            named: None,
+        }
+    }
+
+    /// The member's profile among these: of several that would do, the one that says it best, and of those the oldest.
+    pub fn find<'a>(
+        &self,
+        histories: impl Iterator<Item = &'a ProfileHistory>,
+        scope: &Scope,
+    ) -> Option<&'a ClusterProfile> {
+        let there = histories
+            .filter_map(ProfileHistory::current)
+            .filter(|profile| scope.holds(profile));
+        there
+            .filter_map(|profile| Some((self.likeness(profile)?, profile)))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|(_, profile)| profile)
+    }
+
+    /// How well a profile says that it is the member's; none where it does not.
+    fn likeness(&self, profile: &ClusterProfile) -> Option<u8> {
+        let (namespace, name) = (&*profile.metadata.namespace, &*profile.metadata.name);
+        if let Some(named) = &self.named {
+            return (*named.namespace == *namespace && *named.name == *name).then_some(3);
+        }
+        let display = profile.spec.display_name.as_deref();
+        let id = profile.label(names::LABEL_MEMBER_ID);
+        let said = [Some(name), display, id].into_iter().flatten();
+        let by_name = said.filter_map(|text| match text == self.name {
+            true => Some(3),
+            false => mentions(text, &self.name).then_some(2),
+        });
+        by_name.max().or_else(|| self.is_at_address(profile).then_some(1))
+    }
+
+    fn is_at_address(&self, profile: &ClusterProfile) -> bool {
+        let Some(authority) = &self.authority else {
+            return false;
+        };
+        let servers = profile
+            .access()
+            .filter_map(|provider| provider.cluster.server.as_deref());
+        let endpoints = profile
+            .property(names::PROPERTY_ENDPOINTS)
+            .map(|property| &*property.value);
+        servers.chain(endpoints).any(|text| mentions(text, authority))
+    }
+}
+
+/// Whether the text holds the name, and not as a part of a longer one.
+fn mentions(text: &str, name: &str) -> bool {
+    let stands_alone = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+        ends(before) && ends(after)
+    };
+    !name.is_empty() && text.match_indices(name).any(|(at, _)| stands_alone(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::evidence::{Origin, Version};
+
+    fn history(profile: Value) -> ProfileHistory {
+        ProfileHistory {
+            origin: Origin::Created,
+            versions: vec![Version {
+                at: jiff::Timestamp::UNIX_EPOCH,
+                profile: serde_json::from_value(profile).expect("a profile"),
+            }],
+            deleted: None,
+        }
+    }
+
+    fn found(traits: &Traits, profiles: &[Value]) -> Option<String> {
+        let histories: Vec<_> = profiles.iter().cloned().map(history).collect();
+        let found = traits.find(histories.iter(), &Scope::default());
+        found.map(|profile| profile.metadata.name.to_string())
+    }
+
+    #[test]
+    fn a_profile_is_known_by_name_or_address() {
+        let traits = Traits::of("conformance-r4n6d-1", Some("https://127.0.0.1:3456/"));
+        let by_name = json!({"metadata": {"name": "m-conformance-r4n6d-1"}});
+        let longer = json!({"metadata": {"name": "m-conformance-r4n6d-12"}});
+        let by_display = json!({"metadata": {"name": "x1"}, "spec": {"displayName": "conformance-r4n6d-1"}});
+        let id = json!({"metadata": {"name": "x2", "labels": {"multicluster.x-k8s.io/inventory-member-id": "conformance-r4n6d-1"}}});
+        let server = json!({"metadata": {"name": "x3"}, "status": {"accessProviders": [
+            {"name": "p", "cluster": {"server": "https://127.0.0.1:3456"}}]}});
+        let endpoint = json!({"metadata": {"name": "x4"}, "status": {"properties": [
+            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:3456\"]"}]}});
+        let other = json!({"metadata": {"name": "x5"}, "status": {"properties": [
+            {"name": "cluster-endpoints.k8s.io", "value": "[\"127.0.0.1:34567\"]"}]}});
+        for profile in [&by_name, &by_display, &id, &server, &endpoint] {
+            assert_eq!(
+                found(&traits, std::slice::from_ref(profile)).as_deref(),
+                profile["metadata"]["name"].as_str()
+            );
+        }
+        assert_eq!(found(&traits, &[longer.clone(), other.clone()]), None);
+        let all = [longer, other, endpoint, by_name, by_display];
+        assert_eq!(found(&traits, &all).as_deref(), Some("x1"));
+    }
+
+    #[test]
+    fn a_profile_that_was_named_is_the_only_one() {
+        let named = Traits {
+            named: Some(ProfileKey {
+                namespace: "fleet".to_owned(),
+                name: "other".to_owned(),
+            }),
+            ..Traits::of("a", None)
+        };
+        let alike = json!({"metadata": {"namespace": "fleet", "name": "a"}});
+        let right = json!({"metadata": {"namespace": "fleet", "name": "other"}});
+        assert_eq!(found(&named, std::slice::from_ref(&alike)), None);
+        assert_eq!(found(&named, &[alike, right]).as_deref(), Some("other"));
+    }
+}

@@ -1,0 +1,130 @@
+//! The run puts a profile of another manager beside those of the implementation: nobody is to touch it.
+
+use serde_json::{Value, json};
+use tokio::{select, sync::watch};
+
+use crate::{
+    api::names,
+    collect::driver::{
+        hooks::Called,
+        journal::Debt,
+        session::{STOPPED, Session},
+        writes::{LABEL_RUN, OURSELVES, undo_creation},
+    },
+    evidence::{DriverAction, ObjectRef, ProfileKey, Scenario},
+};
+
+/// The scenario: the profile is there until all others are over.
+pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Receiver<bool>) {
+    if !session.able.all(&[DriverAction::PutForeigner]) {
+        return;
+    }
+    let place = if session.able.all(&[DriverAction::Join]) {
+        select! {
+            place = place(session) => Some(place),
+            _ = all_are_over.wait_for(|over| *over) => None,
+        }
+    } else {
+        None
+    };
+    let mut step = session.begin(Scenario::Foreigner, DriverAction::PutForeigner, "", None);
+    let Some(namespace) = place.or_else(|| any_place(session)) else {
+        session.forgo(step, "there is no profile of the implementation to put it beside");
+        return;
+    };
+    if session.stop.has_come() {
+        session.forgo(step, STOPPED);
+        return;
+    }
+    let key = ProfileKey {
+        namespace,
+        name: format!("conformance-{}-foreign", session.plan.run),
+    };
+    let debt = match session.owe(Debt::Profile { profile: key.clone() }) {
+        Ok(debt) => debt,
+        Err(reason) => {
+            session.forgo(step, reason);
+            return;
+        }
+    };
+    match put(session, &key).await {
+        Ok(profile) => {
+            session.delivered(&profile.uid, &profile.resource_version).await;
+            step.profile = Some(profile);
+            session.did(&mut step, Called::done());
+            let deadline = step.deadline();
+            session.look_until(deadline, &mut step, |_| false).await;
+            select! {
+                () = session.stop.wait() => {}
+                _ = all_are_over.wait_for(|over| *over) => {}
+            }
+            step.looked_until = session.now();
+        }
+        Err(reason) => session.did(&mut step, Called::failed(reason)),
+    }
+    session.end(step);
+    match undo_creation(session.lent.client, session.lent.target, &session.plan.run, &key).await {
+        Ok(()) => session.undone(debt),
+        Err(failure) => session.remains(format!(
+            "ClusterProfile {}/{} of the run's own is still there: {}",
+            key.namespace,
+            key.name,
+            failure.told()
+        )),
+    }
+}
+
+/// The namespace of the first profile that the implementation makes for a member of the run.
+async fn place(session: &Session<'_>) -> String {
+    loop {
+        if let Some(namespace) = session.first_place() {
+            return namespace;
+        }
+        session.tick().await;
+    }
+}
+
+/// The namespace of any profile that is there.
+fn any_place(session: &Session<'_>) -> Option<String> {
+    let scope = &session.lent.plan.scope;
+    let record = session.record();
+    let mut there = record.after(0).iter().filter_map(|history| history.current());
+    let profile = there.find(|profile| scope.holds(profile))?;
+    Some(profile.metadata.namespace.to_string())
+}
+
+async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, String> {
+    let api_version = format!("{}/{}", names::GROUP, session.lent.target.version);
+    let profile = json!({
+        "apiVersion": api_version,
+        "kind": names::KIND,
+        "metadata": {
+            "namespace": key.namespace,
+            "name": key.name,
+            "labels": {names::LABEL_MANAGER: OURSELVES, LABEL_RUN: session.plan.run},
+        },
+        "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
+    });
+    let created = session.writes.create(key, &profile).await;
+    let created = created.map_err(|failure| failure.told())?;
+    let status = session.writes.set_status(&created, &status(session)).await;
+    let resource_version = status.map_err(|failure| failure.told())?;
+    Ok(ObjectRef {
+        resource_version,
+        ..created
+    })
+}
+
+/// A status like any other: who fills the empty ones of others would be found out too, but so is who overwrites.
+fn status(session: &Session<'_>) -> Value {
+    let condition = |kind: &str| {
+        json!({
+            "type": kind, "status": "True", "reason": "Foreign", "message": "put here by the conformance suite",
+            "lastTransitionTime": format!("{:.0}", session.now()),
+        })
+    };
+    json!({
+        "version": {"kubernetes": "v1.34.0"},
+        "conditions": [condition(names::CONDITION_HEALTHY), condition(names::CONDITION_JOINED)],
+    })
+}

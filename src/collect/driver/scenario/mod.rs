@@ -1,0 +1,82 @@
+//! What the implementation is made to do, and in which order. Scenarios that do not disturb each other go side by side.
+
+mod foreigner;
+mod outage;
+mod restart;
+mod scale;
+mod tampering;
+mod upgrade;
+
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, join_all},
+};
+use tokio::sync::watch;
+
+use super::{guest::Guest, session::Session};
+use crate::evidence::{DriverAction, Scenario};
+
+/// Goes through all scenarios that can be gone through.
+pub(super) async fn all(session: &Session<'_>) {
+    let (tell_others, others) = watch::channel(false);
+    let (tell_all, all) = watch::channel(false);
+    let first = async {
+        join_all(side_by_side(session)).await;
+        let _ = tell_others.send(true);
+    };
+    // Members come and go meanwhile; a restart would disturb that.
+    let last = async {
+        futures::join!(first, restart::restart(session, others));
+        let _ = tell_all.send(true);
+    };
+    futures::join!(last, foreigner::foreigner(session, all));
+}
+
+/// The scenarios that do not disturb each other.
+fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
+    let mut scenarios = Vec::new();
+    let mut add = |needs: &[DriverAction], scenario: BoxFuture<'a, ()>| {
+        if session.able.all(needs) && session.able.all(&[DriverAction::Join, DriverAction::Leave]) {
+            scenarios.push(scenario);
+        }
+    };
+    add(&[], join_and_leave(session).boxed());
+    add(
+        &[DriverAction::Break, DriverAction::Heal],
+        outage::outage(session).boxed(),
+    );
+    add(&[DriverAction::Upgrade], upgrade::upgrade(session).boxed());
+    add(
+        &[DriverAction::DeleteProfile],
+        tampering::delete_profile(session).boxed(),
+    );
+    for action in [
+        DriverAction::TamperStatus,
+        DriverAction::RemoveLabel,
+        DriverAction::SetDisplayName,
+    ] {
+        add(&[action], tampering::change_field(session, action).boxed());
+    }
+    if let Some(scale) = session.plan.scale {
+        add(&[], scale::scale(session, scale).boxed());
+    }
+    scenarios
+}
+
+/// A member joins, and leaves.
+async fn join_and_leave(session: &Session<'_>) {
+    with_guest(session, Scenario::JoinAndLeave, async |_, _| {}).await;
+}
+
+/// A member joins; something is done with it, which is told whether it has a profile; it leaves.
+async fn with_guest(session: &Session<'_>, scenario: Scenario, body: impl AsyncFnOnce(&mut Guest, bool)) {
+    let Some(mut guest) = Guest::take(session, scenario, 1).await.pop() else {
+        return;
+    };
+    let found = guest.join(session).await;
+    body(&mut guest, found).await;
+    guest.leave(session).await;
+}
+
+/// Why nothing can be done with the profile of a member that has none.
+const NO_PROFILE: &str = "no profile of the member was found";

@@ -1,0 +1,48 @@
+//! The implementation restarts, with a member of the run's own among those that it keeps.
+
+use tokio::sync::watch;
+
+use super::with_guest;
+use crate::{
+    collect::driver::{hooks::Call, session::Session},
+    evidence::{DriverAction, Scenario},
+};
+
+/// The scenario. The restart comes when the others are over: it would disturb them.
+pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::Receiver<bool>) {
+    if !session.able.all(&[DriverAction::Restart]) {
+        return;
+    }
+    let mut wait = async || {
+        // Nobody tells any more where the run goes down.
+        let _ = others_are_over.wait_for(|over| *over).await;
+    };
+    if !session.able.all(&[DriverAction::Join]) {
+        wait().await;
+        return restart_now(session).await;
+    }
+    // Of a few members, none is kept from the others meanwhile.
+    if !session.seats.are_unlimited() {
+        wait().await;
+    }
+    with_guest(session, Scenario::Restart, async |_, _| {
+        wait().await;
+        restart_now(session).await;
+    })
+    .await;
+}
+
+async fn restart_now(session: &Session<'_>) {
+    let mut step = session.begin(Scenario::Restart, DriverAction::Restart, "", None);
+    let call = Call {
+        action: DriverAction::Restart,
+        member: None,
+        profile: None,
+        version: None,
+    };
+    let called = session.call(call, session.stop.clone()).await;
+    session.did(&mut step, called);
+    // That nothing happens is seen at the end alone.
+    session.look(&mut step, |_| false).await;
+    session.end(step);
+}

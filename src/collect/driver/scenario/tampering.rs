@@ -1,0 +1,210 @@
+//! The run tampers with profiles of members that it has joined itself, and sees whether that is set right.
+
+use super::{NO_PROFILE, with_guest};
+use crate::{
+    api::{ClusterProfile, names},
+    collect::{
+        driver::{
+            answers,
+            guest::Guest,
+            hooks::Called,
+            journal::{Debt, FieldDebt},
+            session::{STOPPED, Session},
+        },
+        record::Record,
+    },
+    evidence::{Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome},
+};
+
+/// A version that no member has, and that every schema takes.
+const UNTRUE: &str = "v0.0.1";
+
+/// A profile is deleted. It may come back under another name.
+pub(super) async fn delete_profile(session: &Session<'_>) {
+    with_guest(session, Scenario::Tampering, async |guest, _| {
+        let mut step = guest.begin(session, DriverAction::DeleteProfile);
+        let profile = match ours(session, &step) {
+            Ok(profile) => profile,
+            Err(reason) => {
+                session.forgo(step, reason);
+                return;
+            }
+        };
+        let deleted = session.writes.delete(&profile).await;
+        session.did(&mut step, called(deleted.map_err(|failure| failure.told())));
+        if step.outcome == StepOutcome::Done {
+            guest.forget_profile();
+        }
+        session
+            .look(&mut step, |record| guest.find(session, record).is_some())
+            .await;
+        session.end(step);
+    })
+    .await;
+}
+
+/// A field is changed: the version, the manager label, or the display name.
+pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
+    with_guest(session, Scenario::Tampering, async |guest, _| {
+        let mut step = guest.begin(session, action);
+        let planned = ours(session, &step).and_then(|_| {
+            let record = session.record();
+            let profile = guest.profile(&record).ok_or(NO_PROFILE)?;
+            Ok(field(action, profile, &session.plan.run)?)
+        });
+        let (path, change) = match planned {
+            Ok(planned) => planned,
+            Err(reason) => {
+                session.forgo(step, reason);
+                return;
+            }
+        };
+        step.change = Some(Change {
+            path,
+            before: change.before.clone(),
+            after: change.after.clone(),
+        });
+        let debt = match session.owe(Debt::Field(change.clone())) {
+            Ok(debt) => debt,
+            Err(reason) => {
+                session.forgo(step, reason);
+                return;
+            }
+        };
+        let written = write(session, &mut step, &change).await;
+        // What is to be kept is kept only if it is to the end.
+        let keeps = action == DriverAction::SetDisplayName;
+        session
+            .look(&mut step, |record| {
+                !keeps
+                    && guest
+                        .profile(record)
+                        .is_some_and(|profile| is_right(action, profile, &change))
+            })
+            .await;
+        session.end(step);
+        if written {
+            set_back(session, guest, action, &change, debt).await;
+        } else {
+            session.undone(debt);
+        }
+    })
+    .await;
+}
+
+/// The profile of the step's member, where it may be written to. The error is for a person.
+fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, String> {
+    let profile = step.profile.clone().ok_or(NO_PROFILE)?;
+    session.writes.check(&profile)?;
+    Ok(profile)
+}
+
+/// Which field is changed, and how.
+fn field(
+    action: DriverAction,
+    profile: &ClusterProfile,
+    run: &str,
+) -> Result<(String, FieldDebt), &'static str> {
+    let profile_ref = ObjectRef::from(profile);
+    let change = |pointer: &str, before: Option<&str>, after: Option<&str>| FieldDebt {
+        profile: ProfileKey::from(&profile_ref),
+        uid: profile_ref.uid.clone(),
+        status: action == DriverAction::TamperStatus,
+        pointer: pointer.to_owned(),
+        before: before.map(str::to_owned),
+        after: after.map(str::to_owned),
+    };
+    match action {
+        DriverAction::TamperStatus => match answers::version(profile) {
+            Some(version) => Ok((
+                "status.version.kubernetes".to_owned(),
+                change("/status/version/kubernetes", Some(version), Some(UNTRUE)),
+            )),
+            None => Err("the profile tells no version that could be made untrue"),
+        },
+        DriverAction::RemoveLabel => match profile.label(names::LABEL_MANAGER) {
+            Some(manager) => Ok((
+                format!("metadata.labels[{}]", names::LABEL_MANAGER),
+                change(
+                    &format!("/metadata/labels/{}", names::LABEL_MANAGER.replace('/', "~1")),
+                    Some(manager),
+                    None,
+                ),
+            )),
+            None => Err("the profile has no manager label that could be removed"),
+        },
+        _ => Ok((
+            "spec.displayName".to_owned(),
+            change(
+                "/spec/displayName",
+                profile.spec.display_name.as_deref(),
+                Some(&format!("set by conformance run {run}")),
+            ),
+        )),
+    }
+}
+
+/// Makes the change, and waits until the watch has brought it. Gives whether it may have been made.
+async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldDebt) -> bool {
+    if session.stop.has_come() {
+        session.did(step, Called::failed(STOPPED));
+        return false;
+    }
+    match session.writes.set(change).await {
+        Ok(version) => {
+            session.did(step, Called::done());
+            session.delivered(&change.uid, &version).await;
+            true
+        }
+        Err(failure) => {
+            session.did(step, Called::failed(failure.told()));
+            // A hub that does not answer may have done it.
+            failure.may_pass()
+        }
+    }
+}
+
+/// Whether the field is as it should be.
+fn is_right(action: DriverAction, profile: &ClusterProfile, change: &FieldDebt) -> bool {
+    let now = match action {
+        DriverAction::TamperStatus => answers::version(profile),
+        _ => profile.label(names::LABEL_MANAGER),
+    };
+    now.is_some() && now != change.after.as_deref()
+}
+
+/// What the implementation has not set right, the run sets back itself. A display name in any case.
+async fn set_back(
+    session: &Session<'_>,
+    guest: &Guest,
+    action: DriverAction,
+    change: &FieldDebt,
+    debt: Option<u64>,
+) {
+    let right = |record: &Record| {
+        let now = guest.profile(record);
+        now.is_none_or(|profile| action != DriverAction::SetDisplayName && is_right(action, profile, change))
+    };
+    let is_right = right(&session.record());
+    let undone = match is_right {
+        true => Ok(()),
+        false => session.writes.set_back(change).await,
+    };
+    match undone {
+        Ok(()) => session.undone(debt),
+        Err(failure) => session.remains(format!(
+            "{} of ClusterProfile {}/{} is still as the run has changed it: {}",
+            change.pointer,
+            change.profile.namespace,
+            change.profile.name,
+            failure.told()
+        )),
+    }
+}
+
+fn called(outcome: Result<(), String>) -> Called {
+    match outcome {
+        Ok(()) => Called::done(),
+        Err(reason) => Called::failed(reason),
+    }
+}

@@ -1,0 +1,38 @@
+//! A member is upgraded.
+
+use super::{NO_PROFILE, with_guest};
+use crate::{
+    collect::driver::{answers, session::Session},
+    evidence::{Change, DriverAction, Scenario},
+};
+
+/// The scenario.
+pub(super) async fn upgrade(session: &Session<'_>) {
+    with_guest(session, Scenario::Upgrade, async |guest, found| {
+        let mut step = guest.begin(session, DriverAction::Upgrade);
+        if !found {
+            session.forgo(step, NO_PROFILE);
+            return;
+        }
+        let before = {
+            let record = session.record();
+            let version = guest.profile(&record).and_then(answers::version);
+            version.map(str::to_owned)
+        };
+        let (called, wanted) = guest.upgrade(session).await;
+        session.did(&mut step, called);
+        session
+            .look(&mut step, |record| {
+                let told = guest.profile(record).and_then(answers::version);
+                told.is_some_and(|told| answers::is_version(told, &wanted))
+            })
+            .await;
+        step.change = Some(Change {
+            path: "status.version.kubernetes".to_owned(),
+            before,
+            after: Some(wanted),
+        });
+        session.end(step);
+    })
+    .await;
+}

@@ -1,0 +1,75 @@
+//! Members to join: as many as are wanted where the run makes them up, the implementer's own one after the other.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::Semaphore;
+
+use super::plan::{DriverPlan, Fleet, OwnMember};
+
+/// Where members come from, and how many of them can be had at a time.
+pub(super) struct Seats {
+    run: String,
+    next: AtomicUsize,
+    /// The implementer's own members that no scenario has.
+    own: Option<(Semaphore, Mutex<Vec<OwnMember>>)>,
+}
+
+impl Seats {
+    /// All members of a plan.
+    pub fn new(plan: &DriverPlan) -> Self {
+        Self {
+            run: plan.run.clone(),
+            next: AtomicUsize::new(1),
+            own: match &plan.fleet {
+                Fleet::StandIns(_) | Fleet::Made(_) => None,
+                // The last is taken first.
+                Fleet::Own(own, _) => Some((
+                    Semaphore::new(own.len()),
+                    own.iter().rev().cloned().collect::<Vec<_>>().into(),
+                )),
+            },
+        }
+    }
+
+    /// A number of members at once, once they are to be had.
+    pub async fn take(&self, count: usize) -> Vec<OwnMember> {
+        let Some((permits, own)) = &self.own else {
+            let names = (0..count).map(|_| self.name());
+            return names
+                .map(|name| OwnMember {
+                    name,
+                    ..OwnMember::default()
+                })
+                .collect();
+        };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        if let Ok(permit) = permits.acquire_many(count).await {
+            permit.forget();
+        }
+        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = own.len().saturating_sub(count as usize);
+        own.split_off(left)
+    }
+
+    /// A member that has left is to be had again.
+    pub fn give_back(&self, member: OwnMember) {
+        if let Some((permits, own)) = &self.own {
+            own.lock().unwrap_or_else(PoisonError::into_inner).push(member);
+            permits.add_permits(1);
+        }
+    }
+
+    /// Whether members can be had while others are joined, however many these are.
+    pub fn are_unlimited(&self) -> bool {
+        self.own.is_none()
+    }
+
+    /// A DNS label that nobody else uses.
+    fn name(&self) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        format!("conformance-{}-{number}", self.run)
+    }
+}

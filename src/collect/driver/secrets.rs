@@ -1,0 +1,73 @@
+//! How many Secrets consumers have for a profile: their metadata is asked for, and nothing else of them.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Method, header};
+use serde::Deserialize;
+
+use super::session::Lent;
+use crate::{
+    api::{Labels, names},
+    collect::{
+        Wish,
+        call::{Failure, read, request, segment, send},
+        secrets::places,
+    },
+    evidence::ProfileKey,
+};
+
+/// How often it is asked whether they are gone.
+pub(super) const EVERY: Duration = Duration::from_secs(5);
+/// Asks for metadata alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct List {
+    items: Vec<Item>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Item {
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    labels: Option<Labels>,
+}
+
+/// How many Secrets name that profile; none where they cannot be read, or are not wanted.
+pub(super) async fn count(lent: &Lent<'_>, profile: &ProfileKey) -> Option<usize> {
+    let places = places(lent.permissions, &lent.plan.scope.namespaces);
+    if places.is_empty() || matches!(lent.plan.secrets, Wish::No(_)) {
+        return None;
+    }
+    let mut count = 0;
+    for place in places {
+        count += count_in(lent, &place, profile).await.ok()?;
+    }
+    Some(count)
+}
+
+async fn count_in(lent: &Lent<'_>, place: &str, profile: &ProfileKey) -> Result<usize, Failure> {
+    let namespace = match place {
+        "" => String::new(),
+        name => format!("namespaces/{}/", segment(name)),
+    };
+    let selector = format!("{}={}", names::LABEL_SECRET_PROFILE, profile.name);
+    let path = format!("/api/v1/{namespace}secrets?labelSelector={}", segment(&selector));
+    let mut request = request(Method::GET, &path)?;
+    request
+        .headers_mut()
+        .insert(header::ACCEPT, HeaderValue::from_static(METADATA));
+    let list: List = read(send(lent.client, request).await?, &path).await?;
+    let is_its = |item: &Item| {
+        let labels = item.metadata.labels.as_ref();
+        let namespace = labels.and_then(|labels| labels.get(names::LABEL_SECRET_PROFILE_NAMESPACE));
+        namespace.is_none_or(|namespace| *namespace == profile.namespace)
+    };
+    Ok(list.items.iter().filter(|item| is_its(item)).count())
+}

@@ -1,0 +1,322 @@
+//! What all scenarios of a run share: what can be done, the steps that were taken, and the watch that shows the answers.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use kube::client::Client;
+use tokio::{select, time::sleep};
+
+use super::{
+    able::{Able, able},
+    guest::Guest,
+    hooks::{Call, Called, Stop},
+    journal::Debt,
+    plan::DriverPlan,
+    seats::Seats,
+    writes::Writes,
+};
+use crate::{
+    clock::Clock,
+    collect::{
+        Plan, Progress,
+        permissions::Permissions,
+        record::Record,
+        target::Target,
+        timeline::{self, lock},
+    },
+    evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome},
+};
+
+/// Why a step was not taken, or not finished, that came too late.
+pub(super) const STOPPED: &str = "the run was stopped";
+/// How often it is looked for an answer in what the watch has brought.
+const TICK: Duration = Duration::from_millis(250);
+/// Once an answer was seen, for this part of the patience it is watched what comes right behind it: 2 s of 2 min.
+const SETTLE: u32 = 60;
+/// How long the watch may take to bring what the run itself has written.
+const DELIVERY: Duration = Duration::from_secs(10);
+
+/// What the run lends to its driver.
+pub(in crate::collect) struct Lent<'a> {
+    pub client: &'a Client,
+    pub clock: Clock,
+    pub progress: &'a dyn Progress,
+    pub plan: &'a Plan,
+    pub target: &'a Target,
+    pub permissions: &'a Permissions,
+    /// What the watch has brought so far.
+    pub record: timeline::Shared,
+}
+
+/// What all scenarios of a run share.
+pub(super) struct Session<'a> {
+    pub lent: Lent<'a>,
+    pub plan: &'a DriverPlan,
+    pub able: Able,
+    pub stop: Stop,
+    pub seats: Seats,
+    pub writes: Writes<'a>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    steps: Vec<DriverStep>,
+    /// The uids of profiles that are known to be some member's of the run.
+    claimed: HashSet<Arc<str>>,
+    /// Members that would not leave.
+    stuck: Vec<Guest>,
+    /// What could not be undone, for a person.
+    remains: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    /// A session in which nothing was done yet.
+    pub fn new(lent: Lent<'a>, plan: &'a DriverPlan, stop: Stop) -> Self {
+        Self {
+            able: able(plan, lent.permissions, &lent.plan.scope.namespaces),
+            seats: Seats::new(plan),
+            writes: Writes::new(lent.client, lent.target),
+            state: Mutex::default(),
+            stop,
+            plan,
+            lent,
+        }
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Timestamp {
+        self.lent.clock.now()
+    }
+
+    /// What the watch has brought so far.
+    pub fn record(&self) -> MutexGuard<'_, Record> {
+        lock(&self.lent.record)
+    }
+
+    /// Begins a step.
+    pub fn begin(
+        &self,
+        scenario: Scenario,
+        action: DriverAction,
+        member: &str,
+        profile: Option<ObjectRef>,
+    ) -> DriverStep {
+        let whom = if member.is_empty() { "" } else { " of " };
+        self.lent
+            .progress
+            .step(&format!("{}: {action}{whom}{member}", scenario.name()));
+        let now = self.now();
+        let patience = SignedDuration::try_from(self.plan.patience.with(action));
+        DriverStep {
+            scenario,
+            action,
+            member: member.to_owned(),
+            profile,
+            from: now,
+            until: now,
+            outcome: StepOutcome::Done,
+            patience_seconds: patience.unwrap_or(SignedDuration::MAX).as_secs(),
+            looked_until: now,
+            change: None,
+            secrets_before: None,
+            output: String::new(),
+        }
+    }
+
+    /// What a step was to do is done, or is not.
+    pub fn did(&self, step: &mut DriverStep, called: Called) {
+        step.until = self.now();
+        step.looked_until = step.until;
+        step.output = called.output;
+        if let Some(reason) = called.failure {
+            if !self.stop.has_come() {
+                let whom = if step.member.is_empty() { "" } else { " of " };
+                let what = format!("{}{whom}{}", step.action, step.member);
+                self.lent.progress.warn(&format!("failed to {what}: {reason}"));
+            }
+            step.outcome = StepOutcome::Failed { reason };
+        }
+    }
+
+    /// Notes a step that is over.
+    pub fn end(&self, step: DriverStep) {
+        self.state().steps.push(step);
+    }
+
+    /// Notes a step that cannot be taken.
+    pub fn forgo(&self, step: DriverStep, reason: impl Into<String>) {
+        self.end(refused(step, reason));
+    }
+
+    /// Has the implementation act.
+    pub async fn call(&self, call: Call<'_>, stop: Stop) -> Called {
+        if stop.has_come() {
+            return Called::failed(STOPPED);
+        }
+        self.plan.hooks.call(&call, stop).await
+    }
+
+    /// Looks for the answer to a step until it is seen, the patience is over or the run is to stop. Gives whether it
+    /// was seen. To a step that was not taken there is none.
+    pub async fn look(&self, step: &mut DriverStep, seen: impl FnMut(&Record) -> bool) -> bool {
+        self.look_until(step.deadline(), step, seen).await
+    }
+
+    /// The same up to another moment.
+    pub async fn look_until(
+        &self,
+        deadline: Timestamp,
+        step: &mut DriverStep,
+        seen: impl FnMut(&Record) -> bool,
+    ) -> bool {
+        if step.outcome != StepOutcome::Done {
+            return false;
+        }
+        let answered = self.wait(deadline, seen).await;
+        if answered {
+            self.pause(self.plan.patience.with(step.action) / SETTLE).await;
+        }
+        step.looked_until = self.now();
+        answered
+    }
+
+    /// Waits until the watch has brought something, at most until then, and not when the run is to stop.
+    pub async fn wait(&self, deadline: Timestamp, mut seen: impl FnMut(&Record) -> bool) -> bool {
+        loop {
+            if seen(&self.record()) {
+                return true;
+            }
+            let left = deadline.duration_since(self.now());
+            let left = Duration::try_from(left).unwrap_or_default();
+            if left.is_zero() || self.stop.has_come() {
+                return false;
+            }
+            self.pause(TICK.min(left)).await;
+        }
+    }
+
+    /// That much later than now.
+    pub fn after(&self, duration: Duration) -> Timestamp {
+        let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+        self.now().saturating_add(duration).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Lets a moment pass between two looks.
+    pub async fn tick(&self) {
+        sleep(TICK).await;
+    }
+
+    /// Lets time pass, unless the run is to stop.
+    pub async fn pause(&self, duration: Duration) {
+        select! {
+            () = self.stop.wait() => {}
+            () = sleep(duration) => {}
+        }
+    }
+
+    /// Waits a moment until the watch has brought a version that the run itself has written, so that nobody takes it
+    /// for an answer.
+    pub async fn delivered(&self, uid: &str, resource_version: &str) {
+        self.wait(self.after(DELIVERY), |record| {
+            record.history(uid).is_some_and(|history| {
+                let mut versions = history.versions.iter().rev();
+                versions.any(|version| version.profile.metadata.resource_version == resource_version)
+            })
+        })
+        .await;
+    }
+
+    /// Notes that a profile is a member's, so that no other member takes it for its own. Gives whether it was free.
+    pub fn claim(&self, uid: &Arc<str>) -> bool {
+        self.state().claimed.insert(Arc::clone(uid))
+    }
+
+    /// The namespace of a profile that is known to be some member's of the run.
+    pub fn first_place(&self) -> Option<String> {
+        let record = self.record();
+        let state = self.state();
+        let mut claimed = state.claimed.iter().filter_map(|uid| record.history(uid));
+        claimed
+            .next()
+            .map(|history| history.last().metadata.namespace.to_string())
+    }
+
+    /// Whether a profile is known to be some member's of the run.
+    pub fn is_claimed(&self, uid: &str) -> bool {
+        self.state().claimed.contains(uid)
+    }
+
+    /// Writes down what is to be undone.
+    pub fn owe(&self, debt: Debt) -> Result<Option<u64>, String> {
+        let Some(journal) = &self.plan.journal else {
+            return Ok(None);
+        };
+        journal
+            .owe(debt)
+            .map(Some)
+            .map_err(|error| format!("it could not be written down how to undo it: {error}"))
+    }
+
+    /// It is undone.
+    pub fn undone(&self, debt: Option<u64>) {
+        if let (Some(journal), Some(number)) = (&self.plan.journal, debt) {
+            journal.undone(number);
+        }
+    }
+
+    /// A member would not leave: it is tried once more in the end.
+    pub fn stuck(&self, guest: Guest) {
+        self.state().stuck.push(guest);
+    }
+
+    /// Something could not be undone, for a person.
+    pub fn remains(&self, what: String) {
+        self.state().remains.push(what);
+    }
+
+    /// Undoes what is still to be undone, and says what remains.
+    pub async fn finish(self) -> Driver {
+        let stuck = std::mem::take(&mut self.state().stuck);
+        for guest in stuck {
+            guest.leave_at_last(&self).await;
+        }
+        let journal = self.plan.journal.as_ref().and_then(|journal| journal.end());
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for what in &state.remains {
+            self.lent.progress.warn(what);
+        }
+        if let (false, Some(path)) = (state.remains.is_empty(), journal) {
+            self.lent.progress.warn(&format!(
+                "the run could not undo all that it did: mend what is in the way, then run with `--clean`, which goes \
+                 by {}",
+                path.display()
+            ));
+        }
+        let mut steps = state.steps;
+        steps.sort_by_key(|step| step.from);
+        Driver {
+            run: self.plan.run.clone(),
+            able: self.able.able,
+            lacking: self.able.lacking,
+            steps,
+            touched: self.writes.touched(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A step that cannot be taken.
+pub(super) fn refused(mut step: DriverStep, reason: impl Into<String>) -> DriverStep {
+    step.outcome = StepOutcome::Failed {
+        reason: reason.into(),
+    };
+    step
+}

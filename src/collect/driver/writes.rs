@@ -1,0 +1,231 @@
+//! What the run writes to the hub: to profiles of members that it has joined itself, and to one of its own.
+//!
+//! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::{Mutex, PoisonError},
+};
+
+use http::Method;
+use kube::client::Client;
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        call::{ATTEMPTS, Failure, again, call, get, once, segment},
+        target::Target,
+    },
+    journal::FieldDebt,
+};
+use crate::{
+    api::names,
+    evidence::{ObjectRef, ProfileKey},
+};
+
+/// On whatever the run creates: the run's id.
+pub const LABEL_RUN: &str = "conformance.clusterprofile/run";
+/// The manager of a profile that the run creates, and the field manager of all that it writes.
+pub(super) const OURSELVES: &str = "clusterprofile-conformance";
+
+/// The writer.
+pub(super) struct Writes<'a> {
+    client: &'a Client,
+    target: &'a Target,
+    ours: Mutex<Ours>,
+}
+
+#[derive(Default)]
+struct Ours {
+    /// The uids that may be written to.
+    uids: HashSet<String>,
+    touched: BTreeSet<ProfileKey>,
+}
+
+impl<'a> Writes<'a> {
+    /// A writer that may write to nothing yet.
+    pub fn new(client: &'a Client, target: &'a Target) -> Self {
+        Self {
+            client,
+            target,
+            ours: Mutex::default(),
+        }
+    }
+
+    /// From now on that profile may be written to: the run has joined its member, and it was not there before.
+    pub fn allow(&self, profile: &ObjectRef) {
+        self.lock().uids.insert(profile.uid.clone());
+    }
+
+    /// The profiles that were written to or created.
+    pub fn touched(&self) -> BTreeSet<ProfileKey> {
+        self.lock().touched.clone()
+    }
+
+    /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
+    pub async fn set(&self, change: &FieldDebt) -> Result<String, Failure> {
+        self.put(change, change.before.as_deref(), change.after.as_deref())
+            .await
+    }
+
+    /// Gives the field its former value, unless somebody else has changed it since.
+    pub async fn set_back(&self, change: &FieldDebt) -> Result<(), Failure> {
+        let (now, wanted) = (change.after.as_deref(), change.before.as_deref());
+        match self.put(change, now, wanted).await {
+            // It is gone, or no longer as we left it (the test in the patch).
+            Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
+    async fn put(
+        &self,
+        change: &FieldDebt,
+        expected: Option<&str>,
+        wanted: Option<&str>,
+    ) -> Result<String, Failure> {
+        self.touch(&change.uid, &change.profile)?;
+        let patch = patch(change, expected, wanted);
+        self.patch(&change.profile, change.status, &patch).await
+    }
+
+    /// Sends a JSON patch (a list) or a merge patch (an object). Gives the profile's new resourceVersion.
+    async fn patch(&self, key: &ProfileKey, status: bool, patch: &Value) -> Result<String, Failure> {
+        let path = format!("{}?fieldManager={OURSELVES}", self.path(key, status));
+        let content_type = match patch {
+            Value::Array(_) => "application/json-patch+json",
+            _ => "application/merge-patch+json",
+        };
+        let answer: Value = again(ATTEMPTS, Failure::is_ailing, || {
+            once(self.client, Method::PATCH, &path, content_type, Some(patch))
+        })
+        .await?;
+        let version = answer["metadata"]["resourceVersion"].as_str();
+        Ok(version.unwrap_or_default().to_owned())
+    }
+
+    /// Deletes a profile.
+    pub async fn delete(&self, profile: &ObjectRef) -> Result<(), Failure> {
+        let key = ProfileKey::from(profile);
+        self.touch(&profile.uid, &key)?;
+        delete(self.client, &self.path(&key, false), &profile.uid).await
+    }
+
+    /// Creates a profile under that name.
+    pub async fn create(&self, key: &ProfileKey, profile: &Value) -> Result<ObjectRef, Failure> {
+        let path = self.target.profiles(Some(&key.namespace));
+        let path = format!("{path}?fieldManager={OURSELVES}");
+        self.lock().touched.insert(key.clone());
+        let created: Value = call(self.client, Method::POST, &path, Some(profile)).await?;
+        let created = ObjectRef::of_value(&created, names::KIND);
+        self.allow(&created);
+        Ok(created)
+    }
+
+    /// Gives a profile a status. Gives the profile's new resourceVersion.
+    pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<String, Failure> {
+        let key = ProfileKey::from(profile);
+        self.touch(&profile.uid, &key)?;
+        let patch = json!([
+            {"op": "test", "path": "/metadata/uid", "value": profile.uid},
+            {"op": "add", "path": "/status", "value": status},
+        ]);
+        self.patch(&key, true, &patch).await
+    }
+
+    /// Whether a profile may be written to. The error is for a person.
+    pub fn check(&self, profile: &ObjectRef) -> Result<(), String> {
+        let allowed = !profile.uid.is_empty() && self.lock().uids.contains(&profile.uid);
+        allowed.then_some(()).ok_or_else(|| {
+            format!(
+                "the profile {} is none that this run has joined or created: it is not written to",
+                profile.path()
+            )
+        })
+    }
+
+    /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
+    fn touch(&self, uid: &str, key: &ProfileKey) -> Result<(), Failure> {
+        let profile = ObjectRef {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+            uid: uid.to_owned(),
+            ..ObjectRef::default()
+        };
+        self.check(&profile).map_err(Failure::broken)?;
+        self.lock().touched.insert(key.clone());
+        Ok(())
+    }
+
+    fn path(&self, key: &ProfileKey, status: bool) -> String {
+        let profiles = self.target.profiles(Some(&key.namespace));
+        let status = if status { "/status" } else { "" };
+        format!("{profiles}/{}{status}", segment(&key.name))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Ours> {
+        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
+async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
+    });
+    match call::<Value>(client, Method::DELETE, path, Some(&options)).await {
+        Err(failure) if matches!(failure.code(), 404 | 409) => Ok(()),
+        outcome => outcome.map(|_| ()),
+    }
+}
+
+/// A patch that fails where the object is another one, or the field not as expected.
+fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Value {
+    let pointer = &change.pointer;
+    if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
+        // What holds the field may be gone with it, as labels are with the last of them. Nobody may change a uid.
+        let mut patch = json!({"metadata": {"uid": change.uid}});
+        let (parents, key) = pointer.rsplit_once('/').unwrap_or_default();
+        let mut place = &mut patch;
+        for parent in parents.split('/').skip(1) {
+            place = &mut place[parent];
+        }
+        place[key.replace("~1", "/").replace("~0", "~")] = wanted.into();
+        return patch;
+    }
+    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": change.uid})];
+    if let Some(expected) = expected {
+        patch.push(json!({"op": "test", "path": pointer, "value": expected}));
+    }
+    patch.push(match wanted {
+        Some(wanted) => json!({"op": "add", "path": pointer, "value": wanted}),
+        None => json!({"op": "remove", "path": pointer}),
+    });
+    Value::Array(patch)
+}
+
+/// Undoes the change of a field that a run has made which is over.
+pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldDebt) -> Result<(), Failure> {
+    let writes = Writes::new(client, target);
+    // The test in the patch keeps it from another profile of that name.
+    writes.lock().uids.insert(change.uid.clone());
+    writes.set_back(change).await
+}
+
+/// Deletes what a run has created under that name, also a run that is over; never what bears no label of that run.
+pub(super) async fn undo_creation(
+    client: &Client,
+    target: &Target,
+    run: &str,
+    key: &ProfileKey,
+) -> Result<(), Failure> {
+    let path = Writes::new(client, target).path(key, false);
+    let found: Value = match get(client, &path).await {
+        Err(failure) if failure.code() == 404 => return Ok(()),
+        found => found?,
+    };
+    if found["metadata"]["labels"][LABEL_RUN] != run {
+        return Ok(());
+    }
+    delete(client, &path, &ObjectRef::of_value(&found, names::KIND).uid).await
+}

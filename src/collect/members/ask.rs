@@ -1,0 +1,248 @@
+//! Requests to a member, each within its time and size.
+
+use std::{future::Future, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use kube::client::{Body, Client};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use super::clean::Clean;
+use crate::{
+    collect::splitter::{FrameMetadata, Splitter},
+    hub,
+};
+
+/// How long a request may take in all.
+pub(super) const REQUEST: Duration = Duration::from_secs(10);
+/// How long a member that is busy or ailing is left alone before a request is sent once more.
+const BREATH: Duration = Duration::from_secs(1);
+/// The largest answer that is one object.
+const LARGEST: usize = 1 << 20;
+/// The largest list, of whole objects and of metadata, which is read item by item and not kept.
+const LARGEST_LIST: usize = 4 << 20;
+const LARGEST_METADATA: usize = 64 << 20;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Asks for the metadata of what is listed, where the server can leave out the rest.
+const METADATA: HeaderValue = HeaderValue::from_static(
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+);
+
+/// A member, as it is asked.
+pub(super) struct Asker {
+    pub client: Client,
+    pub clean: Clean,
+}
+
+/// Why there is no answer to use. Holds nothing of what the member said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// The member answered with this status.
+    Refused(StatusCode),
+    /// There was no answer, or none that makes sense.
+    Silent(String),
+}
+
+/// A whole answer, whatever its status.
+pub(super) struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl NoAnswer {
+    /// In one line. `right` is what would let the runner in.
+    pub fn told(&self, right: &str) -> String {
+        match self {
+            NoAnswer::Silent(cause) => cause.clone(),
+            NoAnswer::Refused(StatusCode::UNAUTHORIZED) => {
+                "the member answered 401 Unauthorized: it does not accept the credential".to_owned()
+            }
+            NoAnswer::Refused(StatusCode::FORBIDDEN) => {
+                format!(
+                    "the member answered 403 Forbidden: grant {right} (`clusterprofile-conformance rbac --members`)"
+                )
+            }
+            NoAnswer::Refused(status) if status.is_redirection() => {
+                format!("the member answered {status}, which is not followed")
+            }
+            NoAnswer::Refused(status) => format!("the member answered {status}"),
+        }
+    }
+
+    /// Whether the same request may succeed a moment later.
+    fn may_pass(&self) -> bool {
+        matches!(self, NoAnswer::Refused(status) if status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS)
+    }
+}
+
+impl Asker {
+    /// Gets what is at `path`, whatever the member answers.
+    ///
+    /// # Errors
+    /// When there is no whole answer.
+    pub async fn answer(&self, path: &str) -> Result<Answer, NoAnswer> {
+        in_time(self.whole(request(Method::GET, path, JSON, Body::empty())?)).await
+    }
+
+    /// Reads the object at `path`, with the headers of the answer.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<(T, HeaderMap), NoAnswer> {
+        twice(|| async {
+            let answer = self.answer(path).await?;
+            read(&answer).map(|object| (object, answer.headers))
+        })
+        .await
+    }
+
+    /// Asks a question about oneself, which stores nothing.
+    ///
+    /// # Errors
+    /// When it is not answered.
+    pub async fn review(&self, path: &str, review: &Value) -> Result<Value, NoAnswer> {
+        twice(|| async {
+            let mut request = request(Method::POST, path, JSON, review.to_string().into_bytes().into())?;
+            request.headers_mut().insert(header::CONTENT_TYPE, JSON);
+            read(&in_time(self.whole(request)).await?)
+        })
+        .await
+    }
+
+    /// Lists the metadata of what is at `path`, or all of it where the server can do no less, and hands each item's JSON
+    /// to `each`. With `last` the connection is closed: members are many.
+    ///
+    /// # Errors
+    /// When there is no whole list. Items may have been handed on by then.
+    pub async fn list(
+        &self,
+        path: &str,
+        accept: Wanted,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<FrameMetadata, NoAnswer> {
+        in_time(async {
+            let mut request = request(Method::GET, path, accept.header(), Body::empty())?;
+            if accept == Wanted::MetadataAtLast {
+                let close = HeaderValue::from_static("close");
+                request.headers_mut().insert(header::CONNECTION, close);
+            }
+            let response = self.send(request).await?;
+            if !response.status().is_success() {
+                return Err(NoAnswer::Refused(response.status()));
+            }
+            let mut body = Limited::new(response.into_body(), accept.largest());
+            let mut splitter = Splitter::default();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| self.broken(error))?;
+                if let Ok(piece) = frame.into_data() {
+                    splitter.feed(&piece, &mut each).map_err(|_| unreadable())?;
+                }
+            }
+            let frame = splitter.finish().map_err(|_| unreadable())?;
+            Ok(frame.metadata)
+        })
+        .await
+    }
+
+    async fn whole(&self, request: Request<Body>) -> Result<Answer, NoAnswer> {
+        let response = self.send(request).await?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, LARGEST).collect().await;
+        Ok(Answer {
+            status: head.status,
+            headers: head.headers,
+            body: body.map_err(|error| self.broken(error))?.to_bytes(),
+        })
+    }
+
+    async fn send(&self, request: Request<Body>) -> Result<Response<Body>, NoAnswer> {
+        let response = self.client.send(request).await;
+        response.map_err(|error| self.silent(&error))
+    }
+
+    fn silent(&self, error: &kube::Error) -> NoAnswer {
+        let cause = self.clean.words(&hub::cause(error));
+        NoAnswer::Silent(match hub::is_tls(error) {
+            true => format!("no secure connection: {cause}"),
+            false => cause,
+        })
+    }
+
+    fn broken(&self, error: Box<dyn std::error::Error + Send + Sync>) -> NoAnswer {
+        match error.downcast::<kube::Error>() {
+            Ok(error) => self.silent(&error),
+            Err(_) => NoAnswer::Silent("what the member answered is too large".to_owned()),
+        }
+    }
+}
+
+/// What of a list is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of it.
+    All,
+    /// The metadata.
+    Metadata,
+    /// The metadata, and nothing more for now: the connection is closed, as members are many.
+    MetadataAtLast,
+}
+
+impl Wanted {
+    fn largest(self) -> usize {
+        match self {
+            Wanted::All => LARGEST_LIST,
+            Wanted::Metadata | Wanted::MetadataAtLast => LARGEST_METADATA,
+        }
+    }
+
+    fn header(self) -> HeaderValue {
+        match self {
+            Wanted::All => JSON,
+            Wanted::Metadata | Wanted::MetadataAtLast => METADATA,
+        }
+    }
+}
+
+fn request(method: Method, path: &str, accept: HeaderValue, body: Body) -> Result<Request<Body>, NoAnswer> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    // A member's continue token may be too long to be a part of it.
+    *request.uri_mut() = path.parse().map_err(|_| unreadable())?;
+    request.headers_mut().insert(header::ACCEPT, accept);
+    Ok(request)
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, NoAnswer>>) -> Result<T, NoAnswer> {
+    let late = |_| NoAnswer::Silent(format!("no whole answer came for {} s", REQUEST.as_secs()));
+    timeout(REQUEST, work).await.map_err(late)?
+}
+
+/// Does it once more where that may help.
+async fn twice<T, F: Future<Output = Result<T, NoAnswer>>>(
+    mut work: impl FnMut() -> F,
+) -> Result<T, NoAnswer> {
+    match work().await {
+        Err(no) if no.may_pass() => {
+            sleep(BREATH).await;
+            work().await
+        }
+        outcome => outcome,
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, NoAnswer> {
+    if !answer.status.is_success() {
+        return Err(NoAnswer::Refused(answer.status));
+    }
+    // The reader's own message may quote what it could not read.
+    serde_json::from_slice(&answer.body).map_err(|_| unreadable())
+}
+
+fn unreadable() -> NoAnswer {
+    NoAnswer::Silent("what the member answered cannot be read".to_owned())
+}

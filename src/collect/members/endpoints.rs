@@ -1,0 +1,205 @@
+//! Calling the endpoints of profiles, without credentials: any answer will do.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt as _, stream};
+use http::{HeaderValue, Method, Request, header};
+use kube::{Config, client::Body};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    ask::REQUEST,
+    clean::Clean,
+    kubeconfig::{Hidden, config},
+    plan::Dial,
+};
+use crate::{
+    api::{
+        ClusterProfile,
+        endpoints::{Endpoints, Place, fault},
+        names::PROPERTY_ENDPOINTS,
+    },
+    clock::Clock,
+    evidence::{EndpointCall, ObjectRef},
+    hub,
+};
+
+/// How many profiles' endpoints are called, and how many of each.
+const PROFILES: usize = 2000;
+const EACH: usize = 10;
+/// How many profiles are called at a time.
+const AT_ONCE: usize = 64;
+/// How often a profile is called of which no endpoint answers, and how long lies between.
+const ATTEMPTS: usize = 2;
+const BETWEEN: Duration = Duration::from_secs(5);
+/// How long all calls may take together.
+const ALL: Duration = Duration::from_secs(180);
+
+/// The endpoints of one profile.
+struct Target {
+    profile: ObjectRef,
+    endpoints: Vec<Endpoint>,
+}
+
+/// An endpoint as the profile names it, and where to call it.
+struct Endpoint {
+    named: String,
+    urls: Option<Vec<String>>,
+    /// What the access provider says of that server's certificate.
+    trust: Option<Trust>,
+}
+
+#[derive(Clone)]
+struct Trust {
+    ca: String,
+    name: Option<String>,
+}
+
+/// Calls the endpoints of the profiles. What was not called when the time was over is not told of.
+pub(in crate::collect) async fn call<'a>(
+    profiles: impl Iterator<Item = &'a ClusterProfile>,
+    dial: &Arc<dyn Dial>,
+    clock: Clock,
+) -> Vec<EndpointCall> {
+    let targets: Vec<Target> = profiles.filter_map(Target::of).take(PROFILES).collect();
+    let mut calls = Vec::new();
+    let calling = async {
+        let mut answered = stream::iter(&targets)
+            .map(|target| target.call(dial, clock))
+            .buffered(AT_ONCE);
+        while let Some(more) = answered.next().await {
+            calls.extend(more);
+        }
+    };
+    // Those that were called by then are what there is.
+    let _ = timeout(ALL, calling).await;
+    calls
+}
+
+impl Target {
+    fn of(profile: &ClusterProfile) -> Option<Self> {
+        let property = profile.property(PROPERTY_ENDPOINTS)?;
+        let endpoints = Endpoints::read(&property.value);
+        let usable = endpoints
+            .entries()
+            .iter()
+            .filter(|endpoint| fault(endpoint).is_none());
+        let endpoints = usable.take(EACH).map(|endpoint| Endpoint::of(endpoint, profile));
+        Some(Self {
+            profile: ObjectRef::from(profile),
+            endpoints: endpoints.collect(),
+        })
+    }
+
+    /// Calls its endpoints side by side; again where none of them answers.
+    async fn call(&self, dial: &Arc<dyn Dial>, clock: Clock) -> Vec<EndpointCall> {
+        let mut calls = Vec::new();
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                sleep(BETWEEN).await;
+            }
+            let endpoints = self.endpoints.iter();
+            let outcomes = endpoints.map(|endpoint| self.call_one(endpoint, &**dial, clock));
+            calls = futures::future::join_all(outcomes)
+                .await
+                .into_iter()
+                .flatten()
+                .collect();
+            if calls.is_empty() || calls.iter().any(|call: &EndpointCall| call.code.is_some()) {
+                break;
+            }
+        }
+        calls
+    }
+
+    async fn call_one(&self, endpoint: &Endpoint, dial: &dyn Dial, clock: Clock) -> Option<EndpointCall> {
+        let at = clock.now();
+        let outcome = endpoint.call(dial).await?;
+        let (code, reason) = match outcome {
+            Ok(code) => (Some(code), String::new()),
+            Err(reason) => (None, Clean::default().words(&reason)),
+        };
+        Some(EndpointCall {
+            at,
+            profile: self.profile.clone(),
+            endpoint: endpoint.named.clone(),
+            code,
+            reason,
+        })
+    }
+}
+
+impl Endpoint {
+    fn of(endpoint: &str, profile: &ClusterProfile) -> Self {
+        let place = Place::read(endpoint);
+        let is_there = |server: &str| match (Place::read(server), place) {
+            (Some(server), Some(place)) => server.is_same_server(&place),
+            _ => false,
+        };
+        let trust = profile.access().find_map(|provider| {
+            let cluster = &provider.cluster;
+            let ca = cluster.certificate_authority_data.as_deref()?;
+            let is_there = cluster.server.as_deref().is_some_and(is_there);
+            is_there.then(|| Trust {
+                ca: ca.to_owned(),
+                name: cluster.tls_server_name.as_deref().map(str::to_owned),
+            })
+        });
+        Self {
+            named: endpoint.to_owned(),
+            urls: Place::urls(endpoint),
+            trust,
+        }
+    }
+
+    /// The status with which it answers; none where nobody is to be called.
+    async fn call(&self, dial: &dyn Dial) -> Option<Result<u16, String>> {
+        let Some(urls) = &self.urls else {
+            return Some(Err("it is not to be called over TLS".to_owned()));
+        };
+        let mut failed = None;
+        for url in urls {
+            match self.call_url(url, dial).await {
+                Some(Err(reason)) => failed = failed.or(Some(Err(reason))),
+                outcome => return outcome,
+            }
+        }
+        failed
+    }
+
+    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Option<Result<u16, String>> {
+        let client = match self.config(url).and_then(|config| dial.connect(config)) {
+            Ok(client) => client?,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let mut request = Request::new(Body::empty());
+        *request.method_mut() = Method::GET;
+        *request.uri_mut() = http::Uri::from_static("/version");
+        let close = HeaderValue::from_static("close");
+        request.headers_mut().insert(header::CONNECTION, close);
+        Some(match timeout(REQUEST, client.send(request)).await {
+            Ok(Ok(response)) => Ok(response.status().as_u16()),
+            Ok(Err(error)) if hub::is_tls(&error) => {
+                Err(format!("no secure connection: {}", hub::cause(&error)))
+            }
+            Ok(Err(error)) => Err(hub::cause(&error)),
+            Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
+        })
+    }
+
+    /// Without a CA of the profile's own any certificate will do: nothing is sent that would be a secret.
+    fn config(&self, url: &str) -> Result<Config, String> {
+        if let Some(Trust { ca, name }) = &self.trust {
+            let cluster = json!({"server": url, "certificate-authority-data": ca, "tls-server-name": name});
+            if let Ok(config) = config(Hidden(json!({"clusters": [{"name": "c", "cluster": cluster}]}))) {
+                return Ok(config);
+            }
+        }
+        let cluster = json!({"server": url, "insecure-skip-tls-verify": true});
+        let mut config = config(Hidden(json!({"clusters": [{"name": "c", "cluster": cluster}]})))?;
+        // Otherwise the system's would be read, for each call anew.
+        config.root_cert = Some(Vec::new());
+        Ok(config)
+    }
+}

@@ -1,0 +1,114 @@
+//! The file that tells the ways to members.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use kube::config::Kubeconfig;
+use serde::Deserialize;
+
+use super::plan::MemberWay;
+use crate::{
+    evidence::{ProfileKey, unfit::without_values},
+    hub::{self, HubError},
+};
+
+/// What a file of members may look like, for errors.
+const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
+                       `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
+
+/// Why the ways to members cannot be used. No message holds anything secret of a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum MembersError {
+    /// The file cannot be read.
+    #[error("failed to read the members' file {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// The file does not say what it should.
+    #[error("failed to use the members' file {}: {flaw}; {EXAMPLE}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        flaw: String,
+    },
+
+    /// A kubeconfig that the file names is of no use.
+    #[error("failed to use the members' file {}: {profile}: {source}", path.display())]
+    Way {
+        /// The file.
+        path: PathBuf,
+        /// Namespace and name of the profile.
+        profile: String,
+        /// What is wrong with the kubeconfig.
+        source: Box<HubError>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    kubeconfig: PathBuf,
+    context: Option<String>,
+}
+
+/// Reads a file of members, and the kubeconfigs that it names; also gives the files that were read. Nobody is called yet,
+/// and no plugin is run.
+///
+/// # Errors
+/// When the file, a kubeconfig or a context cannot be used.
+pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), MembersError> {
+    let malformed = |flaw: String| MembersError::Malformed {
+        path: path.to_owned(),
+        flaw,
+    };
+    let text = fs::read_to_string(path).map_err(|source| MembersError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    let entries: BTreeMap<String, Entry> = serde_saphyr::from_str_with_options(&text, options)
+        .map_err(|error| malformed(without_values(&error.to_string()).replace('\n', " ")))?;
+    if entries.is_empty() {
+        return Err(malformed("it names no profile".to_owned()));
+    }
+    let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
+    let mut ways = Vec::new();
+    for (name, Entry { kubeconfig, context }) in entries {
+        let profile =
+            profile(&name).ok_or_else(|| malformed(format!("`{name}` is no namespace/name of a profile")))?;
+        let failed = |source| MembersError::Way {
+            path: path.to_owned(),
+            profile: name.clone(),
+            source: Box::new(source),
+        };
+        let place = path.parent().unwrap_or(Path::new("")).join(kubeconfig);
+        if !read.contains_key(&place) {
+            read.insert(place.clone(), hub::read(&place).map_err(failed)?);
+        }
+        let told = place.display().to_string();
+        let (config, context) = hub::config(&read[&place], &told, context.as_deref()).map_err(failed)?;
+        ways.push(MemberWay::by_config(
+            profile,
+            format!("context {context} of {told}"),
+            config,
+        ));
+    }
+    Ok((ways, read.into_keys().collect()))
+}
+
+fn profile(name: &str) -> Option<ProfileKey> {
+    let (namespace, name) = name.split_once('/')?;
+    let whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
+    whole.then(|| ProfileKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}

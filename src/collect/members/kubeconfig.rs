@@ -1,0 +1,231 @@
+//! A consumer's kubeconfig, as a way to its member. Nothing that it names is run or read, as it comes from the hub.
+
+use futures::executor::block_on;
+use kube::{
+    Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Map, Value, json};
+
+use crate::evidence::wipe;
+
+/// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
+pub(super) struct Hidden(pub Value);
+
+/// What a cluster and a user may have. All else is left out.
+const OF_CLUSTER: [&str; 5] = [
+    "server",
+    "certificate-authority-data",
+    "insecure-skip-tls-verify",
+    "tls-server-name",
+    "proxy-url",
+];
+const OF_USER: [&str; 8] = [
+    "token",
+    "username",
+    "password",
+    "client-certificate-data",
+    "client-key-data",
+    "as",
+    "as-uid",
+    "as-groups",
+];
+/// What is never followed, and what is said of it.
+const UNUSED: [(&str, &str, &str); 6] = [
+    ("cluster", "certificate-authority", FILE),
+    ("user", "tokenFile", FILE),
+    ("user", "client-certificate", FILE),
+    ("user", "client-key", FILE),
+    ("user", "exec", "the kubeconfig runs a plugin, which is not run"),
+    (
+        "user",
+        "auth-provider",
+        "the kubeconfig uses an auth-provider, which is not run",
+    ),
+];
+const FILE: &str = "the kubeconfig names a file, which is not read";
+/// Any of them is a credential.
+const CREDENTIALS: [&str; 3] = ["token", "password", "client-key-data"];
+
+impl Hidden {
+    /// What the kubeconfig leads to.
+    ///
+    /// # Errors
+    /// Why there is no credential in it to try; quotes nothing of it.
+    pub fn config(&self) -> Result<Config, String> {
+        let (cluster, user) = self
+            .resolve()
+            .ok_or("the kubeconfig's context leads to no cluster and user")?;
+        for (of, field, flaw) in UNUSED {
+            let part = if of == "user" { user } else { cluster };
+            if part
+                .get(field)
+                .is_some_and(|value| !value.is_null() && value != "")
+            {
+                return Err(flaw.to_owned());
+            }
+        }
+        let is_text = |field: &&str| {
+            user.get(*field)
+                .and_then(Value::as_str)
+                .is_some_and(|text| !text.is_empty())
+        };
+        if !CREDENTIALS.iter().any(|field| is_text(&field)) {
+            return Err("the kubeconfig holds no credential".to_owned());
+        }
+        let server = cluster.get("server").and_then(Value::as_str).unwrap_or_default();
+        if !server.starts_with("https://") {
+            return Err(
+                "the kubeconfig's server is not reached over TLS, and no credential is sent without"
+                    .to_owned(),
+            );
+        }
+        if server.contains('@') {
+            return Err("the kubeconfig's server holds a user's name".to_owned());
+        }
+        config(Hidden(json!({
+            "clusters": [{"name": "c", "cluster": only(cluster, &OF_CLUSTER)}],
+            "users": [{"name": "u", "user": only(user, &OF_USER)}],
+        })))
+    }
+
+    /// The cluster and the user of the current context, or of the only one.
+    fn resolve(&self) -> Option<(&Map<String, Value>, &Map<String, Value>)> {
+        let named = |list: &str, name: &str, item: &str| {
+            let entries = self.0[list].as_array()?;
+            let entry = entries.iter().find(|entry| entry["name"] == name)?;
+            entry[item].as_object()
+        };
+        let current = match (self.0["current-context"].as_str(), self.0["contexts"].as_array()) {
+            (None | Some(""), Some(contexts)) if contexts.len() == 1 => contexts[0]["name"].as_str()?,
+            (current, _) => current?,
+        };
+        let context = named("contexts", current, "context")?;
+        let text = |field: &str| context.get(field).and_then(Value::as_str);
+        Some((
+            named("clusters", text("cluster")?, "cluster")?,
+            named("users", text("user")?, "user")?,
+        ))
+    }
+}
+
+/// The configuration of a kubeconfig with the cluster `c` and, where it has one, the user `u`.
+///
+/// # Errors
+/// What is wrong with it; quotes nothing of it.
+pub(super) fn config(mut kubeconfig: Hidden) -> Result<Config, String> {
+    kubeconfig.0["contexts"] = json!([{"name": "x", "context": {"cluster": "c", "user": "u"}}]);
+    kubeconfig.0["current-context"] = json!("x");
+    let flaw = |_| "the kubeconfig cannot be used: a field of its cluster or user is malformed".to_owned();
+    // Its own errors may quote what it could not read.
+    let typed = serde_json::from_value::<Kubeconfig>(kubeconfig.0.clone()).map_err(|_| flaw(()))?;
+    // It never waits for anything.
+    block_on(Config::from_custom_kubeconfig(
+        typed,
+        &KubeConfigOptions::default(),
+    ))
+    .map_err(|_| flaw(()))
+}
+
+fn only(part: &Map<String, Value>, fields: &[&str]) -> Value {
+    let kept = fields
+        .iter()
+        .filter_map(|field| Some(((*field).to_owned(), part.get(*field)?.clone())));
+    Value::Object(kept.collect())
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        wipe_all(self.0.take());
+    }
+}
+
+fn wipe_all(value: Value) {
+    match value {
+        Value::String(text) => wipe(text.into_bytes()),
+        Value::Array(items) => items.into_iter().for_each(wipe_all),
+        Value::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe_all(field)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(cluster: Value, user: Value) -> Hidden {
+        Hidden(json!({
+            "contexts": [{"name": "x", "context": {"cluster": "m", "user": "me"}}],
+            "clusters": [{"name": "m", "cluster": cluster}], "users": [{"name": "me", "user": user}],
+        }))
+    }
+
+    #[test]
+    fn only_what_is_in_the_kubeconfig_itself_is_used() {
+        let server = json!({"server": "https://m.example:6443"});
+        let token = json!({"token": "CANARY"});
+        let config = hidden(server.clone(), token.clone()).config().expect("a way");
+        assert_eq!(config.cluster_url, "https://m.example:6443/");
+        assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
+        let cases = [
+            (server.clone(), json!({"exec": {"command": "CANARY"}}), "a plugin"),
+            (
+                server.clone(),
+                json!({"token": "t", "auth-provider": {"name": "gcp", "config": {"cmd-path": "CANARY"}}}),
+                "an auth-provider",
+            ),
+            (server.clone(), json!({"tokenFile": "/CANARY"}), "a file"),
+            (
+                server.clone(),
+                json!({"client-certificate-data": "YQ==", "client-key": "/CANARY"}),
+                "a file",
+            ),
+            (
+                json!({"server": "https://m", "certificate-authority": "/CANARY"}),
+                token.clone(),
+                "a file",
+            ),
+            (server.clone(), json!({"token": ["CANARY"]}), "no credential"),
+            (
+                server.clone(),
+                json!({"username": "n", "token": ""}),
+                "no credential",
+            ),
+            (
+                json!({"server": "http://m.example"}),
+                token.clone(),
+                "not reached over TLS",
+            ),
+            (
+                json!({"server": "https://u:CANARY@m.example"}),
+                token.clone(),
+                "a user's name",
+            ),
+            (
+                json!({"server": "https://m.example", "proxy-url": "CANARY //"}),
+                token.clone(),
+                "malformed",
+            ),
+            (
+                json!({"server": "https://m.example", "certificate-authority-data": "CANARY!"}),
+                token.clone(),
+                "malformed",
+            ),
+            (
+                json!({"server": "https://m.example", "insecure-skip-tls-verify": "CANARY"}),
+                token,
+                "malformed",
+            ),
+        ];
+        for (cluster, user, expected) in cases {
+            let flaw = hidden(cluster, user).config().err().expect("no way");
+            assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        }
+        let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []})).config();
+        assert!(
+            nowhere
+                .err()
+                .is_some_and(|flaw| flaw.contains("leads to no cluster"))
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! One look at one member: each part of it by its own requests, most important first.
+
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+
+use http::StatusCode;
+use jiff::Timestamp;
+use serde::Deserialize;
+use tokio::time::{Instant, timeout_at};
+
+use super::ask::{Answer, Asker, NoAnswer, Wanted};
+use crate::{
+    api::names::LABEL_HONOURED_PROPERTY,
+    clock::Clock,
+    collect::{call::segment, skew::date},
+    evidence::{ClusterProperty, Lease, Look, MemberPart, Readyz, parse_time},
+};
+
+/// How long a look may take in all.
+pub(super) const LOOK: Duration = Duration::from_secs(30);
+/// How many failing checks are told.
+const CHECKS: usize = 20;
+/// How many groups of custom resources are kept.
+const GROUPS: usize = 5000;
+/// How many pages of nodes are read where the member does not tell their number, and how many nodes each has.
+const PAGES: usize = 200;
+const PAGE: usize = 500;
+
+/// The leases by which a control plane tells that it lives.
+const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+const ABOUT: &str = "/apis/about.k8s.io";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Looks at a member. What is as in the look `before` is shared with it.
+pub(super) async fn look(asker: &Asker, clock: Clock, before: Option<&Look>) -> Look {
+    let mut looking = Looking {
+        asker,
+        clock,
+        deadline: Instant::now() + LOOK,
+        look: nothing(clock),
+    };
+    let answers = looking.part(looking.readyz()).await;
+    match answers {
+        // Who does not answer at all will not answer the rest.
+        Err(NoAnswer::Silent(cause)) => looking.miss_all(&cause),
+        outcome => {
+            looking.look.readyz = looking.note(MemberPart::Readyz, outcome);
+            looking.rest().await;
+        }
+    }
+    let mut look = looking.look;
+    look.until = clock.now();
+    share(
+        &mut look.custom_resource_groups,
+        before.and_then(|look| look.custom_resource_groups.as_ref()),
+    );
+    share(
+        &mut look.cluster_properties,
+        before.and_then(|look| look.cluster_properties.as_ref()),
+    );
+    look
+}
+
+/// A look at a member to whom there is no way.
+pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
+    let mut look = nothing(clock);
+    look.missing = MemberPart::ALL.map(|part| (part, cause.to_owned())).into();
+    look
+}
+
+fn nothing(clock: Clock) -> Look {
+    let now = clock.now();
+    Look {
+        from: now,
+        until: now,
+        version: None,
+        readyz: None,
+        leases: None,
+        nodes: None,
+        custom_resource_groups: None,
+        cluster_properties: None,
+        missing: Default::default(),
+    }
+}
+
+fn share<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, before: Option<&Arc<T>>) {
+    if let (Some(own), Some(before)) = (own, before)
+        && own == before
+    {
+        *own = Arc::clone(before);
+    }
+}
+
+/// A look so far.
+struct Looking<'a> {
+    asker: &'a Asker,
+    clock: Clock,
+    deadline: Instant,
+    look: Look,
+}
+
+impl Looking<'_> {
+    async fn rest(&mut self) {
+        let version = self.part(self.version()).await;
+        self.look.version = self.note(MemberPart::Version, version);
+        let leases = self.part(self.leases()).await;
+        self.look.leases = self.note(MemberPart::Leases, leases);
+        let nodes = self.part(self.nodes()).await;
+        self.look.nodes = self.note(MemberPart::Nodes, nodes);
+        let properties = self.part(self.cluster_properties()).await;
+        self.look.cluster_properties = self.note(MemberPart::ClusterProperties, properties);
+        let groups = self.part(self.custom_resource_groups()).await;
+        self.look.custom_resource_groups = self.note(MemberPart::CustomResourceGroups, groups);
+    }
+
+    /// What comes of one part within the time that is left.
+    async fn part<T>(&self, part: impl Future<Output = Result<T, NoAnswer>>) -> Result<T, NoAnswer> {
+        let late = |_| {
+            NoAnswer::Silent(format!(
+                "no time was left: a look takes at most {} s",
+                LOOK.as_secs()
+            ))
+        };
+        timeout_at(self.deadline, part).await.map_err(late)?
+    }
+
+    fn note<T>(&mut self, part: MemberPart, outcome: Result<T, NoAnswer>) -> Option<T> {
+        match outcome {
+            Ok(found) => Some(found),
+            Err(no) => {
+                self.look.missing.insert(part, no.told(right(part)));
+                None
+            }
+        }
+    }
+
+    fn miss_all(&mut self, cause: &str) {
+        self.look.missing = MemberPart::ALL.map(|part| (part, cause.to_owned())).into();
+    }
+
+    async fn readyz(&self) -> Result<Readyz, NoAnswer> {
+        readyz(&self.asker.answer("/readyz?verbose").await?, self.asker)
+    }
+
+    async fn version(&self) -> Result<String, NoAnswer> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Version {
+            git_version: String,
+        }
+        let (version, _) = self.asker.get::<Version>("/version").await?;
+        Ok(self.asker.clean.words(&version.git_version))
+    }
+
+    async fn leases(&self) -> Result<Vec<Lease>, NoAnswer> {
+        let mut leases = Vec::new();
+        for name in LEASES {
+            leases.extend(self.lease(name).await?);
+        }
+        Ok(leases)
+    }
+
+    /// A lease with its age by the member's clock, where its answer tells the time: clocks need not agree.
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, NoAnswer> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Spec {
+            renew_time: Option<String>,
+            lease_duration_seconds: Option<i64>,
+        }
+        #[derive(Deserialize)]
+        struct Object {
+            #[serde(default)]
+            spec: Spec,
+        }
+        let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
+        let (Object { spec }, headers) = match self.asker.get(&path).await {
+            Ok(found) => found,
+            Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(None),
+            Err(no) => return Err(no),
+        };
+        let now = date(&headers).unwrap_or_else(|| self.clock.now());
+        let renewed: Option<Timestamp> = spec.renew_time.as_deref().and_then(parse_time);
+        Ok(renewed.map(|renewed| Lease {
+            name: name.to_owned(),
+            age_seconds: now.duration_since(renewed).as_secs(),
+            duration_seconds: spec.lease_duration_seconds.unwrap_or(0),
+        }))
+    }
+
+    /// Counts the nodes: by one of them and the number of the rest or, where the member does not tell that, page by page.
+    async fn nodes(&self) -> Result<u64, NoAnswer> {
+        let mut count = 0;
+        let mut path = "/api/v1/nodes?limit=1".to_owned();
+        for _ in 0..PAGES {
+            let page = self.asker.list(&path, Wanted::Metadata, |_| count += 1).await?;
+            if page.rest.is_empty() {
+                return Ok(count);
+            }
+            if let Some(remaining) = page.remaining_item_count {
+                return Ok(count + remaining);
+            }
+            path = format!("/api/v1/nodes?limit={PAGE}&continue={}", segment(&page.rest));
+        }
+        Err(NoAnswer::Silent(
+            "there are more nodes than are counted one by one".to_owned(),
+        ))
+    }
+
+    /// The ClusterProperties in a version that the member serves; none where it serves none.
+    async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, NoAnswer> {
+        #[derive(Deserialize)]
+        struct Group {
+            versions: Vec<Version>,
+        }
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        let group = match self.asker.get::<Group>(ABOUT).await {
+            Ok((group, _)) => group,
+            Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => return Ok(Arc::from([])),
+            Err(no) => return Err(no),
+        };
+        // The first one is the preferred one.
+        for Version { version } in group.versions.iter().take(CHECKS) {
+            let path = format!("{ABOUT}/{}/clusterproperties", segment(version));
+            let mut properties = Vec::new();
+            let read = |json: &[u8]| properties.extend(cluster_property(json, self.asker));
+            match self.asker.list(&path, Wanted::All, read).await {
+                Ok(_) => {
+                    properties.sort_by(|one: &ClusterProperty, other| one.name.cmp(&other.name));
+                    return Ok(properties.into());
+                }
+                Err(NoAnswer::Refused(StatusCode::NOT_FOUND)) => {}
+                Err(no) => return Err(no),
+            }
+        }
+        Ok(Arc::from([]))
+    }
+
+    /// The groups, by the names of the definitions: each is called plural.group.
+    async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, NoAnswer> {
+        let mut groups = BTreeSet::new();
+        let read = |json: &[u8]| {
+            let name = serde_json::from_slice::<Named>(json).map(|named| named.metadata.name);
+            if let Some((_, group)) = name.as_deref().unwrap_or_default().split_once('.')
+                && groups.len() <= GROUPS
+            {
+                groups.insert(self.asker.clean.words(group));
+            }
+        };
+        self.asker.list(DEFINITIONS, Wanted::MetadataAtLast, read).await?;
+        match groups.len() <= GROUPS {
+            true => Ok(Arc::new(groups)),
+            false => Err(NoAnswer::Silent("there are more groups than are kept".to_owned())),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Named {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    labels: Option<crate::api::Labels>,
+}
+
+fn cluster_property(json: &[u8], asker: &Asker) -> Option<ClusterProperty> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Metadata,
+        spec: Spec,
+    }
+    #[derive(Deserialize)]
+    struct Spec {
+        value: String,
+    }
+    let Object { metadata, spec } = serde_json::from_slice(json).ok()?;
+    let labels = metadata.labels.unwrap_or_default();
+    Some(ClusterProperty {
+        name: asker.clean.words(&metadata.name),
+        value: asker.clean.value(&spec.value),
+        labelled: labels
+            .get(LABEL_HONOURED_PROPERTY)
+            .is_some_and(|value| value == "true"),
+    })
+}
+
+/// What `/readyz` says, where it is the API server that speaks: a load balancer before it has its own failures.
+fn readyz(answer: &Answer, asker: &Asker) -> Result<Readyz, NoAnswer> {
+    if answer.status.is_success() {
+        return Ok(Readyz {
+            ready: true,
+            failed: Vec::new(),
+        });
+    }
+    let body = String::from_utf8_lossy(&answer.body);
+    let failed = body.lines().filter_map(|line| line.strip_prefix("[-]"));
+    let failed = failed.filter_map(|line| line.split_whitespace().next());
+    let failed: Vec<String> = failed
+        .take(CHECKS)
+        .map(|check| asker.clean.words(check))
+        .collect();
+    match answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
+        true => Ok(Readyz { ready: false, failed }),
+        false => Err(NoAnswer::Refused(answer.status)),
+    }
+}
+
+/// What lets the runner read a part.
+fn right(part: MemberPart) -> &'static str {
+    match part {
+        MemberPart::Version => "get on /version",
+        MemberPart::Readyz => "get on /readyz",
+        MemberPart::Leases => "get on the leases kube-controller-manager and kube-scheduler in kube-system",
+        MemberPart::Nodes => "list on nodes",
+        MemberPart::CustomResourceGroups => "list on customresourcedefinitions",
+        MemberPart::ClusterProperties => "list on clusterproperties",
+    }
+}

@@ -1,0 +1,21 @@
+//! The members' own API servers: what they say of themselves, whether their endpoints answer, and whether consumers'
+//! credentials open them.
+//!
+//! Members are asked side by side, each within a budget; one that fails is missed alone. Only gets, lists and questions
+//! about oneself are sent. What a member says when it refuses is not kept: it may repeat the credential.
+
+mod ask;
+mod clean;
+pub(super) mod endpoints;
+mod file;
+mod kubeconfig;
+mod login;
+mod look;
+mod plan;
+mod seen;
+mod tried;
+mod watch;
+
+pub use file::{MembersError, read_members};
+pub use plan::{Dial, MemberWay, Members, Network};
+pub(super) use watch::Asking;

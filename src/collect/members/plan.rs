@@ -1,0 +1,110 @@
+//! Which members are asked, and how they are reached.
+
+use std::{fmt, sync::Arc};
+
+use kube::{Client, Config};
+
+use crate::{evidence::ProfileKey, hub};
+
+/// Which members to ask, by which ways. By default none.
+#[derive(Clone)]
+pub struct Members {
+    /// Ways to single members. Of two ways to one the first counts.
+    pub ways: Vec<MemberWay>,
+    /// Whether consumers' Secrets are tried on their members, and serve as ways to those that have no other.
+    pub from_secrets: bool,
+    /// How to connect to where a Secret or an endpoint leads.
+    pub dial: Arc<dyn Dial>,
+}
+
+/// A way to one member.
+#[derive(Clone)]
+pub struct MemberWay {
+    /// The profile that describes the member.
+    pub profile: ProfileKey,
+    /// The way, for people: `context lisbon of fleet.kubeconfig`.
+    pub told: String,
+    pub(super) way: Way,
+}
+
+#[derive(Clone)]
+pub(super) enum Way {
+    /// A client that is ready.
+    Client(Client),
+    /// What makes one. That may run a credential plugin, so it waits until the member's turn.
+    Config(Box<Config>),
+}
+
+/// Connects to servers.
+pub trait Dial: Send + Sync {
+    /// A client for where the configuration leads; none where nobody is to be called there.
+    ///
+    /// # Errors
+    /// When there can be no client, in words that hold no secret.
+    fn connect(&self, config: Config) -> Result<Option<Client>, String>;
+}
+
+/// Connects over the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Network;
+
+impl Dial for Network {
+    fn connect(&self, config: Config) -> Result<Option<Client>, String> {
+        hub::client(config).map(Some)
+    }
+}
+
+impl MemberWay {
+    /// A way by a client that is ready. It should name itself as the suite does.
+    pub fn by_client(profile: ProfileKey, told: impl Into<String>, client: Client) -> Self {
+        Self {
+            profile,
+            told: told.into(),
+            way: Way::Client(client),
+        }
+    }
+
+    pub(super) fn by_config(profile: ProfileKey, told: String, config: Config) -> Self {
+        Self {
+            profile,
+            told,
+            way: Way::Config(Box::new(config)),
+        }
+    }
+}
+
+impl Members {
+    /// Whether any is asked.
+    pub fn are_asked(&self) -> bool {
+        self.from_secrets || !self.ways.is_empty()
+    }
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self {
+            ways: Vec::new(),
+            from_secrets: false,
+            dial: Arc::new(Network),
+        }
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Members")
+            .field("ways", &self.ways)
+            .field("from_secrets", &self.from_secrets)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for MemberWay {
+    /// Without the client, which holds credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemberWay")
+            .field("profile", &self.profile)
+            .field("told", &self.told)
+            .finish_non_exhaustive()
+    }
+}

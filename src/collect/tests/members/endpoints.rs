@@ -1,0 +1,95 @@
+//! Calling endpoints.
+
+use super::{credentials::Switchboard, *};
+
+async fn publish(world: &World, name: &str, endpoints: &str) {
+    world.profile(name).await;
+    let status =
+        json!({"status": {"properties": [{"name": "cluster-endpoints.k8s.io", "value": endpoints}]}});
+    let path = format!("{PROFILES}/{name}/status");
+    world
+        .send(Method::PATCH, &path, Some(status))
+        .await
+        .expect("patched");
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_answer_will_do_and_no_credential_is_sent() {
+    let world = World::new().await;
+    publish(
+        &world,
+        "a",
+        r#"["https://u:CANARY@a.example:6443/k8s/?t=CANARY","b.example:6443"]"#,
+    )
+    .await;
+    publish(&world, "b", "http://b.example:80, unknown").await;
+    publish(&world, "c", "stranger.example:6443").await;
+    let mut slow = Fake::new(|_, _| (200, String::new()));
+    slow.slow = Duration::from_secs(60);
+    let a = Fake::new(|_, _| (403, "CANARY".to_owned()));
+    let hosts = [
+        ("a.example:6443".to_owned(), a.clone()),
+        ("b.example:6443".to_owned(), slow),
+    ];
+    let plan = Plan {
+        members: Members {
+            dial: Arc::new(Switchboard(hosts.into())),
+            ..asking(0, vec![way("z", Fake::new(|_, path| well(path)).client())]).members
+        },
+        ..plan(0)
+    };
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let told: Vec<_> = evidence
+        .endpoint_calls
+        .iter()
+        .map(|call| (call.profile.name.as_str(), call.code, call.reason.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a", Some(403), ""),
+            ("a", None, "no answer came for 10 s"),
+            ("b", None, "it is not to be called over TLS"),
+        ]
+    );
+    assert_eq!(
+        a.seen(),
+        [("GET".to_owned(), "/version".to_owned(), String::new())]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_profile_that_does_not_answer_is_called_again() {
+    let world = World::new().await;
+    publish(&world, "a", "a.example:6443").await;
+    let first = Mutex::new(true);
+    let fake = Fake::new(
+        move |_, _| match std::mem::take(&mut *first.lock().expect("no panic")) {
+            true => panic!("a member that is not there"),
+            false => (401, String::new()),
+        },
+    );
+    struct Flaky(Fake, Mutex<u32>);
+    impl Dial for Flaky {
+        fn connect(&self, _: Config) -> Result<Option<Client>, String> {
+            let mut failures = self.1.lock().expect("no panic");
+            *failures += 1;
+            match *failures {
+                1 => Err("network is unreachable".to_owned()),
+                _ => Ok(Some(self.0.client())),
+            }
+        }
+    }
+    let _ = fake;
+    let answering = Fake::new(|_, _| (401, String::new()));
+    let plan = Plan {
+        members: Members {
+            dial: Arc::new(Flaky(answering, Mutex::new(0))),
+            ..asking(0, vec![way("z", Fake::new(|_, path| well(path)).client())]).members
+        },
+        ..plan(0)
+    };
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let codes: Vec<_> = evidence.endpoint_calls.iter().map(|call| call.code).collect();
+    assert_eq!(codes, [Some(401)]);
+}

@@ -1,0 +1,229 @@
+//! Members that do not answer as they should.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_never_answers_is_a_gap_of_its_own() {
+    let world = World::new().await;
+    world.profile("a").await;
+    world.profile("b").await;
+    let down = MemberState {
+        unreachable: true,
+        ..state()
+    };
+    let (down, up) = (
+        StandIn::new("a", world.clock, down),
+        StandIn::new("b", world.clock, state()),
+    );
+    let ways = vec![
+        way("a", down.client_as(StandIn::ASKER, USER_AGENT)),
+        way("b", up.client_as(StandIn::ASKER, USER_AGENT)),
+    ];
+    let evidence = world
+        .collect(&asking(60, ways), async {})
+        .await
+        .expect("evidence");
+    let gaps = gaps(&evidence, Kind::Members);
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    let object = gaps[0].object.as_ref().expect("of one member");
+    assert_eq!(object.path(), "default/a");
+    assert!(
+        gaps[0].reason.contains("connection refused"),
+        "{}",
+        gaps[0].reason
+    );
+    assert!(member(&evidence, "a").looks.is_empty());
+    assert!(
+        member(&evidence, "b")
+            .looks
+            .iter()
+            .all(|look| look.missing.is_empty())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_stands_between_the_looks() {
+    let world = World::new().await;
+    let stand_in = StandIn::new("a", world.clock, state());
+    let events = async {
+        after(45).await;
+        stand_in.alter(|member| member.unreachable = true);
+        after(60).await;
+        stand_in.alter(|member| member.unreachable = false);
+    };
+    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let evidence = world.collect(&asking(150, ways), events).await.expect("evidence");
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    let looks = &member(&evidence, "a").looks;
+    let whole: Vec<bool> = looks.iter().map(|look| look.missing.is_empty()).collect();
+    assert_eq!(whole, [true, true, false, false, true]);
+    assert_eq!(missed(&looks[2], "refused").len(), 6, "{:?}", looks[2].missing);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_runner_may_not_read_is_missed_with_the_grant() {
+    let world = World::new().await;
+    let stand_in = StandIn::new("a", world.clock, state());
+    let ways = vec![way("a", stand_in.client_as(StandIn::CONSUMER, USER_AGENT))];
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let look = &member(&evidence, "a").looks[0];
+    assert!(look.version.is_some() && look.readyz.is_some());
+    assert_eq!(
+        missed(look, "403 Forbidden: grant ").len(),
+        4,
+        "{:?}",
+        look.missing
+    );
+    assert!(look.missing[&MemberPart::Nodes].contains("grant list on nodes"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_member_is_given_up_within_the_budget() {
+    let world = World::new().await;
+    let slow = |seconds| {
+        let mut fake = Fake::new(|_, path| well(path));
+        fake.slow = Duration::from_secs(seconds);
+        fake
+    };
+    let (dead, slow) = (slow(11), slow(9));
+    let ways = vec![way("dead", dead.client()), way("slow", slow.client())];
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    assert!(
+        gaps(&evidence, Kind::Members)[0]
+            .reason
+            .contains("no whole answer came for 10 s")
+    );
+    let look = &member(&evidence, "slow").looks[0];
+    assert!(look.readyz.is_some() && look.version.is_some());
+    assert_eq!(missed(look, "at most 30 s").len(), 4, "{:?}", look.missing);
+    assert_eq!(seconds(look.until) - seconds(look.from), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_part_that_fails_spoils_no_other() {
+    let world = World::new().await;
+    let huge = || format!("{{\"items\": [{{\"a\": \"{}", "x".repeat(70 << 20));
+    let cases: Vec<(&str, MemberPart, Fake, &str)> = vec![
+        (
+            "garbage",
+            MemberPart::Version,
+            Fake::but_for("/version", 200, "<html>CANARY"),
+            "cannot be read",
+        ),
+        (
+            "list",
+            MemberPart::Nodes,
+            Fake::but_for("/api/v1/nodes", 200, "{\"items\": [CANARY"),
+            "cannot be read",
+        ),
+        (
+            "lease",
+            MemberPart::Leases,
+            Fake::but_for("/apis/coordination.k8s.io", 200, "{\"spec\": \"CANARY\"}"),
+            "cannot be read",
+        ),
+        (
+            "about",
+            MemberPart::ClusterProperties,
+            Fake::but_for("/apis/about.k8s.io", 500, "CANARY"),
+            "answered 500",
+        ),
+        (
+            "redirect",
+            MemberPart::Version,
+            Fake::but_for("/version", 302, "CANARY"),
+            "302 Found, which is not followed",
+        ),
+        (
+            "balancer",
+            MemberPart::Readyz,
+            Fake::but_for("/readyz", 503, "CANARY no backend"),
+            "answered 503",
+        ),
+        (
+            "token",
+            MemberPart::Nodes,
+            Fake::but_for("/api/v1/nodes", 401, "{\"message\": \"unknown token CANARY\"}"),
+            "401 Unauthorized",
+        ),
+        (
+            "huge",
+            MemberPart::CustomResourceGroups,
+            Fake::new(move |_, path| match path.contains("customresource") {
+                true => (200, huge()),
+                false => well(path),
+            }),
+            "too large",
+        ),
+        (
+            "long",
+            MemberPart::Version,
+            Fake::new(move |_, path| match path {
+                "/version" => (200, "x".repeat(2 << 20)),
+                _ => well(path),
+            }),
+            "too large",
+        ),
+    ];
+    let ways = cases
+        .iter()
+        .map(|(name, _, fake, _)| way(name, fake.client()))
+        .collect();
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    for (name, part, fake, words) in &cases {
+        let look = &member(&evidence, name).looks[0];
+        assert_eq!(missed(look, words), [part], "{name}: {:?}", look.missing);
+        assert_eq!(look.missing.len(), 1, "{name}: {:?}", look.missing);
+        assert!(
+            !fake.seen().iter().any(|(_, path, _)| path.contains("CANARY")),
+            "{name}"
+        );
+    }
+    let told = format!("{evidence:?}");
+    assert!(!told.contains("CANARY"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_busy_for_a_moment_is_asked_once_more() {
+    let world = World::new().await;
+    let busy = Arc::new(Mutex::new(2));
+    let fake = Fake::new(move |_, path| {
+        let mut left = busy.lock().expect("no panic");
+        if path == "/version" && *left > 0 {
+            *left -= 1;
+            return (429, String::new());
+        }
+        well(path)
+    });
+    let evidence = world
+        .collect(&asking(45, vec![way("a", fake.client())]), async {})
+        .await
+        .expect("evidence");
+    let versions: Vec<bool> = member(&evidence, "a")
+        .looks
+        .iter()
+        .map(|look| look.version.is_some())
+        .collect();
+    assert_eq!(versions, [false, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_age_of_a_lease_is_told_by_the_member_s_clock() {
+    let world = World::new().await;
+    let ahead = world.clock.skewed(jiff::SignedDuration::from_hours(5));
+    let stand_in = StandIn::new("a", ahead, state());
+    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let look = &member(&evidence, "a").looks[0];
+    let ages: Vec<i64> = look
+        .leases
+        .iter()
+        .flatten()
+        .map(|lease| lease.age_seconds)
+        .collect();
+    assert!(
+        ages.len() == 2 && ages.iter().all(|age| (-1..=2).contains(age)),
+        "{ages:?}"
+    );
+}

@@ -1,0 +1,53 @@
+//! `run --clean`: undo what killed runs have left behind.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use clusterprofile_conformance::{
+    clock::Clock,
+    collect::{
+        Plan,
+        driver::{Stop, clean as clean_up},
+    },
+    hub::Hub,
+    report::inert,
+};
+
+use super::{
+    Exit, Failure,
+    driver::journals,
+    observe::{no_hub, runtime},
+    print::print,
+    target::Target,
+};
+
+/// Undoes it, and says what was done and what remains.
+///
+/// # Errors
+/// When the hub cannot be asked, or something could not be undone.
+pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result<Exit, Failure> {
+    let Target::Kubeconfig(options) = target else {
+        return Err(Failure::usage(anyhow!(
+            "a hub of the suite's own goes with its run: leave out --hub, or leave out --clean"
+        )));
+    };
+    let journals = journals()?;
+    let cleaned = runtime(target)?.block_on(async {
+        let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
+        let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, Stop::never());
+        cleaned.await.map_err(Failure::could_not_run)
+    })?;
+    let told: String = cleaned
+        .told
+        .iter()
+        .map(|line| format!("{}\n", inert::line(line)))
+        .collect();
+    print(&told)?;
+    match cleaned.remains.as_slice() {
+        [] => Ok(Exit::Success),
+        remains => Err(Failure::could_not_run(anyhow!(
+            "not everything could be undone; mend what is in the way and clean again\n{}",
+            remains.join("\n")
+        ))),
+    }
+}

@@ -1,0 +1,219 @@
+//! The flags that have the implementation act, and what they mean.
+
+use std::{
+    convert::Infallible,
+    env,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, anyhow};
+use clap::Args;
+use clusterprofile_conformance::{
+    clock::Clock,
+    collect::driver::{
+        Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Members, Patience, Scale, new_run_id,
+    },
+    hub::Hub,
+    lab::manager::Remote,
+};
+
+use super::{Failure, reference::ReferenceHooks, stand_ins::StandIns, target::Target};
+
+/// Whether the implementation is to act.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Driver")]
+pub struct DriverFlags {
+    /// Have the implementation act (join, leave, …) and judge its answers: a driver file with commands for it, or
+    /// `reference` with --manager reference
+    #[arg(long, value_name = "FILE|reference")]
+    pub driver: Option<Choice>,
+    /// Let the driver write to the profiles of members that it has joined itself, and put one of its own beside; it
+    /// undoes what it writes
+    #[arg(long)]
+    pub allow_mutations: bool,
+    /// Undo what killed runs have left on the hub, and judge nothing
+    #[arg(
+        long,
+        conflicts_with_all = ["manager", "observe", "probe", "no_probe", "audit_logs", "allow_mutations"],
+    )]
+    pub clean: bool,
+}
+
+/// Who drives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The commands of a file.
+    File(PathBuf),
+    /// The run itself, which has the reference manager at hand.
+    Reference,
+}
+
+/// What is to drive the implementation, as far as that is known without a hub.
+#[derive(Debug)]
+pub enum Driving {
+    /// The commands of a file.
+    File {
+        /// The file.
+        file: Box<DriverFile>,
+        /// Whether the run may write to the hub.
+        mutations: bool,
+        /// Where it is written down what is to be undone.
+        journals: PathBuf,
+    },
+    /// The reference manager is driven.
+    Reference {
+        /// Whether the run may write to the hub.
+        mutations: bool,
+    },
+}
+
+impl DriverFlags {
+    /// What the flags mean for a target that is watched for so long.
+    ///
+    /// # Errors
+    /// When they cannot be together, or the driver file cannot be used.
+    pub fn resolve(&self, target: &Target, observe: Duration) -> Result<Option<Driving>, Failure> {
+        let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
+        let mutations = self.allow_mutations;
+        let Some(choice) = &self.driver else {
+            return match mutations {
+                true => usage("--allow-mutations is for a driver: add --driver FILE"),
+                false => Ok(None),
+            };
+        };
+        if observe.is_zero() {
+            return usage(
+                "--observe 0s does not see what a driver makes of the hub: leave out one of the two",
+            );
+        }
+        match (choice, target) {
+            (Choice::File(path), Target::Kubeconfig(_)) => Ok(Some(Driving::File {
+                file: Box::new(DriverFile::read(path).map_err(Failure::usage)?),
+                mutations,
+                journals: journals()?,
+            })),
+            (Choice::Reference, Target::Lab(_) | Target::Envtest(_)) => {
+                Ok(Some(Driving::Reference { mutations }))
+            }
+            (Choice::File(_), Target::Lab(_) | Target::Envtest(_)) => {
+                usage("commands cannot drive the reference manager: use --driver reference")
+            }
+            (Choice::Reference, Target::Kubeconfig(_)) => usage(
+                "--driver reference drives the reference manager: add --hub lab --manager reference, or name a driver \
+                 file",
+            ),
+        }
+    }
+
+    /// The driver file that was named.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.driver {
+            Some(Choice::File(path)) => Some(path),
+            Some(Choice::Reference) | None => None,
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = Infallible;
+
+    fn from_str(given: &str) -> Result<Self, Infallible> {
+        Ok(match given {
+            "reference" => Choice::Reference,
+            path => Choice::File(path.into()),
+        })
+    }
+}
+
+/// The folder where runs write down what is to be undone (XDG Base Directory Specification).
+///
+/// # Errors
+/// When there is no place for it.
+pub fn journals() -> Result<PathBuf, Failure> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(absolute);
+    let home = || {
+        env::home_dir()
+            .filter(absolute)
+            .map(|home| home.join(".local/state"))
+    };
+    let state = state.or_else(home).ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "there is no place to write down what is to be undone: set XDG_STATE_HOME to a folder that outlives the run"
+        ))
+    })?;
+    Ok(state.join("clusterprofile-conformance").join("runs"))
+}
+
+impl Driving {
+    /// The plan for somebody's hub, by a driver file.
+    ///
+    /// # Errors
+    /// When its hooks cannot be run, or it cannot be written down what is to be undone.
+    pub fn by_file(&self, hub: &Hub, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
+        let (
+            Driving::File {
+                file,
+                mutations,
+                journals,
+            },
+            Some(handout),
+        ) = (self, hub.handout())
+        else {
+            return Ok(None);
+        };
+        let run = new_run_id();
+        let hooks = Commands::new((**file).clone(), handout, &run)
+            .context("failed to prepare the hooks")
+            .map_err(Failure::could_not_run)?;
+        let head = Head {
+            run: run.clone(),
+            began: clock.now(),
+            server: handout.server.clone(),
+            hub: hub.source.clone(),
+            driver_file: file.path.clone(),
+        };
+        let journal = Journal::begin(journals, head)
+            .with_context(|| {
+                format!(
+                    "failed to write down in {} what is to be undone; set XDG_STATE_HOME to a folder that can be \
+                     written to",
+                    journals.display()
+                )
+            })
+            .map_err(Failure::could_not_run)?;
+        Ok(Some(DriverPlan {
+            run,
+            hooks: Arc::new(hooks),
+            fleet: match &file.members {
+                Members::StandIns => Fleet::StandIns(Arc::new(StandIns::new(clock))),
+                Members::Made => Fleet::Made(file.upgrade_to.clone()),
+                Members::Own(own) => Fleet::Own(own.clone(), file.upgrade_to.clone()),
+            },
+            patience: file.patience.clone(),
+            scale: file.scale,
+            mutations: *mutations,
+            journal: Some(Arc::new(journal)),
+        }))
+    }
+
+    /// The plan for the reference manager, which goes with its hub: there is nothing to clean up after it.
+    pub fn by_remote(&self, remote: Remote, clock: Clock) -> Option<DriverPlan> {
+        let Driving::Reference { mutations } = self else {
+            return None;
+        };
+        let hooks = Arc::new(ReferenceHooks::new(remote, clock));
+        Some(DriverPlan {
+            run: new_run_id(),
+            fleet: Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks)),
+            hooks,
+            patience: Patience::default(),
+            scale: Some(Scale::default()),
+            mutations: *mutations,
+            journal: None,
+        })
+    }
+}

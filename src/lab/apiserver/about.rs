@@ -1,0 +1,165 @@
+//! What the server says of itself outside of its API: its version, and whether it is well.
+//!
+//! The texts of `/healthz`, `/livez` and `/readyz` are those of a kube-apiserver 1.36: one line for each check, in a
+//! fixed order, where `verbose` asks for them or one of them fails.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::body::{Reply, ReplyBody};
+use super::context::Context;
+use super::request::Query;
+use super::status::{Failure, Outcome};
+
+/// What a server calls itself that nobody gave a version.
+const VERSION: &str = "v1.36.0+lab";
+/// What is asked of a server, whatever for.
+const CHECKS: [&str; 13] = [
+    "ping",
+    "log",
+    "etcd",
+    "poststarthook/start-apiserver-admission-initializer",
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
+    "poststarthook/start-system-namespaces-controller",
+    "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/bootstrap-controller",
+    "poststarthook/apiservice-registration-controller",
+    "autoregister-completion",
+];
+/// What is asked besides whether it is ready.
+const READY_CHECKS: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
+
+/// What a server says of itself.
+#[derive(Debug, Default)]
+pub(super) struct About(Mutex<Said>);
+
+#[derive(Debug)]
+struct Said {
+    version: String,
+    failing: BTreeSet<String>,
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        Self {
+            version: VERSION.to_owned(),
+            failing: BTreeSet::new(),
+        }
+    }
+}
+
+impl About {
+    pub(super) fn set_version(&self, version: &str) {
+        self.said().version = version.to_owned();
+    }
+
+    pub(super) fn set_failing(&self, checks: BTreeSet<String>) {
+        self.said().failing = checks;
+    }
+
+    fn said(&self) -> std::sync::MutexGuard<'_, Said> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn version(&self) -> Value {
+        let git_version = self.said().version.clone();
+        let mut numbers = git_version.trim_start_matches('v').split('.');
+        let (major, minor) = (numbers.next(), numbers.next());
+        json!({
+            "major": major.unwrap_or_default(), "minor": minor.unwrap_or_default(), "gitVersion": git_version,
+            "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
+            "platform": "",
+        })
+    }
+
+    /// Answers a question about all checks of `endpoint`, such as `readyz`.
+    fn health(&self, endpoint: &str, query: &Query) -> Reply {
+        let failing = self.said().failing.clone();
+        let excluded = query.all("exclude");
+        let mut lines = String::new();
+        let mut is_well = true;
+        for check in checks(endpoint, &failing) {
+            lines += &match (excluded.iter().any(|name| name == check), failing.contains(check)) {
+                (true, _) => format!("[+]{check} excluded: ok\n"),
+                (_, false) => format!("[+]{check} ok\n"),
+                (_, true) => {
+                    is_well = false;
+                    format!("[-]{check} failed: reason withheld\n")
+                }
+            };
+        }
+        let known: Vec<&str> = checks(endpoint, &failing).collect();
+        let unknown: Vec<String> = excluded
+            .iter()
+            .filter(|name| !known.contains(&name.as_str()))
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        if !unknown.is_empty() {
+            let unknown = unknown.join(",");
+            lines += &format!("warn: some health checks cannot be excluded: no matches for {unknown}\n");
+        }
+        match (is_well, query.has("verbose")) {
+            (false, _) => text(500, format!("{lines}{endpoint} check failed\n")),
+            (true, true) => text(200, format!("{lines}{endpoint} check passed\n")),
+            (true, false) => text(200, "ok".to_owned()),
+        }
+    }
+
+    /// Answers a question about one check.
+    fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+        let failing = self.said().failing.clone();
+        if !checks(endpoint, &failing).any(|known| known == check) {
+            return Err(Failure::no_such_path());
+        }
+        Ok(match failing.contains(check) {
+            true => text(
+                500,
+                format!("internal server error: {check} is broken on demand\n"),
+            ),
+            false => text(200, "ok".to_owned()),
+        })
+    }
+}
+
+/// The names of the checks, in their order; those that fail are asked wherever else they belong.
+fn checks<'a>(endpoint: &str, failing: &'a BTreeSet<String>) -> impl Iterator<Item = &'a str> {
+    let ready: &[&str] = match endpoint {
+        "readyz" => &READY_CHECKS,
+        _ => &[],
+    };
+    let others = failing.iter().map(String::as_str);
+    let others = others.filter(|name| !CHECKS.contains(name) && !READY_CHECKS.contains(name));
+    CHECKS.into_iter().chain(ready.iter().copied()).chain(others)
+}
+
+fn text(code: u16, text: String) -> Reply {
+    Reply {
+        code,
+        body: ReplyBody::Text(text.into()),
+        warnings: Vec::new(),
+    }
+}
+
+impl Context<'_> {
+    /// Answers a request outside of the API.
+    pub(super) fn about_server(&self, method: &Method) -> Outcome<Reply> {
+        if method != Method::GET && method != Method::HEAD {
+            return Err(Failure::no_such_resource());
+        }
+        let about = &self.server.inner.about;
+        let path = self.info.path.trim_matches('/');
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        match (first, rest) {
+            ("healthz" | "livez" | "readyz", "") => Ok(about.health(first, &self.info.query)),
+            ("healthz" | "livez" | "readyz", check) => about.one_check(first, check),
+            ("version", "") => Ok(Reply::value(200, &about.version())),
+            _ => self.discover(self.info.path.trim_end_matches('/')),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Objects that are there without anybody's request: what a cluster's own parts would have put there.
+
+use serde_json::{Value, json};
+
+use super::definition;
+use super::delete::remove_defined;
+use super::server::ApiServer;
+use super::storage::{ResourceId, key};
+
+/// The resource of definitions.
+const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
+
+impl ApiServer {
+    /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
+    /// no rule is asked whether it is a good one.
+    pub(in crate::lab) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
+        let id = (group.to_owned(), plural.to_owned());
+        let key = key_of(&object["metadata"]);
+        let before = self.storage().get(&id, &key).cloned();
+        let metadata = &mut object["metadata"];
+        match &before {
+            Some(before) => {
+                for field in ["uid", "creationTimestamp"] {
+                    metadata[field] = before.object["metadata"][field].clone();
+                }
+            }
+            None => {
+                metadata["uid"] = self.new_uid().into();
+                metadata["creationTimestamp"] = self.time().into();
+            }
+        }
+        let mut storage = self.storage();
+        if let Some(before) = before {
+            metadata["resourceVersion"] = before.object["metadata"]["resourceVersion"].clone();
+            if object == before.object {
+                return;
+            }
+        }
+        storage.put(&id, &key, object);
+    }
+
+    /// Takes an object away, where there is one.
+    pub(in crate::lab) fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
+        let id: ResourceId = (group.to_owned(), plural.to_owned());
+        self.storage().remove(&id, &key(namespace, name));
+    }
+
+    /// Serves what `definition` defines, as if it had been created and accepted long ago.
+    pub(in crate::lab) fn define(&self, mut definition: Value) {
+        if let Value::Object(fields) = &mut definition {
+            definition::set_defaults(fields);
+        }
+        definition["status"] = definition::status(&definition, &self.time());
+        definition["metadata"]["generation"] = 1.into();
+        if let Ok(resource) = definition::read(&definition) {
+            self.storage().serve(resource);
+            self.place(DEFINITIONS, definition);
+        }
+    }
+
+    /// Ends that, and what was stored of it.
+    pub(in crate::lab) fn undefine(&self, name: &str) {
+        let id: ResourceId = (DEFINITIONS.0.to_owned(), DEFINITIONS.1.to_owned());
+        let mut storage = self.storage();
+        if let Some(found) = storage.get(&id, name).cloned() {
+            remove_defined(&mut storage, &found.object);
+            storage.remove(&id, name);
+        }
+    }
+
+    /// A namespace that is there from the start.
+    pub(super) fn place_namespace(&self, name: &str) {
+        let object = json!({
+            "kind": "Namespace", "apiVersion": "v1",
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/metadata.name": name},
+                "managedFields": [{
+                    "manager": "kube-apiserver", "operation": "Update", "apiVersion": "v1", "time": self.time(),
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
+                }],
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        });
+        self.place(("", "namespaces"), object);
+    }
+}
+
+fn key_of(metadata: &Value) -> String {
+    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+    key(text("namespace"), text("name"))
+}

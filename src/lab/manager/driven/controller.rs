@@ -1,0 +1,308 @@
+//! The rounds: members are asked, profiles compared, what differs is mended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::future::join_all;
+use kube::Client;
+use kube::api::DynamicObject;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::budget::Budget;
+use super::credentials;
+use super::lapses::{Lapse, Lapses};
+use super::look::{Health, Inventory, health, inventory};
+use super::mirror::Mirror;
+use super::publish::{
+    access, difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
+};
+use super::remote::{Commands, Order};
+use super::wrong::double;
+use crate::clock::Clock;
+use crate::lab::manager::certificates::new_ca_data;
+use crate::lab::manager::hub::{Hub, ManagerError};
+use crate::lab::manager::script::Via;
+use crate::lab::manager::world::MANAGER;
+
+/// How often members are asked how they are, and profiles compared.
+pub(super) const ROUND: Duration = Duration::from_secs(10);
+/// How often members are asked what they have, which seldom changes and costs more.
+const INVENTORY: Duration = Duration::from_secs(60);
+/// How long the manager waits for more when a member joins: those who join together are looked at together.
+const TOGETHER: Duration = Duration::from_secs(1);
+/// How long the manager is away when it restarts.
+const RESTART: Duration = Duration::from_secs(5);
+
+/// The manager of the members that it is told of.
+pub(in crate::lab::manager) struct Controller {
+    commands: Commands,
+    pub(super) hub: Hub,
+    pub(super) clock: Clock,
+    pub(super) lapses: Lapses,
+    /// Which members there are. A manager writes this down somewhere: it outlives a restart.
+    pub(super) members: BTreeMap<String, Registered>,
+    /// What it remembers of them, which a restart loses.
+    pub(super) memory: BTreeMap<String, Memory>,
+    /// What there is on the hub.
+    pub(super) mirror: Mirror,
+    /// How many members have ever joined.
+    pub(super) taken: usize,
+}
+
+/// A member, as it is written down.
+pub(super) struct Registered {
+    client: Client,
+    /// The certificate of its authority.
+    pub(super) ca_data: String,
+    /// When it joined.
+    pub(super) since: Instant,
+    /// Whether it was the first one ever.
+    pub(super) is_first: bool,
+    /// Whether its profile has been created.
+    pub(super) has_profile: bool,
+    /// Until when its profile stays though it has left.
+    pub(super) lingers: Option<Instant>,
+}
+
+/// What is remembered of a member.
+pub(super) struct Memory {
+    pub(super) health: Health,
+    inventory: Option<Inventory>,
+    /// When it is to be asked what it has.
+    due: Instant,
+    budget: Budget,
+    /// What consumers call it, as was last seen.
+    display_name: String,
+    has_credentials: bool,
+    /// How often its status is still to be rewritten for nothing.
+    pub(super) rewrites: u32,
+    /// What was last written of its status.
+    pub(super) written: Option<serde_json::Value>,
+}
+
+impl Controller {
+    pub(in crate::lab::manager) fn new(commands: Commands, hub: Hub, clock: Clock, lapses: Lapses) -> Self {
+        Self {
+            commands,
+            hub,
+            clock,
+            lapses,
+            members: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            mirror: Mirror::default(),
+            taken: 0,
+        }
+    }
+
+    /// Does as it is told, and never ends by itself.
+    pub(in crate::lab::manager) async fn run(mut self) -> Result<(), ManagerError> {
+        let mut next = Instant::now();
+        loop {
+            tokio::select! {
+                Some((order, taken)) = self.commands.recv() => {
+                    match order {
+                        Order::Join { name, member } => {
+                            self.join(name, member);
+                            // Who told us waits no longer than that: the rest is for the round.
+                            let _ = taken.send(());
+                            let (now, soon) = (Instant::now(), Instant::now() + TOGETHER);
+                            next = if next < now { soon } else { next.min(soon) };
+                        }
+                        Order::Leave { name } => {
+                            let _ = taken.send(());
+                            self.leave(&name).await?;
+                        }
+                        Order::Restart => {
+                            self.restart().await?;
+                            let _ = taken.send(());
+                            next = Instant::now();
+                        }
+                    }
+                }
+                () = sleep_until(next), if !self.members.is_empty() => {
+                    self.round().await?;
+                    next = Instant::now() + ROUND;
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, name: String, client: Client) {
+        if self.is_full() {
+            return;
+        }
+        let registered = Registered {
+            client,
+            ca_data: new_ca_data(&name),
+            since: Instant::now(),
+            is_first: self.taken == 0,
+            has_profile: false,
+            lingers: None,
+        };
+        self.taken += 1;
+        self.memory.insert(name.clone(), Memory::of_a_newcomer(&name));
+        self.members.insert(name, registered);
+    }
+
+    async fn leave(&mut self, name: &str) -> Result<(), ManagerError> {
+        if !self.members.contains_key(name) || self.lets_linger(name).await? {
+            return Ok(());
+        }
+        self.retire(name).await
+    }
+
+    /// Takes away all that there is of a member on the hub.
+    pub(super) async fn retire(&mut self, name: &str) -> Result<(), ManagerError> {
+        self.members.remove(name);
+        self.memory.remove(name);
+        self.undouble(name).await?;
+        // The credentials first: no Secret may name a profile that is gone.
+        credentials::take(&self.hub, name).await?;
+        match self.hub.find(&target(name)).await? {
+            Some(profile) if is_ours(&profile) => self.hub.delete(&target(name)).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn restart(&mut self) -> Result<(), ManagerError> {
+        self.memory.clear();
+        self.mirror = Mirror::default();
+        sleep(RESTART).await;
+        self.begin_wrongly().await
+    }
+
+    async fn round(&mut self) -> Result<(), ManagerError> {
+        self.look().await;
+        self.mirror.refresh(&self.hub).await?;
+        self.meddle().await?;
+        let names: Vec<String> = self.members.keys().cloned().collect();
+        for name in names {
+            match self.reconcile(&name).await {
+                // It went in the meantime: the next round sees that.
+                Err(error) if error.is_not_found() => {}
+                done => done?,
+            }
+        }
+        self.retire_the_lingering().await
+    }
+
+    /// Asks all members at once, so that one that is slow keeps nobody waiting for long.
+    async fn look(&mut self) {
+        let now = self.clock.now();
+        let asked = self.members.iter().map(|(name, member)| {
+            let is_due = self
+                .memory
+                .get(name)
+                .is_none_or(|memory| memory.due <= Instant::now());
+            async move {
+                let health = health(&member.client, now).await;
+                let inventory = match is_due {
+                    true => inventory(&member.client).await,
+                    false => None,
+                };
+                (name.clone(), health, inventory)
+            }
+        });
+        for (name, health, inventory) in join_all(asked).await {
+            let asks_once = self.lapses.has(Lapse::AsksOnce);
+            let health = self.believed(&name, health);
+            let memory = self
+                .memory
+                .entry(name)
+                .or_insert_with_key(|name| Memory::after_a_restart(name));
+            memory.health = health;
+            if inventory.is_some() && !(asks_once && memory.inventory.is_some()) {
+                memory.inventory = inventory;
+                memory.due = Instant::now() + INVENTORY;
+            }
+        }
+    }
+
+    /// Makes the profile of a member what it should be.
+    async fn reconcile(&mut self, name: &str) -> Result<(), ManagerError> {
+        let there = match self.mirror.get(&profile_name(name)) {
+            // Somebody else was there first.
+            Some(there) if !is_ours(there) => return Ok(()),
+            Some(there) => there.clone(),
+            None => match self.create(name).await? {
+                Some(created) => created,
+                None => return Ok(()),
+            },
+        };
+        let holds_back = self.holds_back(name);
+        let (Some(member), Some(memory)) = (self.members.get(name), self.memory.get_mut(name)) else {
+            return Ok(());
+        };
+        let (hub, target) = (&self.hub, target(name));
+        if let Some(called) = there.data["spec"]["displayName"].as_str() {
+            memory.display_name = called.to_owned();
+        }
+        if let Some(labels) = missing_labels(name, &there)
+            && !self.lapses.has(Lapse::LabelsOnce)
+        {
+            self.mirror
+                .put(hub.patch(&target, MANAGER, Via::Object, &labels).await?);
+        }
+        let mut wanted = status(
+            memory.inventory.as_ref(),
+            &memory.health,
+            access(name, &member.ca_data),
+            &there,
+            self.clock.now(),
+        );
+        memory.reword(&mut wanted);
+        if let Some(patch) = difference(&there, &wanted)
+            && !holds_back
+            && !(self.lapses.has(Lapse::TrustsItsMemory) && memory.written.as_ref() == Some(&wanted))
+            && memory.budget.allows_one()
+        {
+            if memory.written.is_none() {
+                double(hub, &self.lapses, member, name, &patch).await?;
+            }
+            self.mirror
+                .put(hub.patch(&target, MANAGER, Via::Status, &patch).await?);
+            memory.written = Some(wanted);
+        }
+        if !memory.has_credentials && memory.inventory.is_some() {
+            memory.has_credentials = credentials::give(hub, name, &member.ca_data, &member.client).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates the profile of a member that has none. Gives it as it is then.
+    async fn create(&mut self, name: &str) -> Result<Option<DynamicObject>, ManagerError> {
+        if self.refuses_to_create(name) {
+            return Ok(None);
+        }
+        let (Some(member), Some(memory)) = (self.members.get_mut(name), self.memory.get(name)) else {
+            return Ok(None);
+        };
+        let object = profile(name, &memory.display_name);
+        let created = self.hub.create(&target(name), MANAGER, &object).await?;
+        member.has_profile = true;
+        self.mirror.put(created.clone());
+        Ok(Some(created))
+    }
+}
+
+impl Memory {
+    pub(super) fn of_a_newcomer(name: &str) -> Self {
+        Self {
+            health: Health::Silent,
+            inventory: None,
+            due: Instant::now(),
+            budget: Budget::full(),
+            display_name: display_name(name),
+            has_credentials: false,
+            rewrites: 0,
+            written: None,
+        }
+    }
+
+    fn after_a_restart(name: &str) -> Self {
+        Self {
+            budget: Budget::unknown(),
+            ..Self::of_a_newcomer(name)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the manager asks of a member.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use http::Request;
+use http_body_util::BodyExt;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::api::names::LABEL_HONOURED_PROPERTY;
+
+/// How long a member may take to answer. One that does not is as good as down.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// For how long a lease may not have been renewed; the usual holder does so every two seconds, and steps back after
+/// fifteen.
+const STALE: SignedDuration = SignedDuration::from_secs(60);
+/// The leases by which the control plane tells that it lives, where it keeps them in the member.
+const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+/// The API group of ClusterProperty.
+const ABOUT: &str = "about.k8s.io";
+
+/// How a member's control plane is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    /// All is well.
+    Well,
+    /// The API server calls itself not ready, and names these checks.
+    Failing(Vec<String>),
+    /// The holder of that lease has not renewed it.
+    Stale(String),
+    /// Nobody answers.
+    Silent,
+}
+
+/// What a member has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Inventory {
+    pub version: String,
+    pub nodes: usize,
+    /// The API groups of its custom resource definitions.
+    pub groups: BTreeSet<String>,
+    /// Names and values of those ClusterProperties that may show in a profile.
+    pub properties: Vec<(String, String)>,
+}
+
+/// Asks a member how it is.
+pub(super) async fn health(member: &Client, now: Timestamp) -> Health {
+    let asked = timeout(PATIENCE, async {
+        let failing = failing_checks(member).await?;
+        Ok::<_, kube::Error>((failing, stale_lease(member, now).await?))
+    });
+    match asked.await {
+        Ok(Ok((Some(failing), _))) => Health::Failing(failing),
+        Ok(Ok((None, Some(lease)))) => Health::Stale(lease),
+        Ok(Ok((None, None))) => Health::Well,
+        Ok(Err(_)) | Err(_) => Health::Silent,
+    }
+}
+
+/// Asks a member what it has; nothing where it does not answer in full.
+pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
+    let asked = timeout(PATIENCE, async {
+        let version = member.apiserver_version().await?.git_version;
+        let all = ListParams::default();
+        let nodes = Api::<Node>::all(member.clone()).list_metadata(&all).await?;
+        let definitions = Api::<CustomResourceDefinition>::all(member.clone());
+        // A definition's name is that of its resource, a dot, and its group.
+        let groups: BTreeSet<String> = definitions
+            .list_metadata(&all)
+            .await?
+            .items
+            .into_iter()
+            .filter_map(|definition| {
+                definition
+                    .metadata
+                    .name?
+                    .split_once('.')
+                    .map(|(_, group)| group.to_owned())
+            })
+            .collect();
+        let properties = match groups.contains(ABOUT) {
+            true => cluster_properties(member).await?,
+            false => Vec::new(),
+        };
+        Ok::<_, kube::Error>(Inventory {
+            version,
+            nodes: nodes.items.len(),
+            groups,
+            properties,
+        })
+    });
+    asked.await.ok()?.ok()
+}
+
+/// The names of the checks that fail; nothing where the API server is ready.
+async fn failing_checks(member: &Client) -> Result<Option<Vec<String>>, kube::Error> {
+    let request = Request::get("/readyz?verbose")
+        .body(Vec::new().into())
+        .expect("a fixed request is well-formed");
+    let response = member.send(request).await?;
+    if response.status().is_success() {
+        return Ok(None);
+    }
+    let body = response.into_body().collect().await?.to_bytes();
+    let text = String::from_utf8_lossy(&body);
+    let failing = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("[-]")?.split(' ').next())
+        .map(str::to_owned);
+    Ok(Some(failing.collect()))
+}
+
+/// A lease of the control plane that is there and was not renewed in time.
+async fn stale_lease(member: &Client, now: Timestamp) -> Result<Option<String>, kube::Error> {
+    let leases: Api<Lease> = Api::namespaced(member.clone(), "kube-system");
+    let leases = leases.list(&ListParams::default()).await?;
+    let is_stale = |lease: &Lease| {
+        let renewed = lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref());
+        renewed.is_some_and(|renewed| now.duration_since(renewed.0) > STALE)
+    };
+    Ok(leases
+        .into_iter()
+        .filter(is_stale)
+        .filter_map(|lease| lease.metadata.name)
+        .find(|name| CONTROL_PLANE.contains(&name.as_str())))
+}
+
+/// Those with the label: the others are the member's own business (KEP-4322 › Properties).
+async fn cluster_properties(member: &Client) -> Result<Vec<(String, String)>, kube::Error> {
+    let kind = GroupVersionKind::gvk(ABOUT, "v1beta1", "ClusterProperty");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "clusterproperties");
+    let properties: Api<DynamicObject> = Api::all_with(member.clone(), &resource);
+    let labelled = ListParams::default().labels(&format!("{LABEL_HONOURED_PROPERTY}=true"));
+    let properties = properties.list(&labelled).await?;
+    let read = |property: DynamicObject| {
+        let value = property.data.pointer("/spec/value").and_then(Value::as_str)?;
+        Some((property.metadata.name?, value.to_owned()))
+    };
+    Ok(properties.items.into_iter().filter_map(read).collect())
+}

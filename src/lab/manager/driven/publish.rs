@@ -1,0 +1,214 @@
+//! What the profile of a member should say.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::look::{Health, Inventory};
+use crate::api::Labels;
+use crate::api::names::{
+    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS,
+    PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+};
+use crate::lab::manager::hub::Target;
+use crate::lab::manager::lifetime::profile_resource;
+use crate::lab::manager::members::FLEET;
+use crate::lab::manager::status::{
+    Access, Condition, Property, Status, healthy, host, joined, observed, rfc3339, server, unready,
+};
+use crate::lab::manager::world::MANAGER;
+
+/// The name of a member's profile.
+pub(super) fn profile_name(member: &str) -> String {
+    format!("{MANAGER}-{member}")
+}
+
+/// The profile of a member, on the hub.
+pub(super) fn target(member: &str) -> Target {
+    Target {
+        resource: profile_resource(),
+        namespace: Some(FLEET.to_owned()),
+        name: profile_name(member),
+    }
+}
+
+/// The labels that the manager owes a member's profile.
+pub(super) fn labels(member: &str) -> Labels {
+    BTreeMap::from([
+        (LABEL_MANAGER.to_owned(), MANAGER.to_owned()),
+        (LABEL_MEMBER_ID.to_owned(), member.to_owned()),
+    ])
+}
+
+/// The display name that a member's profile is created with. Afterwards it is the consumers'.
+pub(super) fn display_name(member: &str) -> String {
+    format!("Cluster {member}")
+}
+
+/// A member's profile, to create.
+pub(super) fn profile(member: &str, display_name: &str) -> Value {
+    json!({
+        "metadata": {"namespace": FLEET, "name": profile_name(member), "labels": labels(member)},
+        "spec": {"displayName": display_name, "clusterManager": {"name": MANAGER}},
+    })
+}
+
+/// Whether a profile on the hub is the manager's.
+pub(super) fn is_ours(profile: &DynamicObject) -> bool {
+    profile.data["spec"]["clusterManager"]["name"] == MANAGER
+}
+
+/// How consumers connect to a member whose authority has this certificate.
+pub(super) fn access(member: &str, ca_data: &str) -> Access {
+    Access {
+        server: server(member),
+        ca_data: ca_data.to_owned(),
+        cluster: member.to_owned(),
+    }
+}
+
+/// The status that a member's profile should have, where it has `before` now. What did not change keeps its times, so
+/// that a status that is right already comes out as it is.
+pub(super) fn status(
+    known: Option<&Inventory>,
+    health: &Health,
+    access: Access,
+    before: &DynamicObject,
+    now: Timestamp,
+) -> Value {
+    let generation = before.metadata.generation.unwrap_or_default();
+    let before = &before.data["status"];
+    let member = access.cluster.clone();
+    let status = Status {
+        kubernetes: known.map(|known| known.version.clone()),
+        properties: properties(&member, known),
+        conditions: vec![
+            control_plane(health, now),
+            match known.is_some() || has_answered(before) {
+                true => joined(now),
+                false => Condition::new(
+                    CONDITION_JOINED,
+                    "False",
+                    "Pending",
+                    "the member has not answered yet",
+                    now,
+                ),
+            },
+        ],
+        access: vec![access],
+    };
+    let mut status = status.to_json(generation, now);
+    if known.is_none() && has_answered(before) {
+        for part in ["version", "properties"] {
+            status[part] = before[part].clone();
+        }
+    }
+    keep_times(
+        &mut status["properties"],
+        &before["properties"],
+        "name",
+        "value",
+        "lastObservedTime",
+        now,
+    );
+    keep_times(
+        &mut status["conditions"],
+        &before["conditions"],
+        "type",
+        "status",
+        "lastTransitionTime",
+        now,
+    );
+    if let Value::Object(parts) = &mut status {
+        parts.retain(|_, part| !part.is_null());
+    }
+    status
+}
+
+/// The merge patch that makes a profile's status `wanted`; nothing where it is that.
+pub(super) fn difference(before: &DynamicObject, wanted: &Value) -> Option<Value> {
+    let before = &before.data["status"];
+    if before == wanted {
+        return None;
+    }
+    let mut patch = wanted.clone();
+    let parts = before.as_object().into_iter().flatten();
+    for (part, _) in parts.filter(|(part, _)| wanted.get(part.as_str()).is_none()) {
+        patch[part] = Value::Null;
+    }
+    Some(json!({"status": patch}))
+}
+
+/// The labels to set on a profile; nothing where they are there.
+pub(super) fn missing_labels(member: &str, before: &DynamicObject) -> Option<Value> {
+    let mut missing = labels(member);
+    let there = before.metadata.labels.clone().unwrap_or_default();
+    missing.retain(|key, value| there.get(key) != Some(value));
+    (!missing.is_empty()).then(|| json!({"metadata": {"labels": missing}}))
+}
+
+fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
+    let mut properties = Vec::new();
+    let mut add = |name: &str, value: String| {
+        // What the member says itself under a name goes before what the manager would say under it.
+        if !properties.iter().any(|known: &Property| known.name == name) {
+            properties.push(observed(name, &value));
+        }
+    };
+    for (name, value) in known.into_iter().flat_map(|known| &known.properties) {
+        add(name, value.clone());
+    }
+    add(PROPERTY_ENDPOINTS, json!([host(member)]).to_string());
+    if let Some(known) = known {
+        add(PROPERTY_NODE_COUNT, known.nodes.to_string());
+        add(PROPERTY_RESOURCE_GROUPS, json!(known.groups).to_string());
+    }
+    properties
+}
+
+/// Whether the member has answered once, if not since the manager started.
+fn has_answered(status: &Value) -> bool {
+    status["version"].is_object()
+}
+
+fn control_plane(health: &Health, now: Timestamp) -> Condition {
+    match health {
+        Health::Well => healthy(now),
+        Health::Failing(checks) => unready(&checks.join(", "), now),
+        Health::Stale(lease) => Condition::new(
+            CONDITION_HEALTHY,
+            "False",
+            "ControlPlaneDown",
+            &format!("{lease} does not renew its lease"),
+            now,
+        ),
+        Health::Silent => Condition::new(
+            CONDITION_HEALTHY,
+            "Unknown",
+            "ApiServerUnreachable",
+            "the member's API server does not answer",
+            now,
+        ),
+    }
+}
+
+/// Gives the entries of a list the times that they had, as far as the same is said under the same name.
+fn keep_times(list: &mut Value, before: &Value, name: &str, said: &str, time: &str, now: Timestamp) {
+    for entry in list.as_array_mut().into_iter().flatten() {
+        let mut known = before.as_array().into_iter().flatten();
+        let known = known.find(|known| known[name] == entry[name] && known[said] == entry[said]);
+        if let Some(known) = known.and_then(|known| known[time].as_str())
+            && is_past(known, now)
+        {
+            entry[time] = known.into();
+        }
+    }
+}
+
+/// Nobody can have seen something later than now.
+fn is_past(time: &str, now: Timestamp) -> bool {
+    let parsed: Result<Timestamp, _> = time.parse();
+    parsed.is_ok_and(|time| rfc3339(time) <= rfc3339(now))
+}

@@ -1,0 +1,204 @@
+//! How the manager does wrong: each of these does nothing unless a fault has it so.
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::controller::{Controller, Memory, Registered};
+use super::credentials;
+use super::lapses::{LATE, Lapse, Lapses, MOST, REWRITES};
+use super::look::Health;
+use super::publish::{display_name, is_ours, profile, profile_name, target};
+use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
+use crate::lab::manager::hub::{Hub, ManagerError, Target};
+use crate::lab::manager::lifetime::profile_resource;
+use crate::lab::manager::members::FLEET;
+use crate::lab::manager::script::Via;
+use crate::lab::manager::status::rfc3339;
+use crate::lab::manager::world::MANAGER;
+
+impl Controller {
+    pub(super) fn is_full(&self) -> bool {
+        self.lapses.has(Lapse::IsFull) && self.members.len() >= MOST
+    }
+
+    /// What the manager takes for the member's health.
+    pub(super) fn believed(&self, name: &str, health: Health) -> Health {
+        let before = self.memory.get(name).filter(|memory| memory.written.is_some());
+        let was_well = before.is_none_or(|memory| memory.health == Health::Well);
+        match health {
+            Health::Well if !was_well && self.lapses.has(Lapse::IgnoresRecovery) => Health::Silent,
+            _ if self.lapses.has(Lapse::IgnoresOutages) => Health::Well,
+            health => health,
+        }
+    }
+
+    pub(super) fn refuses_to_create(&self, name: &str) -> bool {
+        let Some(member) = self.members.get(name) else {
+            return false;
+        };
+        let is_new = member.is_first && member.since.elapsed() < LATE;
+        (is_new && self.lapses.has(Lapse::CreatesLate))
+            || (member.has_profile && self.lapses.has(Lapse::CreatesOnce))
+    }
+
+    /// Whether the status of a member is not to be told yet, or no more.
+    pub(super) fn holds_back(&self, name: &str) -> bool {
+        let Some(member) = self.members.get(name) else {
+            return false;
+        };
+        let is_new = member.is_first && member.since.elapsed() < LATE;
+        (is_new && self.lapses.has(Lapse::FillsLate)) || member.lingers.is_some()
+    }
+
+    /// Whether the profile of a member that leaves is to stay for now.
+    pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, ManagerError> {
+        let lapses = [Lapse::ForgetsLeave, Lapse::KeepsJoined, Lapse::KeepsSecrets];
+        let Some(lapse) = lapses.into_iter().find(|lapse| self.lapses.has(*lapse)) else {
+            return Ok(false);
+        };
+        let Some(member) = self.members.get_mut(name).filter(|member| member.is_first) else {
+            return Ok(false);
+        };
+        member.lingers = Some(Instant::now() + LATE);
+        if lapse == Lapse::ForgetsLeave {
+            return Ok(true);
+        }
+        if lapse == Lapse::KeepsJoined {
+            credentials::take(&self.hub, name).await?;
+        }
+        if let Some(profile) = self.hub.find(&target(name)).await? {
+            let mut conditions = profile.data["status"]["conditions"].clone();
+            let now = rfc3339(self.clock.now());
+            for condition in conditions.as_array_mut().into_iter().flatten() {
+                if condition["type"] == CONDITION_HEALTHY
+                    || (condition["type"] == CONDITION_JOINED && lapse == Lapse::KeepsSecrets)
+                {
+                    condition["status"] = "False".into();
+                    condition["reason"] = "Left".into();
+                    condition["lastTransitionTime"] = now.clone().into();
+                }
+            }
+            let patch = json!({"status": {"conditions": conditions}});
+            self.hub
+                .patch(&target(name), MANAGER, Via::Status, &patch)
+                .await?;
+        }
+        if lapse == Lapse::KeepsSecrets {
+            self.members.remove(name);
+        }
+        Ok(true)
+    }
+
+    pub(super) async fn retire_the_lingering(&mut self) -> Result<(), ManagerError> {
+        let now = Instant::now();
+        let over: Vec<String> = self
+            .members
+            .iter()
+            .filter(|(_, member)| member.lingers.is_some_and(|until| until <= now))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in over {
+            self.retire(&name).await?;
+        }
+        Ok(())
+    }
+
+    /// What the manager does to profiles besides making them what they should be.
+    pub(super) async fn meddle(&self) -> Result<(), ManagerError> {
+        for foreign in self.mirror.all().filter(|profile| !is_ours(profile)) {
+            let Some(target) = foreign.metadata.name.clone().map(named) else {
+                continue;
+            };
+            if self.lapses.has(Lapse::Tidies) {
+                self.hub.delete(&target).await?;
+            }
+            let label = foreign
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|labels| labels.get(LABEL_MANAGER));
+            if self.lapses.has(Lapse::Claims) && label.is_none_or(|label| label != MANAGER) {
+                let patch = json!({"metadata": {"labels": {LABEL_MANAGER: MANAGER}}});
+                self.hub.patch(&target, MANAGER, Via::Object, &patch).await?;
+            }
+        }
+        for name in self.members.keys() {
+            let there = self.mirror.get(&profile_name(name));
+            let own = display_name(name);
+            if self.lapses.has(Lapse::OverwritesDisplayName)
+                && there.is_some_and(|there| there.data["spec"]["displayName"] != own)
+            {
+                let patch = json!({"spec": {"displayName": own}});
+                self.hub
+                    .patch(&target(name), MANAGER, Via::Object, &patch)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the manager does first when it has started again.
+    pub(super) async fn begin_wrongly(&mut self) -> Result<(), ManagerError> {
+        for name in self.members.keys() {
+            if self.lapses.has(Lapse::Recreates) {
+                self.hub.delete(&target(name)).await?;
+            }
+            if self.lapses.has(Lapse::Rewrites) {
+                // As if nobody had written before.
+                let mut memory = Memory::of_a_newcomer(name);
+                memory.rewrites = REWRITES;
+                self.memory.insert(name.clone(), memory);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away the second profile of a member.
+    pub(super) async fn undouble(&self, name: &str) -> Result<(), ManagerError> {
+        match self.lapses.has(Lapse::CreatesTwice) {
+            true => self.hub.delete(&target(&twin(name))).await,
+            false => Ok(()),
+        }
+    }
+}
+
+/// Gives the first member a second profile, whose status is to be the same.
+pub(super) async fn double(
+    hub: &Hub,
+    lapses: &Lapses,
+    member: &Registered,
+    name: &str,
+    status: &Value,
+) -> Result<(), ManagerError> {
+    if member.is_first && lapses.has(Lapse::CreatesTwice) {
+        let twin = twin(name);
+        let object = profile(&twin, &display_name(name));
+        hub.create(&target(&twin), MANAGER, &object).await?;
+        hub.patch(&target(&twin), MANAGER, Via::Status, status).await?;
+    }
+    Ok(())
+}
+
+/// What the manager calls a member a second time.
+fn twin(name: &str) -> String {
+    format!("{name}-again")
+}
+
+impl Memory {
+    /// Says the same in other words, as often as that is still to be done.
+    pub(super) fn reword(&mut self, status: &mut Value) {
+        if self.rewrites > 0 {
+            status["conditions"][0]["message"] = format!("checked again, {} to go", self.rewrites).into();
+            self.rewrites -= 1;
+        }
+    }
+}
+
+/// The profile of that name where the manager's own are.
+fn named(name: String) -> Target {
+    Target {
+        resource: profile_resource(),
+        namespace: Some(FLEET.to_owned()),
+        name,
+    }
+}

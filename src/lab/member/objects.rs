@@ -1,0 +1,144 @@
+//! A member's state as objects of its API.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::state::{MemberState, Property};
+use crate::api::crd;
+use crate::api::names::LABEL_HONOURED_PROPERTY;
+use crate::lab::apiserver::ApiServer;
+
+const NODES: (&str, &str) = ("", "nodes");
+const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
+const CLUSTER_PROPERTIES: (&str, &str) = (ABOUT, "clusterproperties");
+/// The API group of ClusterProperty.
+const ABOUT: &str = "about.k8s.io";
+/// Where the control plane keeps its leases, and which.
+const SYSTEM: &str = "kube-system";
+const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+/// How long a renewal lasts, in seconds.
+const LEASE_DURATION: i64 = 15;
+
+/// Makes the objects of `server` those of `new`, where it has those of `old`.
+pub(super) fn bring_about(server: &ApiServer, old: Option<&MemberState>, new: &MemberState) {
+    let nodes = old.map_or(0, |old| old.nodes);
+    for number in nodes..new.nodes {
+        server.place(NODES, node(number, &new.version));
+    }
+    for number in new.nodes..nodes {
+        server.withdraw(NODES, "", &node_name(number));
+    }
+    let before = old.map(groups).unwrap_or_default();
+    let after = groups(new);
+    for group in before.difference(&after) {
+        server.undefine(&definition_name(group));
+    }
+    for group in after.difference(&before) {
+        server.define(definition(group));
+    }
+    let before = old.map_or(&[][..], |old| &old.cluster_properties);
+    for property in before
+        .iter()
+        .filter(|old| !has(&new.cluster_properties, &old.name))
+    {
+        server.withdraw(CLUSTER_PROPERTIES, "", &property.name);
+    }
+    for property in &new.cluster_properties {
+        server.place(CLUSTER_PROPERTIES, cluster_property(property));
+    }
+}
+
+/// Tells that the control plane renewed its leases at that time.
+pub(super) fn renew_leases(server: &ApiServer, at: Timestamp) {
+    for name in CONTROL_PLANE {
+        server.place(LEASES, lease(name, at));
+    }
+}
+
+/// Takes the leases of the control plane away.
+pub(super) fn withdraw_leases(server: &ApiServer) {
+    for name in CONTROL_PLANE {
+        server.withdraw(LEASES, SYSTEM, name);
+    }
+}
+
+/// All groups whose definitions there are.
+fn groups(state: &MemberState) -> BTreeSet<String> {
+    let mut groups = state.custom_resource_groups.clone();
+    if !state.cluster_properties.is_empty() {
+        groups.insert(ABOUT.to_owned());
+    }
+    groups
+}
+
+fn has(properties: &[Property], name: &str) -> bool {
+    properties.iter().any(|property| property.name == name)
+}
+
+fn node_name(number: u32) -> String {
+    format!("node-{number}")
+}
+
+fn node(number: u32, version: &str) -> Value {
+    json!({
+        "kind": "Node", "apiVersion": "v1",
+        "metadata": {"name": node_name(number), "labels": {"kubernetes.io/hostname": node_name(number)}},
+        "spec": {},
+        "status": {
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "nodeInfo": {"kubeletVersion": version},
+        },
+    })
+}
+
+fn lease(name: &str, renewed: Timestamp) -> Value {
+    json!({
+        "kind": "Lease", "apiVersion": "coordination.k8s.io/v1",
+        "metadata": {"name": name, "namespace": SYSTEM},
+        "spec": {
+            "holderIdentity": "control-plane_0", "leaseDurationSeconds": LEASE_DURATION,
+            "renewTime": format!("{renewed:.6}"), "leaseTransitions": 0,
+        },
+    })
+}
+
+fn cluster_property(property: &Property) -> Value {
+    let mut object = json!({
+        "kind": "ClusterProperty", "apiVersion": "about.k8s.io/v1beta1",
+        "metadata": {"name": property.name, "generation": 1},
+        "spec": {"value": property.value},
+    });
+    if property.labelled {
+        object["metadata"]["labels"] = json!({LABEL_HONOURED_PROPERTY: "true"});
+    }
+    object
+}
+
+fn definition_name(group: &str) -> String {
+    match group {
+        ABOUT => format!("{}.{ABOUT}", CLUSTER_PROPERTIES.1),
+        group => format!("things.{group}"),
+    }
+}
+
+/// The definition of the group's one resource; what that is matters to nobody, but for ClusterProperty.
+fn definition(group: &str) -> Value {
+    if group == ABOUT {
+        static CLUSTER_PROPERTY: LazyLock<Value> =
+            LazyLock::new(|| serde_json::to_value(crd::cluster_property()).unwrap_or_default());
+        return CLUSTER_PROPERTY.clone();
+    }
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1",
+        "metadata": {"name": definition_name(group)},
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
+        },
+    })
+}

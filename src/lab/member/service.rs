@@ -1,0 +1,52 @@
+//! A stand-in's answers, as long as it can be reached.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http_body::Body;
+use tower::Service;
+
+use super::stand_in::StandIn;
+use crate::lab::apiserver::ResponseBody;
+
+/// Puts a stand-in's state before the API server `inner` that it is made of.
+#[derive(Clone)]
+pub(super) struct MemberService<S> {
+    pub(super) member: StandIn,
+    pub(super) inner: S,
+}
+
+impl<S, B> Service<Request<B>> for MemberService<S>
+where
+    S: Service<Request<B>, Response = Response<ResponseBody>, Error = Infallible, Future: Send + 'static>,
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<ResponseBody>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, io::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        if !self.member.is_reachable() {
+            return Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) });
+        }
+        self.member.freshen(request.uri().path());
+        let date = self.member.date();
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let Ok(mut response) = answer.await;
+            if let Ok(date) = HeaderValue::from_str(&date) {
+                response.headers_mut().insert(header::DATE, date);
+            }
+            Ok(response)
+        })
+    }
+}

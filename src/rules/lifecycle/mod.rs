@@ -1,0 +1,14 @@
+//! The suite `lifecycle`: what becomes of profiles when members join and leave, when somebody tampers with them, and
+//! when the manager restarts.
+
+mod foreign;
+mod join;
+mod leave;
+mod restart;
+mod tampering;
+
+pub(super) use foreign::foreign_profiles_untouched;
+pub(super) use join::{join_creates_profile, join_fills_status, joined_profile};
+pub(super) use leave::leave_retires_profile;
+pub(super) use restart::restart_keeps_profiles;
+pub(super) use tampering::{deleted_profile_restored, label_restored, status_restored};
