@@ -20,10 +20,6 @@ use clusterprofile_conformance::{
 use rstest::rstest;
 use serde::Deserialize;
 
-/// Rules that fixtures name already and the suite does not have yet. What is expected of them counts from the day on
-/// which they are there.
-const TO_COME: [&str; 1] = ["access/server-is-url"];
-
 /// The first document of a fixture.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -183,8 +179,7 @@ fn what_a_fixture_expects_makes_sense(
             path.display()
         );
         let Some(rule) = rules::find(id) else {
-            assert!(TO_COME.contains(&id), "{}: there is no rule {id}", path.display());
-            continue;
+            panic!("{}: there is no rule {id}", path.display());
         };
         for edition in &expected.editions {
             assert!(

@@ -8,6 +8,7 @@ mod labels;
 pub mod list;
 pub mod names;
 mod profile;
+pub(crate) mod shape;
 pub mod syntax;
 mod writer;
 

@@ -9,7 +9,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Json, ProfileLabels, labels::annotations};
+use super::{
+    Json, ProfileLabels,
+    labels::annotations,
+    shape::{object_or_default, object_or_none, objects_or_default},
+};
 
 /// One member cluster as its manager describes it (KEP-4322).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,13 +23,19 @@ pub struct ClusterProfile {
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
     /// Standard object metadata, as far as the rules use it.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "object_or_default::<_, Metadata, _>")]
     pub metadata: Metadata,
     /// What the manager set at creation.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(
+        deserialize_with = "object_or_default::<_, Spec, _>",
+        skip_serializing_if = "is_default"
+    )]
     pub spec: Arc<Spec>,
     /// What the manager observed.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(
+        deserialize_with = "object_or_default::<_, Status, _>",
+        skip_serializing_if = "is_default"
+    )]
     pub status: Status,
 }
 
@@ -95,7 +105,7 @@ pub struct Spec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
     /// Who manages the member.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "object_or_none", skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<ClusterManager>,
 }
 
@@ -113,19 +123,22 @@ pub struct ClusterManager {
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
     /// Versions of the member.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(
+        deserialize_with = "object_or_default::<_, Version, _>",
+        skip_serializing_if = "is_default"
+    )]
     pub version: Version,
     /// Name-value pairs.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub properties: Arc<[Property]>,
     /// Conditions in the format of `metav1.Condition`.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub conditions: Arc<[Condition]>,
     /// Ways to reach the member (Overview › Access to member clusters).
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub access_providers: Arc<[AccessProvider]>,
     /// The deprecated name of the same list (v1alpha1 only).
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub credential_providers: Arc<[AccessProvider]>,
 }
 
@@ -185,7 +198,7 @@ pub struct AccessProvider {
     #[serde(deserialize_with = "or_default")]
     pub name: Arc<str>,
     /// Connection details in the shape of a kubeconfig's cluster.
-    #[serde(deserialize_with = "or_default")]
+    #[serde(deserialize_with = "object_or_default::<_, Cluster, _>")]
     pub cluster: Cluster,
 }
 
@@ -215,7 +228,7 @@ pub struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_compression: Option<bool>,
     /// Named settings of credential plugins.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub extensions: Vec<Extension>,
 }
 

@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use super::profile::Writer;
+use super::{profile::Writer, shape::Object};
 
 impl<'de> Deserialize<'de> for Writer {
     /// Takes an entry as the hub writes it (`fieldsV1`) and as the evidence file does (`owns`).
@@ -22,7 +22,7 @@ impl<'de> Deserialize<'de> for Writer {
             owns: Option<Vec<Box<str>>>,
             fields_v1: Option<OwnedFields>,
         }
-        let entry = Entry::deserialize(deserializer)?;
+        let Object(entry) = Object::<Entry>::deserialize(deserializer)?;
         let mut owns = entry
             .owns
             .or(entry.fields_v1.map(|fields| fields.0))

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{Namespace, ObjectRef, Unreadable};
-use crate::api::{ClusterProfile, Metadata, names};
+use crate::api::{ClusterProfile, Metadata, names, shape::Object};
 
 /// An object of which nobody has looked yet whether it fits.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +48,10 @@ pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named {
-        metadata: Option<Metadata>,
+        metadata: Option<Object<Metadata>>,
     }
     let Named { metadata } = read(object, "Namespace")?;
-    let metadata = metadata.unwrap_or_default();
+    let metadata = metadata.map(|metadata| metadata.0).unwrap_or_default();
     match metadata.name.is_empty() {
         true => Err(unreadable(object, "Namespace", NAMELESS)),
         false => Ok(Namespace {
@@ -77,11 +77,14 @@ pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
 /// # Errors
 /// When it does not have that shape; tells which part does not fit.
 pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
-    match object {
-        Loose::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<T>(json)),
-        Loose::Value(value) => T::deserialize(value).map_err(|error| narrowed::<T>(value, &error)),
-    }
-    .map_err(|message| unreadable(object, kind, &message))
+    let read = match object {
+        Loose::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
+        Loose::Value(value) => {
+            Object::<T>::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error))
+        }
+    };
+    read.map(|object| object.0)
+        .map_err(|message| unreadable(object, kind, &message))
 }
 
 fn unreadable(object: Loose<'_>, kind: &str, message: &str) -> Box<Unreadable> {

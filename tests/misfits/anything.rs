@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{from_evidence_file, list, neighbour, of_neighbour_itself, profile, read};
+use super::{
+    from_evidence_file, list, neighbour, of_neighbour_itself, profile, read, read_if_possible,
+    texts::{GOOD, ODD, printed},
+};
 
 /// Any JSON.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -96,5 +99,49 @@ proptest! {
         }
         let evidence = from_evidence_file(&alone, &odd);
         prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&alone));
+    }
+
+    /// Whatever is put between the letters of one object, its neighbour is judged, or the run says that something is lost.
+    #[test]
+    fn anything_between_letters(
+        at in any::<prop::sample::Index>(),
+        gone in 0_usize..6,
+        put in prop::sample::select(vec![
+            "", "\n", "\n---\n", "\n...\n", "- ", "\n- ", "\n  - ", "[", "]", "{", "}", "\"", "'", "&a ", "*a", ": ", ":\n", "#", "\n#", "|\n",
+            ">-\n", "\t", "\r", "\u{FEFF}", "\u{E9}", "@", "<<: ", "? ", "!!x ", "%", "\nitems:\n", "\nkind: Pod\n", ",", "\\", "\0",
+        ]),
+        form in 0..4,
+        first in any::<bool>(),
+    ) {
+        let spoil = |odd: &str| {
+            let start = at.index(odd.len());
+            let end = (start + gone).min(odd.len());
+            format!("{}{put}{}", &odd[..start], &odd[end..])
+        };
+        let both = |odd: String, good: &str| if first { [odd, good.to_owned()] } else { [good.to_owned(), odd] };
+        let mark = "here";
+        let dump = match form {
+            0 => both(spoil(ODD), GOOD).join("---\n"),
+            1 => {
+                // In the list, so that its indentation is spoilt as well.
+                let items = both(mark.to_owned(), GOOD);
+                let odd = ODD.trim_end().replace('\n', "\n  ");
+                printed(&[&items[0], &items[1]]).replacen(mark, &spoil(&odd), 1)
+            }
+            2 => {
+                let odd = spoil(&profile("odd").to_string());
+                format!("[{}]", both(odd, &neighbour().to_string()).join(","))
+            }
+            _ => both(spoil(&profile("odd").to_string()), &neighbour().to_string()).join("\n---\n"),
+        };
+        // A byte that is no UTF-8 in place of each mark for one.
+        let bytes: Vec<u8> = dump.bytes().map(|byte| if byte == b'@' { 0xFF } else { byte }).collect();
+        let Some(evidence) = read_if_possible(&bytes) else { return Ok(()) };
+        let is_there = evidence.everyone().any(|profile| &*profile.metadata.name == "good");
+        prop_assert!(is_there || !evidence.unreadable.is_empty(), "{}", dump);
+        if is_there {
+            let alone = if form < 2 { read(GOOD.as_bytes()) } else { read(neighbour().to_string().as_bytes()) };
+            prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&alone), "{}", dump);
+        }
     }
 }

@@ -121,10 +121,15 @@ pub fn reported(evidence: &Evidence) -> Vec<String> {
 }
 
 pub fn read(bytes: &[u8]) -> Evidence {
+    read_if_possible(bytes).expect("a dump")
+}
+
+/// None where there is nothing to judge.
+pub fn read_if_possible(bytes: &[u8]) -> Option<Evidence> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dump");
     fs::write(&path, bytes).expect("written");
-    read_input(&path).expect("a dump").evidence
+    Some(read_input(&path).ok()?.evidence)
 }
 
 pub fn list(items: &[&Value]) -> String {

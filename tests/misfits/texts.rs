@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{is_judged_as_alone, list, neighbour, of_neighbour, profile, read, reported};
 
-const GOOD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
+pub const GOOD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ClusterProfile
 metadata:
   name: good
@@ -16,7 +16,7 @@ metadata:
 spec:
   clusterManager: {name: m}
 ";
-const ODD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
+pub const ODD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ClusterProfile
 metadata:
   labels:
@@ -33,7 +33,7 @@ fn documents(documents: &[&str]) -> String {
 }
 
 /// A list as kubectl prints it.
-fn printed(items: &[&str]) -> String {
+pub fn printed(items: &[&str]) -> String {
     indented("", items)
 }
 
