@@ -59,7 +59,7 @@ pub(super) fn newborns<'a>(
         let metadata = &history.last().metadata;
         history.origin != Origin::Listed
             && from <= first
-            && first <= until
+            && first < until
             && !evidence.is_touched(&metadata.namespace, &metadata.name)
             && !steps_about(evidence, history.last()).any(|step| step.member != member)
     })
@@ -82,12 +82,12 @@ pub(in crate::rules) fn steps_about<'a>(
     })
 }
 
-/// A profile as it was at a time; none where it was not there, or was going.
+/// A profile as it was just before a time; none where it was not there, or was going.
 pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option<&ClusterProfile> {
-    if history.deleted.is_some_and(|deleted| deleted <= at) {
+    if history.deleted.is_some_and(|deleted| deleted < at) {
         return None;
     }
-    let seen = history.versions.iter().take_while(|version| version.at <= at);
+    let seen = history.versions.iter().take_while(|version| version.at < at);
     let profile = &seen.last()?.profile;
     profile.metadata.deletion_timestamp.is_none().then_some(profile)
 }

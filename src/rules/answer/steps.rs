@@ -114,7 +114,7 @@ pub(in crate::rules) fn done<'a>(
 impl<'a> Done<'a> {
     /// The profile as it was when the step began; none where there was none.
     pub(in crate::rules) fn before(&self) -> Option<&'a ClusterProfile> {
-        let known = self.states.iter().take_while(|state| state.at <= self.step.from);
+        let known = self.states.iter().take_while(|state| state.at < self.step.from);
         known.last()?.profile
     }
 

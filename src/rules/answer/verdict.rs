@@ -49,7 +49,7 @@ pub(in crate::rules) struct Span<'a> {
     pub(in crate::rules) from: Timestamp,
     /// Until when there is time for an answer.
     pub(in crate::rules) deadline: Timestamp,
-    /// Until when the run looked.
+    /// Until when the run looked. What was seen at that very moment may be an answer to what it did next.
     pub(in crate::rules) looked: Timestamp,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Span<'a> {
 
     /// Whether something that was first seen then may have come about before the time was over.
     pub(in crate::rules) fn may_be_in_time(&self, first: &Version) -> bool {
-        first.at <= self.looked && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
+        first.at < self.looked && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
     }
 
     /// Whether what there is of a profile when the time is over is as expected. What was seen later and may have been
@@ -114,7 +114,7 @@ impl<'a> Span<'a> {
         states: &[State],
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
     ) -> Answer {
-        let known = states.iter().take_while(|state| state.at <= self.looked);
+        let known = states.iter().take_while(|state| state.at < self.looked);
         let deadline = self.deadline.as_microsecond();
         let (mut last, mut late) = (None, false);
         for state in known {
@@ -170,7 +170,8 @@ impl Done<'_> {
             Answer::Unknown(reason) => findings.cannot_tell(reason),
             Answer::Missing => {
                 findings.examine();
-                let known = self.states.iter().take_while(|state| state.at <= span.deadline);
+                let known = self.states.iter();
+                let known = known.take_while(|state| state.at <= span.deadline && state.at < span.looked);
                 let profile = known.last().and_then(|state| state.profile);
                 let object = profile.map_or_else(|| self.profile.clone(), ObjectRef::from);
                 let shortfall = missing(profile);

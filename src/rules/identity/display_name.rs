@@ -32,7 +32,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
         let seen: Vec<_> = set
             .states
             .iter()
-            .take_while(|state| state.at <= span.looked)
+            .take_while(|state| state.at < span.looked)
             .collect();
         let mut lost = seen
             .windows(2)

@@ -26,7 +26,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
         let answer = span.answer(deleted.profile, &deleted.states, is_back);
         let mut histories = evidence.histories_named(&deleted.profile.namespace, &deleted.profile.name);
         if let (Answer::Missing, Some(old)) = (answer, histories.find(|history| is_old(history.last()))) {
-            if old.deleted.is_none_or(|deleted| deleted > span.looked) {
+            if old.deleted.is_none_or(|deleted| deleted >= span.looked) {
                 findings.cannot_tell(format!(
                     "{} was still there after {}",
                     deleted.profile,

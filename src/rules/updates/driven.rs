@@ -34,9 +34,10 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
                     .map(|cost| cost.finding(history, &span)),
             );
         }
+        let doubt = span.cut_short().or_else(|| missed(log.as_ref(), &span));
         if examined == 0 {
             findings.cannot_tell(format!("there was no profile before {}", span.did()));
-        } else if let Some(doubt) = doubt(log.as_ref(), &span).filter(|_| found.is_empty()) {
+        } else if let (Some(doubt), true) = (doubt, found.is_empty()) {
             findings.cannot_tell(doubt);
         } else {
             findings.examined += examined;
@@ -48,10 +49,14 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
 /// `updates/scale-within-budget`
 pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, |_| true);
-    let joins = steps(evidence, findings, Scenario::Scale, DriverAction::Join);
-    findings.note(format!("{} members were joined", joins.len()));
+    // Of so many members, the first that cannot be told of has to do for all.
+    let mut each = Findings::default();
+    let joins = steps(evidence, &mut each, Scenario::Scale, DriverAction::Join);
+    if !joins.is_empty() {
+        each.note(format!("{} members joined", joins.len()));
+    }
     for step in joins {
-        let Some(profile) = joined_profile(evidence, findings, step) else {
+        let Some(profile) = joined_profile(evidence, &mut each, step) else {
             continue;
         };
         let span = Span::of(evidence, step);
@@ -61,7 +66,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             .find_map(|account| overdraw(&account.within(&span), BURST, 0));
         if let Some(overdrawn) = overdrawn {
             let object = course(evidence, profile).last().and_then(|state| state.profile);
-            findings.report(
+            each.report(
                 Finding::on(
                     object.map_or_else(|| profile.clone(), ObjectRef::from),
                     "a profile is written more often than the budget allows while many members join",
@@ -70,19 +75,23 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
                 .expected(overdrawn.expected())
                 .observed(overdrawn.observed("writes")),
             );
-        } else if let Some(doubt) = doubt(log.as_ref(), &span) {
-            findings.cannot_tell(doubt);
+        } else if let Some(missed) = missed(log.as_ref(), &span) {
+            each.cannot_tell(missed);
         }
     }
+    each.inconclusive = match each.inconclusive.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() => vec![format!("{first} (and {} more like it)", rest.len())],
+        _ => each.inconclusive,
+    };
+    *findings = each;
 }
 
 /// Why writes may have gone unseen: a whole audit log makes good for what the watch missed.
-fn doubt(log: Option<&Log>, span: &Span) -> Option<String> {
-    let covered = log.is_some_and(|log| log.covers_window);
-    span.cut_short().or_else(|| match covered {
+fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
+    match log.is_some_and(|log| log.covers_window) {
         true => None,
         false => span.missed(None),
-    })
+    }
 }
 
 /// The writes on a profile by one kind of evidence, by the runner's clock.
