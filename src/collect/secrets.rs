@@ -27,7 +27,7 @@ pub(super) struct Secrets {
 }
 
 /// What the missing right is called.
-const GRANT: &str =
+pub(super) const GRANT: &str =
     "the runner may not list Secrets: grant list on secrets (`clusterprofile-conformance rbac`)";
 
 /// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     api::ClusterProfile,
     clock::Clock,
-    collect::plugins::Request,
+    collect::{plugins::Request, secrets::GRANT},
     evidence::{LoginOutcome, Look, Scope},
 };
 
@@ -191,6 +191,10 @@ impl Asking {
     /// The Secrets to be tried.
     async fn keys(&mut self, from: Sources<'_>) -> Vec<Key> {
         if !self.members.from_secrets {
+            return Vec::new();
+        }
+        if from.places.is_empty() {
+            self.unread = Some(GRANT.to_owned());
             return Vec::new();
         }
         let keys = keys(from.hub, from.places).await.unwrap_or_else(|failure| {

@@ -3,6 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 
 use super::*;
+use crate::lab::apiserver::{AccessRule, User};
 
 /// Where Secrets and endpoints lead, by host and port.
 #[derive(Default)]
@@ -230,4 +231,27 @@ async fn a_way_that_was_given_goes_before_a_secret() {
     assert_eq!((evidence.members.len(), evidence.logins.len()), (1, 1));
     assert_eq!(member(&evidence, "a").way, "test a");
     assert!(matches!(login(&evidence, "s"), LoginOutcome::Accepted { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_that_may_not_be_read_leave_a_gap_unless_there_are_other_ways() {
+    let mut world = World::new().await;
+    let rule = AccessRule {
+        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
+        groups: vec!["multicluster.x-k8s.io".to_owned()],
+        resources: vec!["clusterprofiles".to_owned()],
+        namespaces: vec!["*".to_owned()],
+    };
+    world.server.add_user(User::with_rules("reader", vec![rule]));
+    world.hub.client = world.server.client("reader");
+    let mut plan = from_secrets(0, []);
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert!(
+        gaps(&evidence, Kind::Members)[0]
+            .reason
+            .contains("grant list on secrets")
+    );
+    plan.members.ways = vec![way("a", Fake::new(|_, path| well(path)).client())];
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert!(gaps(&evidence, Kind::Members).is_empty());
 }
