@@ -17,11 +17,17 @@ pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
     writers.iter().map(|writer| &*writer.manager).collect()
 }
 
-/// The field managers that wrote between two versions; none where the hub does not tell.
+/// The field managers that wrote between two versions; none where the hub does not tell. One that only lost a field to
+/// another did not write: the hub lets its time be.
 pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> BTreeSet<&'a str> {
     let old = before.metadata.writers.as_deref().unwrap_or_default();
     let new = after.metadata.writers.as_deref().unwrap_or_default();
-    let wrote = |writer: &&Writer| !old.contains(writer);
+    let has_not_written = |old: &Writer, new: &Writer| {
+        (&old.manager, &old.operation, &old.subresource, &old.time)
+            == (&new.manager, &new.operation, &new.subresource, &new.time)
+            && new.owns.iter().all(|part| old.owns.contains(part))
+    };
+    let wrote = |new: &&Writer| !old.iter().any(|old| has_not_written(old, new));
     new.iter().filter(wrote).map(|writer| &*writer.manager).collect()
 }
 

@@ -38,10 +38,7 @@ pub(in crate::rules) fn joined_profile<'a>(
             }
             span.answer(profile, &states, |profile| profile.is_some())
         }
-        None => match span.doubt(None).or_else(|| unrelated(&span)) {
-            Some(doubt) => Answer::Unknown(doubt),
-            None => Answer::Missing,
-        },
+        None => span.doubt(None).map_or(Answer::Missing, Answer::Unknown),
     };
     match answer {
         Answer::Unknown(reason) => {
@@ -64,15 +61,6 @@ pub(in crate::rules) fn joined_profile<'a>(
             None
         }
     }
-}
-
-/// Profiles that came meanwhile, and of which nobody knows whose they are: one may be the member's.
-fn unrelated(span: &Span) -> Option<String> {
-    let first = ObjectRef::from(span.newborns().next()?.last());
-    Some(format!(
-        "{first} came after {}, and whose it is was not found",
-        span.did()
-    ))
 }
 
 /// Judges whether a member got only one profile in its namespace, by what profiles tell of the cluster that they

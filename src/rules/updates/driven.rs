@@ -97,7 +97,7 @@ fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
 /// The writes on a profile by one kind of evidence, by the runner's clock.
 struct Account {
     writes: Vec<Moment>,
-    /// Since when it tells of them.
+    /// Since when it tells of what is usual.
     since: Micros,
 }
 
@@ -122,15 +122,15 @@ fn accounts<'a>(
     let first = history.versions[0].at;
     let window = evidence.header.window.map_or(first, |window| window.from);
     let since = match history.origin {
-        Origin::Listed => window,
-        Origin::Created | Origin::Relisted => first,
+        Origin::Listed => window.as_microsecond(),
+        Origin::Created | Origin::Relisted => first.as_microsecond().saturating_add(FILLING),
     };
     let watched = Account {
         writes: writes(evidence, history)
             .iter()
             .map(|write| write.moment)
             .collect(),
-        since: since.as_microsecond(),
+        since,
     };
     let logged = log.zip(evidence.requests.as_ref()).map(|(log, requests)| {
         let metadata = &history.last().metadata;
@@ -151,30 +151,39 @@ fn accounts<'a>(
     [watched].into_iter().chain(logged).collect()
 }
 
+/// How long after its creation a profile is filled, which is not usual for it.
+const FILLING: Micros = 30 * SECOND;
+
+/// How long a profile has to be seen until its pace is known.
+const LONG_ENOUGH: Micros = 60 * SECOND;
+
 /// What a profile cost the hub since a restart.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// The writes since the restart.
     writes: i64,
-    /// What it costs without a restart: the writes in the time before, which was as long. As far as nobody looked
-    /// then, what the budget allows on average.
+    /// What it costs in such a time without a restart: by its pace in the time before, which was as long. Where that is
+    /// not known, what the budget allows on average.
     usual: i64,
 }
 
 impl Cost {
     fn of(account: &Account, span: &Span) -> Self {
         let (from, looked) = (span.from.as_microsecond(), span.looked.as_microsecond());
-        let begin = from.saturating_sub(looked.saturating_sub(from));
+        let length = looked.saturating_sub(from);
+        let begin = from.saturating_sub(length).max(account.since);
+        let seen = from.saturating_sub(begin);
         let before = account
             .writes
             .iter()
             .filter(|moment| moment.earliest < from && moment.latest >= begin);
-        let refill = REFILL_SECONDS * SECOND;
-        let unseen = account.since.saturating_sub(begin).max(0);
         let count = |writes: usize| i64::try_from(writes).unwrap_or(i64::MAX);
         Self {
             writes: count(account.within(span).len()),
-            usual: count(before.count()) + (unseen + refill - 1) / refill,
+            usual: match seen < LONG_ENOUGH.min(length) {
+                true => length / (REFILL_SECONDS * SECOND),
+                false => rounded_up(count(before.count()).saturating_mul(length), seen),
+            },
         }
     }
 
@@ -194,5 +203,12 @@ impl Cost {
             span.did()
         ))
         .observed(format!("{} status writes", self.writes))
+    }
+}
+
+fn rounded_up(dividend: i64, divisor: i64) -> i64 {
+    match divisor {
+        0 => dividend,
+        divisor => dividend.saturating_add(divisor - 1) / divisor,
     }
 }
