@@ -34,6 +34,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| {
             let status = &mut world.profile(QUIET_IN_SET).status;
             status.set_value(PROPERTY_CLUSTERSET, OTHER_SET);
+            // The member is of that set indeed.
+            let properties = world.state(QUIET_IN_SET).cluster_properties.iter_mut();
+            for property in properties.filter(|property| property.name == PROPERTY_CLUSTERSET) {
+                property.value = OTHER_SET.to_owned();
+            }
         },
     ),
     FaultInfo::new(

@@ -8,7 +8,7 @@ use crate::api::names::{
     PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
     PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
 };
-use crate::lab::manager::members::QUIET;
+use crate::lab::manager::members::{QUIET, UNASKED};
 use crate::lab::manager::script::{Step, minutes};
 use crate::lab::manager::status::{OWN_PROPERTY, Status, observed};
 use crate::lab::manager::world::World;
@@ -83,7 +83,11 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "properties/custom-resource-groups-well-formed",
         "publishes the groups of custom resources with their versions",
-        |world| set(world, PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#),
+        |world| {
+            // Of a member that can be asked, these would not be the groups either.
+            let status = &mut world.profile(UNASKED).status;
+            status.set_value(PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#);
+        },
     ),
     FaultInfo::new(
         "properties/observed-time-sane",

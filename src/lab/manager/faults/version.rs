@@ -2,7 +2,7 @@
 
 use super::registry::FaultInfo;
 use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{QUIET, UPGRADED};
+use crate::lab::manager::members::{QUIET, UNASKED, UPGRADED};
 use crate::lab::manager::script::Action;
 use crate::lab::manager::world::World;
 
@@ -17,17 +17,17 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "version/well-formed",
         "tells major and minor in place of the version",
-        |world| version(world, "1.34+"),
+        |world| version(world, UNASKED, "1.34+"),
     ),
     FaultInfo::new(
         "version/well-formed:words",
         "tells the version in words",
-        |world| version(world, "Kubernetes v1.34.2"),
+        |world| version(world, UNASKED, "Kubernetes v1.34.2"),
     ),
     FaultInfo::new(
         "version/matches-member",
         "tells the version of some nodes, not that of the API server",
-        |world| version(world, "v1.34.1"),
+        |world| version(world, QUIET, "v1.34.1"),
     ),
     FaultInfo::new(
         "version/matches-member:upgrade",
@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .driven(),
 ];
 
-/// Sets the version of the quiet member.
-fn version(world: &mut World, version: &str) {
-    world.profile(QUIET).status.kubernetes = Some(version.to_owned());
+/// Sets the version in a member's profile.
+fn version(world: &mut World, member: &str, version: &str) {
+    world.profile(member).status.kubernetes = Some(version.to_owned());
 }
