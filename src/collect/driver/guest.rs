@@ -13,6 +13,7 @@ use super::{
     recognise::Traits,
     secrets,
     session::{STOPPED, Session, refused},
+    writes::OURSELVES,
 };
 use crate::{
     api::ClusterProfile,
@@ -148,17 +149,22 @@ impl Guest {
         step
     }
 
-    /// No profile was found. Where others turned up, it may be one of them: then nothing can be said.
+    /// No profile was found. Where others turned up, it may be one of them, unless the implementation is known to make
+    /// profiles that tell whose they are: then nothing can be said.
     fn doubt(&self, session: &Session<'_>, step: &mut DriverStep) {
+        if self.traits.named.is_some() || session.profiles_tell() {
+            return;
+        }
         let record = session.record();
         let scope = &session.lent.plan.scope;
         let strangers = record.after(self.seen_before).iter().filter_map(|history| {
             let profile = history.current()?;
-            let stranger = scope.holds(profile) && !session.is_claimed(&profile.metadata.uid);
+            let ours = session.is_claimed(&profile.metadata.uid) || profile.manager() == OURSELVES;
+            let stranger = scope.holds(profile) && !ours;
             stranger.then(|| ObjectRef::from(profile).path())
         });
         let strangers: Vec<String> = strangers.take(3).collect();
-        if !strangers.is_empty() && self.traits.named.is_none() {
+        if !strangers.is_empty() {
             step.outcome = StepOutcome::Failed {
                 reason: format!(
                     "new profiles turned up ({}), and none tells that it is the member's: let the hook `join` print \
@@ -189,7 +195,7 @@ impl Guest {
             .iter()
             .filter(|history| !session.is_claimed(&history.last().metadata.uid));
         let profile = self.traits.find(free, &session.lent.plan.scope)?;
-        session.claim(&profile.metadata.uid);
+        session.claim(&profile.metadata.uid, self.traits.named.is_none());
         self.uid = Some(Arc::clone(&profile.metadata.uid));
         let is_new = record
             .after(self.seen_before)

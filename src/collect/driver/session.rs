@@ -68,6 +68,8 @@ struct State {
     steps: Vec<DriverStep>,
     /// The uids of profiles that are known to be some member's of the run.
     claimed: HashSet<Arc<str>>,
+    /// Whether one of these was known by what it tells of its member.
+    profiles_tell: bool,
     /// Members that would not leave.
     stuck: Vec<Guest>,
     /// What could not be undone, for a person.
@@ -231,9 +233,17 @@ impl<'a> Session<'a> {
         .await;
     }
 
-    /// Notes that a profile is a member's, so that no other member takes it for its own. Gives whether it was free.
-    pub fn claim(&self, uid: &Arc<str>) -> bool {
-        self.state().claimed.insert(Arc::clone(uid))
+    /// Notes that a profile is a member's, so that no other member takes it for its own, and whether that was known by
+    /// what it `tells`.
+    pub fn claim(&self, uid: &Arc<str>, tells: bool) {
+        let mut state = self.state();
+        state.claimed.insert(Arc::clone(uid));
+        state.profiles_tell |= tells;
+    }
+
+    /// Whether the implementation is known to make profiles that tell whose they are.
+    pub fn profiles_tell(&self) -> bool {
+        self.state().profiles_tell
     }
 
     /// The namespace of a profile that is known to be some member's of the run.

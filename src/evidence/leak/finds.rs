@@ -81,7 +81,8 @@ fn web_tokens(text: &str, finds: &mut Vec<Find>) {
 fn headers(text: &str, finds: &mut Vec<Find>) {
     for found in BEARER.captures_iter(text) {
         let value = &found["value"];
-        let is_header = found.name("header").is_some() && value.contains(|c: char| c.is_ascii_digit());
+        let is_coded = value.len() >= 32 || value.contains(|c: char| c.is_ascii_digit());
+        let is_header = found.name("header").is_some() && is_coded;
         let grade = match looks_random(value) || is_header {
             true => Grade::Certain,
             // A word.

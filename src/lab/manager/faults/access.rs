@@ -9,7 +9,7 @@ use crate::api::names::{CONDITION_JOINED, EXTENSION_ARGS, EXTENSION_ENVS, EXTENS
 use crate::lab::manager::access::Access;
 use crate::lab::manager::certificates::{ca_data_with_key, expired_ca_data};
 use crate::lab::manager::kubeconfig::kubeconfig;
-use crate::lab::manager::members::{CONSUMERS, QUIET, QUIET_IN_SET};
+use crate::lab::manager::members::{CONSUMERS, QUIET, QUIET_IN_SET, UNASKED};
 use crate::lab::manager::script::{Via, minutes};
 use crate::lab::manager::status::Property;
 use crate::lab::manager::world::{MANAGER, World};
@@ -25,15 +25,15 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "access/server-is-url",
         "publishes a server without a scheme",
         |world| {
-            access(world, |access| {
-                access.server = "lisbon.clusters.example:6443".to_owned();
+            unasked(world, |access| {
+                access.server = "amsterdam.clusters.example:6443".to_owned();
             });
         },
     ),
     FaultInfo::new(
         "access/server-is-url:host",
         "publishes a server without a host",
-        |world| access(world, |access| access.server = "https://:6443".to_owned()),
+        |world| unasked(world, |access| access.server = "https://:6443".to_owned()),
     ),
     FaultInfo::new(
         "access/ca-data-is-certificates",
@@ -136,14 +136,14 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "access/tls-verified",
         "has clients not check a server's certificate",
-        |world| access(world, |access| access.unchecked = true),
+        |world| unasked(world, |access| access.unchecked = true),
     ),
     FaultInfo::new(
         "access/tls-verified:http",
         "publishes a server without TLS",
         |world| {
-            access(world, |access| {
-                access.server = "http://lisbon.clusters.example:6443".to_owned();
+            unasked(world, |access| {
+                access.server = "http://amsterdam.clusters.example:6443".to_owned();
             });
         },
     ),
@@ -217,6 +217,12 @@ fn cluster(world: &mut World, name: &str) {
             settings["clusterName"] = name.into();
         }
     });
+}
+
+/// Alters the way to a member that cannot be asked: whether a credential opens one to which the way is wrong, nobody
+/// could tell.
+fn unasked(world: &mut World, change: impl FnMut(&mut Access)) {
+    world.profile(UNASKED).status.ways().for_each(change);
 }
 
 /// Alters the way to the quiet member, where it is told.
