@@ -54,6 +54,25 @@ pub struct Claim {
     /// Names of the consumers that are declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// Who made the implementation, for reports that are submitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<Implementation>,
+}
+
+/// Who made the implementation, and which version of it was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Implementation {
+    /// The organization behind it.
+    pub organization: String,
+    /// The project's name.
+    pub project: String,
+    /// The project's home.
+    pub url: String,
+    /// The version that was looked at.
+    pub version: String,
+    /// Who answers questions: names, addresses or handles.
+    pub contact: Vec<String>,
 }
 
 /// The hub, as far as it told of itself.

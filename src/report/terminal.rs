@@ -10,7 +10,9 @@ pub fn after_list(report: &Report) -> String {
     let mut page = Page::default();
     warnings(&mut page, report);
     notes(&mut page, report);
+    waivers(&mut page, report);
     let verdicts = &report.judgement.verdicts;
+    by_reason(&mut page, "waived", verdicts, Verdict::Waived);
     by_reason(
         &mut page,
         "unclear (inconclusive)",
@@ -56,6 +58,18 @@ fn notes(page: &mut Page, report: &Report) {
         }
     }
     told(page, "notes", &notes);
+}
+
+/// Waivers that do nothing.
+fn waivers(page: &mut Page, report: &Report) {
+    let complaints: Vec<String> = report
+        .judgement
+        .waivers
+        .iter()
+        .filter_map(|outcome| outcome.complaint())
+        .collect();
+    let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
+    told(page, "waivers to be looked at", &complaints);
 }
 
 fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Verdict) {

@@ -235,6 +235,7 @@ fn header() -> impl Strategy<Value = Header> {
             consumers,
             features: [Feature::ConsumerSecrets].into(),
             no_features: Default::default(),
+            ..Claim::default()
         },
     );
     let asked = collection::btree_map(kind(), asked, 0..4);
