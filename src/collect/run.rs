@@ -74,6 +74,9 @@ pub async fn collect(
     run.profiles_and_namespaces().await?;
     run.secrets().await;
     run.probe().await;
+    if run.stopped() {
+        run.evidence.header.cut_short = Some("it was stopped".to_owned());
+    }
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(run.evidence)
 }
@@ -358,6 +361,7 @@ fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
         },
         scope: plan.scope.clone(),
         window: None,
+        cut_short: None,
         clock_skew_ms: target.skew.millis(),
         permissions: Vec::new(),
         asked: BTreeMap::from([

@@ -32,6 +32,9 @@ pub fn headline(report: &Report) -> String {
                 broken.join(" and ")
             )
         }
+        Decision::Inconclusive if report.judgement.partial => {
+            format!("inconclusive for edition {edition}: the run was cut short")
+        }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
             "inconclusive for edition {edition}: {} could not be judged",
             count(tally.must.inconclusive, "MUST rule")
@@ -62,7 +65,15 @@ pub fn scope(report: &Report) -> String {
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", inert::line(manager));
     }
+    if let Some(why) = partial(report) {
+        sentence += &format!("; partial: {}", inert::line(why));
+    }
     sentence
+}
+
+/// Why the run ended before it had seen all that it was to see, where it did.
+pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
+    report.evidence.header.cut_short.as_deref()
 }
 
 /// Why the others of that level were not judged.

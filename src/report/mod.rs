@@ -18,7 +18,7 @@ mod visible;
 use jiff::Timestamp;
 
 pub use coverage::Coverage;
-pub use decision::{headline, scope};
+pub use decision::{headline, partial, scope};
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 
 use crate::{
