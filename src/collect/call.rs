@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use crate::{evidence::redact::without_credentials, hub};
+use super::words::one_line;
+use crate::hub;
 
 /// How long a small request may take in all, and a large one may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -91,11 +92,7 @@ const WORDS: usize = 2000;
 /// What the hub says, in one line, without credentials that it may repeat, and no more than anybody reads.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
-    let said = without_credentials(&said).replace(['\n', '\r'], " ");
-    Ok(match said.char_indices().nth(WORDS) {
-        Some((end, _)) => format!("{}…", &said[..end]),
-        None => said,
-    })
+    Ok(one_line(&said, WORDS))
 }
 
 impl Failure {

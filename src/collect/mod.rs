@@ -27,6 +27,7 @@ mod skew;
 mod splitter;
 mod target;
 mod timeline;
+mod words;
 
 pub use error::CollectError;
 pub use members::{Dial, MemberWay, Members, MembersError, Network, read_members};

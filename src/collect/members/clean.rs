@@ -3,7 +3,7 @@
 use kube::config::AuthInfo;
 use serde_json::Value;
 
-use crate::evidence::{redact::without_credentials, wipe};
+use crate::{collect::words::one_line, evidence::wipe};
 
 /// Shorter ones would be found in innocent words.
 const SHORTEST: usize = 8;
@@ -29,12 +29,7 @@ impl Clean {
 
     /// A member's words in one line, without credentials and no longer than anybody reads.
     pub fn words(&self, text: &str) -> String {
-        let text = self.value(text);
-        let text = without_credentials(&text).replace(['\n', '\r'], " ");
-        match text.char_indices().nth(LONGEST) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
+        one_line(&self.value(text), LONGEST)
     }
 
     /// A value as it is, but for the very credentials.

@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::plan::MemberWay;
 use crate::{
     api::UnknownName,
-    evidence::{ProfileKey, unfit::without_values},
+    collect::words::read_quietly,
+    evidence::ProfileKey,
     hub::{self, HubError},
 };
 
@@ -96,9 +97,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         path: path.to_owned(),
         source,
     })?;
-    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    let entries: BTreeMap<String, Value> = serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|error| malformed(without_values(&error.to_string()).replace('\n', " ")))?;
+    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(malformed)?;
     if entries.is_empty() {
         return Err(malformed("it names no profile".to_owned()));
     }

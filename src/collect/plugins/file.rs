@@ -15,7 +15,7 @@ use super::{
     plan::{ArgsPolicy, EnvsPolicy, Plugins, Protocol, Provider},
     process::Processes,
 };
-use crate::{api::UnknownName, evidence::unfit::without_values};
+use crate::{api::UnknownName, collect::words::read_quietly};
 
 /// What a provider file may look like, for errors.
 const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \
@@ -88,9 +88,7 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
         path: path.to_owned(),
         source,
     })?;
-    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    let file: Value = serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|error| malformed(without_values(&error.to_string()).replace('\n', " ")))?;
+    let file: Value = read_quietly(&text).map_err(malformed)?;
     let file = fields(&file, &["providers"]).map_err(malformed)?;
     let list = match file.get("providers") {
         Some(Value::Array(list)) if !list.is_empty() => list,

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::plan::Output;
-use crate::{collect::members::Hidden, evidence::redact::without_credentials};
+use crate::{
+    collect::{members::Hidden, words::cut},
+    evidence::redact::without_credentials,
+};
 
 /// How many lines are told, and how many characters of them.
 const LINES: usize = 3;
@@ -35,10 +38,7 @@ pub(super) fn last_words(said: &str, printed: &Output) -> String {
     });
     let text = without_credentials(&text);
     let clean = words(&text, |word| printed.contains(word) || is_like_chance(word));
-    match clean.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}{TAKEN}", &clean[..end]),
-        None => clean,
-    }
+    cut(clean, LONGEST)
 }
 
 /// The text with each word replaced that is taken for a credential.
