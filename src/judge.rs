@@ -2,6 +2,10 @@
 //!
 //! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
 
+mod selection;
+mod tally;
+mod waivers;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -11,6 +15,10 @@ use crate::{
     evidence::{Asked, Evidence, Gap, Kind},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
+
+pub use selection::Selection;
+pub use tally::{Count, Tally};
+pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
 /// The verdict on one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -22,6 +30,8 @@ pub enum Verdict {
     Fail,
     /// Broken or in doubt, and that does not count.
     Warn,
+    /// Broken, and every violation that counts is waived.
+    Waived,
     /// The evidence was asked for and could not be had, or there was no profile to examine.
     Inconclusive,
     /// There is nothing on the hub that the rule applies to.
@@ -42,17 +52,6 @@ pub enum Decision {
     Inconclusive,
 }
 
-/// Which rules the user picked, by substrings of their ids like `cargo test`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// A rule must match one of these; empty: all do.
-    pub filters: Vec<String>,
-    /// A rule must match none of these.
-    pub skip: Vec<String>,
-    /// Whether `filters` and `skip` are whole ids.
-    pub exact: bool,
-}
-
 /// The verdict on one rule, with its grounds.
 #[derive(Clone, Debug)]
 pub struct RuleVerdict {
@@ -62,44 +61,14 @@ pub struct RuleVerdict {
     pub verdict: Verdict,
     /// How many things were examined.
     pub examined: usize,
-    /// Why it neither passed nor failed nor warned.
+    /// Why it neither passed nor failed nor warned; of what is waived, the waivers' words.
     pub reason: Option<String>,
-    /// The violations.
+    /// The violations, those that are waived aside.
     pub findings: Vec<Finding>,
+    /// The violations that are waived, each with the place of its waiver in [`Judgement::waivers`].
+    pub waived: Vec<(Finding, usize)>,
     /// Remarks, such as which evidence was used.
     pub notes: Vec<String>,
-}
-
-/// How the rules of one level came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Count {
-    /// Rules of the edition at that level.
-    pub rules: usize,
-    /// Passed.
-    pub passed: usize,
-    /// Failed.
-    pub failed: usize,
-    /// Warned.
-    pub warned: usize,
-    /// Inconclusive.
-    pub inconclusive: usize,
-    /// Not applicable.
-    pub not_applicable: usize,
-    /// Skipped.
-    pub skipped: usize,
-}
-
-/// How the rules came out, by level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tally {
-    /// The MUST rules.
-    pub must: Count,
-    /// The SHOULD rules.
-    pub should: Count,
-    /// The MAY rules.
-    pub may: Count,
 }
 
 /// All verdicts, and the decision.
@@ -113,6 +82,8 @@ pub struct Judgement {
     pub tally: Tally,
     /// A verdict for every rule of the edition, in the ledger's order.
     pub verdicts: Vec<RuleVerdict>,
+    /// What came of each waiver, in their order; empty where none were given.
+    pub waivers: Vec<WaiverOutcome>,
 }
 
 /// Judges the evidence by the edition and the claims that its header holds.
@@ -123,15 +94,13 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
         .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
         .map(|(rule, applies)| verdict(rule, applies, evidence, selection))
         .collect();
-    let mut tally = Tally::default();
-    for verdict in &verdicts {
-        tally.level_mut(verdict.rule.facts.level).add(verdict.verdict);
-    }
+    let tally = Tally::of(&verdicts);
     Judgement {
         edition,
         decision: decide(&tally),
         tally,
         verdicts,
+        waivers: Vec::new(),
     }
 }
 
@@ -159,6 +128,7 @@ fn verdict(
         examined: 0,
         reason: Some(reason),
         findings: Vec::new(),
+        waived: Vec::new(),
         notes: Vec::new(),
     };
     if let Some(reason) = why_skipped(rule, applies, evidence, selection) {
@@ -173,6 +143,7 @@ fn verdict(
         examined: findings.examined,
         reason,
         findings: findings.list,
+        waived: Vec::new(),
         notes: findings.notes,
     }
 }
@@ -330,58 +301,6 @@ impl Judgement {
     }
 }
 
-impl Selection {
-    /// Whether the user picked that rule.
-    pub fn holds(&self, id: &str) -> bool {
-        let matches = |pattern: &String| {
-            if self.exact {
-                id == pattern
-            } else {
-                id.contains(pattern.as_str())
-            }
-        };
-        (self.filters.is_empty() || self.filters.iter().any(matches)) && !self.skip.iter().any(matches)
-    }
-}
-
-impl Tally {
-    /// The count of one level.
-    pub fn level(&self, level: Level) -> &Count {
-        match level {
-            Level::Must => &self.must,
-            Level::Should => &self.should,
-            Level::May => &self.may,
-        }
-    }
-
-    fn level_mut(&mut self, level: Level) -> &mut Count {
-        match level {
-            Level::Must => &mut self.must,
-            Level::Should => &mut self.should,
-            Level::May => &mut self.may,
-        }
-    }
-}
-
-impl Count {
-    /// Rules that were examined and came out one way or the other.
-    pub fn judged(&self) -> usize {
-        self.passed + self.failed + self.warned
-    }
-
-    fn add(&mut self, verdict: Verdict) {
-        self.rules += 1;
-        match verdict {
-            Verdict::Pass => self.passed += 1,
-            Verdict::Fail => self.failed += 1,
-            Verdict::Warn => self.warned += 1,
-            Verdict::Inconclusive => self.inconclusive += 1,
-            Verdict::NotApplicable => self.not_applicable += 1,
-            Verdict::Skipped => self.skipped += 1,
-        }
-    }
-}
-
 impl Verdict {
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -389,6 +308,7 @@ impl Verdict {
             Verdict::Pass => "pass",
             Verdict::Fail => "fail",
             Verdict::Warn => "warn",
+            Verdict::Waived => "waived",
             Verdict::Inconclusive => "inconclusive",
             Verdict::NotApplicable => "not-applicable",
             Verdict::Skipped => "skipped",

@@ -6,7 +6,7 @@ use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
-    report::{Output, Prepared, Report, json, junit, terminal, trials},
+    report::{Form, Output, Prepared, Report, json, junit, terminal, trials},
     rules,
 };
 
@@ -82,10 +82,8 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         file: None,
     };
     // There is no evidence worth recording.
-    let outputs = Prepared {
-        record: None,
-        ..outputs
-    };
+    let mut outputs = outputs;
+    outputs.0.remove(&Form::Record);
     if let Err(unwritten) = leave(&report, outputs) {
         unwritten.print();
     }
@@ -94,23 +92,23 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
 
 /// The file that holds the evidence: the one that it is recorded to, else the one that it was read from.
 fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
-    let path = outputs.record.as_ref().map(Output::path).or(read_from)?;
+    let path = outputs.0.get(&Form::Record).map(Output::path).or(read_from)?;
     Some(path.display().to_string())
 }
 
 /// Writes every file that it can, and gives back the first failure.
 fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
-    let recorded = outputs.record.map_or(Ok(()), |output| {
+    let mut outcome = Ok(());
+    for (form, output) in outputs.0 {
         let path = output.path().to_owned();
-        output.write(|into| file::write_named(report.evidence, &path, into))
-    });
-    let json = outputs
-        .json
-        .map_or(Ok(()), |output| output.write(|into| json::write(report, into)));
-    let junit = outputs
-        .junit
-        .map_or(Ok(()), |output| output.write(|into| junit::write(report, into)));
-    recorded.and(json).and(junit).map_err(Failure::could_not_run)
+        let written = output.write(|into| match form {
+            Form::Record => file::write_named(report.evidence, &path, into),
+            Form::Json => json::write(report, into),
+            Form::Junit => junit::write(report, into),
+        });
+        outcome = outcome.and(written);
+    }
+    outcome.map_err(Failure::could_not_run)
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {

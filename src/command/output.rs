@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::report::{Outputs, Prepared, trials};
+use clusterprofile_conformance::report::{Form, Outputs, Prepared, trials};
 
 use super::Failure;
 
@@ -45,7 +45,8 @@ impl OutputFlags {
     /// When one cannot be.
     pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
         let inputs: Vec<PathBuf> = inputs.into_iter().flat_map(Path::canonicalize).collect();
-        let mut written = [&self.junit, &self.json, &self.record].into_iter().flatten();
+        let outputs = self.outputs();
+        let mut written = outputs.0.values();
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
         {
             return Err(Failure::usage(anyhow!(
@@ -53,12 +54,21 @@ impl OutputFlags {
                 path.display()
             )));
         }
-        let outputs = Outputs {
-            junit: self.junit.clone(),
-            json: self.json.clone(),
-            record: self.record.clone(),
-        };
         outputs.prepare().map_err(Failure::usage)
+    }
+
+    fn outputs(&self) -> Outputs {
+        let asked = [
+            (Form::Record, &self.record),
+            (Form::Json, &self.json),
+            (Form::Junit, &self.junit),
+        ];
+        Outputs(
+            asked
+                .into_iter()
+                .filter_map(|(form, path)| Some((form, path.clone()?)))
+                .collect(),
+        )
     }
 }
 

@@ -60,6 +60,25 @@ pub struct Claim {
     /// ClusterSets that are declared to be represented by the profiles of a namespace, by the namespace's name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub clustersets: BTreeMap<String, String>,
+    /// Who made the implementation, for reports that are submitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<Implementation>,
+}
+
+/// Who made the implementation, and which version of it was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Implementation {
+    /// The organization behind it.
+    pub organization: String,
+    /// The project's name.
+    pub project: String,
+    /// The project's home.
+    pub url: String,
+    /// The version that was looked at.
+    pub version: String,
+    /// Who answers questions: names, addresses or handles.
+    pub contact: Vec<String>,
 }
 
 /// The hub, as far as it told of itself.

@@ -26,7 +26,9 @@ use serde::{Deserialize, Serialize};
 pub use digest::Digester;
 pub(crate) use digest::{kubeconfig_in_clear, wipe};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
-pub use header::{Claim, FORMAT, Header, Hub, Permission, Scope, ServedVersion, Window, parse_time};
+pub use header::{
+    Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
+};
 pub use history::{Origin, ProfileHistory, Version};
 pub use input::{Input, InputError, read_input};
 pub use kind::{Asked, Gap, Kind};

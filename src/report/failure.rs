@@ -117,12 +117,16 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
 pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
-    for finding in &verdict.findings {
-        let object = &finding.object;
+    let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
+    let findings = verdict.findings.iter().map(|finding| {
         let advisory = if finding.advisory { " (advisory)" } else { "" };
+        (finding, advisory)
+    });
+    for (finding, remark) in findings.chain(waived) {
+        let object = &finding.object;
         let _ = writeln!(
             text,
-            "{}{advisory}: {}",
+            "{}{remark}: {}",
             inert::line(&object.to_string()),
             inert::line(&finding.message)
         );
@@ -141,7 +145,7 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     for note in &verdict.notes {
         let _ = writeln!(text, "note: {}", inert::line(note));
     }
-    if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn) {
+    if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn | Verdict::Waived) {
         let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);
     }
     text

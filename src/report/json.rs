@@ -11,7 +11,7 @@ use super::{Coverage, Report, visible};
 use crate::{
     api::Edition,
     evidence::{Claim, Kind, Scope, Unreadable, Window},
-    judge::{Count, Decision, RuleVerdict, Tally, Verdict},
+    judge::{Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome},
     rules::{Finding, Level},
 };
 
@@ -56,6 +56,9 @@ struct Document<'a> {
     unreadable: &'a [Unreadable],
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
+    /// What came of each waiver, where some were given.
+    #[serde(skip_serializing_if = "<[WaiverOutcome]>::is_empty")]
+    waivers: &'a [WaiverOutcome],
 }
 
 /// The suite that judged.
@@ -117,14 +120,26 @@ struct Entry<'a> {
     /// Why it neither passed nor failed nor warned.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    /// The violations, all of them.
+    /// The violations, all but those that are waived.
     findings: &'a [Finding],
+    /// The violations that are waived.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waived: Vec<Waived<'a>>,
     /// Remarks, such as which evidence was used.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
     /// How to mend it, where something was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a str>,
+}
+
+/// A violation that is waived.
+#[derive(Debug, Serialize)]
+struct Waived<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    /// The place of its waiver in `waivers`, counted from 0.
+    waiver: usize,
 }
 
 /// Writes the report. Fails only when `into` does.
@@ -156,6 +171,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         not_asked: &coverage.not_asked,
         unreadable: &report.evidence.unreadable,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
+        waivers: &report.judgement.waivers,
     };
     visible::write(&document, &mut into)?;
     into.write_all(b"\n")
@@ -177,8 +193,16 @@ impl<'a> Entry<'a> {
             examined: verdict.examined,
             reason: verdict.reason.as_deref(),
             findings: &verdict.findings,
+            waived: verdict
+                .waived
+                .iter()
+                .map(|(finding, waiver)| Waived {
+                    finding,
+                    waiver: *waiver,
+                })
+                .collect(),
             notes: &verdict.notes,
-            remedy: (!verdict.findings.is_empty()).then_some(&facts.remedy),
+            remedy: (!verdict.findings.is_empty() || !verdict.waived.is_empty()).then_some(&facts.remedy),
         }
     }
 }

@@ -75,7 +75,7 @@ fn case(verdict: &RuleVerdict) -> TestCase {
             };
             (result, details)
         }
-        Verdict::NotApplicable | Verdict::Skipped => {
+        Verdict::NotApplicable | Verdict::Skipped | Verdict::Waived => {
             let result = TestResult::SkippedWithCause {
                 type_: verdict.verdict.name().to_owned(),
                 message: reason(),

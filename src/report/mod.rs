@@ -22,7 +22,7 @@ use jiff::Timestamp;
 pub use coverage::Coverage;
 pub use decision::{headline, scope};
 pub use failure::show_findings;
-pub use outputs::{Output, OutputError, Outputs, Prepared};
+pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 
 use crate::{
     evidence::Evidence,

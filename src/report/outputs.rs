@@ -1,33 +1,31 @@
 //! The files that a run leaves: checked before it starts, complete or untouched when it ends.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
 
-/// The files that the user asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outputs {
-    /// The JUnit report.
-    pub junit: Option<PathBuf>,
-    /// The JSON report.
-    pub json: Option<PathBuf>,
+/// What a file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
     /// The evidence.
-    pub record: Option<PathBuf>,
+    Record,
+    /// The JSON report.
+    Json,
+    /// The JUnit report.
+    Junit,
 }
 
+/// The files that the user asked for; of each form at most one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs(pub BTreeMap<Form, PathBuf>);
+
 /// The same, each known to be writable. Drop it, and nothing has changed.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The JUnit report.
-    pub junit: Option<Output>,
-    /// The JSON report.
-    pub json: Option<Output>,
-    /// The evidence.
-    pub record: Option<Output>,
-}
+#[derive(Debug, Default)]
+pub struct Prepared(pub BTreeMap<Form, Output>);
 
 /// One file to be written.
 #[derive(Debug)]
@@ -85,30 +83,34 @@ pub enum OutputError {
 impl Outputs {
     /// Makes sure that every file can be written, before a run takes its time.
     pub fn prepare(self) -> Result<Prepared, OutputError> {
-        let named = [
-            ("--junit", &self.junit),
-            ("--json", &self.json),
-            ("--record", &self.record),
-        ];
+        let named: Vec<_> = self.0.iter().map(|(form, path)| (form.flag(), path)).collect();
         for (place, (second, path)) in named.iter().enumerate() {
             for (first, other) in &named[..place] {
-                if let (Some(path), Some(other)) = (path, other)
-                    && is_same(path, other)
-                {
+                if is_same(path, other) {
                     return Err(OutputError::Same {
                         first,
                         second,
-                        path: path.clone(),
+                        path: (*path).clone(),
                     });
                 }
             }
         }
-        let open = |flag, path: Option<PathBuf>| path.map(|path| Output::open(flag, path)).transpose();
-        Ok(Prepared {
-            junit: open("--junit", self.junit)?,
-            json: open("--json", self.json)?,
-            record: open("--record", self.record)?,
-        })
+        let opened = self
+            .0
+            .into_iter()
+            .map(|(form, path)| Ok((form, Output::open(form.flag(), path)?)));
+        opened.collect::<Result<_, _>>().map(Prepared)
+    }
+}
+
+impl Form {
+    /// The flag that asks for it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Form::Record => "--record",
+            Form::Json => "--json",
+            Form::Junit => "--junit",
+        }
     }
 }
 

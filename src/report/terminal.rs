@@ -14,7 +14,9 @@ pub fn after_list(report: &Report) -> String {
     warnings(&mut page, report);
     notes(&mut page, report);
     not_read(&mut page, report);
+    waivers(&mut page, report);
     let verdicts = &report.judgement.verdicts;
+    by_reason(&mut page, "waived", verdicts, Verdict::Waived);
     by_reason(
         &mut page,
         "unclear (inconclusive)",
@@ -73,6 +75,18 @@ fn not_read(page: &mut Page, report: &Report) {
         page.paragraph(2, line);
     }
     page.gap();
+}
+
+/// Waivers that do nothing.
+fn waivers(page: &mut Page, report: &Report) {
+    let complaints: Vec<String> = report
+        .judgement
+        .waivers
+        .iter()
+        .filter_map(|outcome| outcome.complaint())
+        .collect();
+    let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
+    told(page, "waivers to be looked at", &complaints);
 }
 
 fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Verdict) {

@@ -49,6 +49,7 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         examined: if tells_why { 0 } else { 20 },
         reason: tells_why.then(|| format!("the reason of {}", verdict.name())),
         findings,
+        waived: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -95,6 +96,7 @@ fn judgement() -> Judgement {
         decision: Decision::NotConformant,
         tally,
         verdicts,
+        waivers: Vec::new(),
     }
 }
 

@@ -74,6 +74,10 @@ fn trial(verdict: &RuleVerdict, format: Format) -> Trial {
             "warn: {}",
             verdict.findings.len()
         ))),
+        Verdict::Waived => Ok(Completion::ignored_with(format_args!(
+            "waived: {}",
+            verdict.waived.len()
+        ))),
         // Short words: with the longest rule id they just fit 80 columns.
         Verdict::Inconclusive => Ok(Completion::ignored_with("unclear")),
         Verdict::NotApplicable => Ok(Completion::ignored_with("n/a")),

@@ -238,6 +238,7 @@ fn header() -> impl Strategy<Value = Header> {
             features: [Feature::ConsumerSecrets].into(),
             no_features: Default::default(),
             node_tolerance: u64::from(strict),
+            ..Claim::default()
         },
     );
     let asked = collection::btree_map(kind(), asked, 0..4);

@@ -1,0 +1,87 @@
+//! The verdicts, counted.
+
+use serde::Serialize;
+
+use super::{RuleVerdict, Verdict};
+use crate::rules::Level;
+
+/// How the rules of one level came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Count {
+    /// Rules of the edition at that level.
+    pub rules: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Warned.
+    pub warned: usize,
+    /// Broken, and waived.
+    pub waived: usize,
+    /// Inconclusive.
+    pub inconclusive: usize,
+    /// Not applicable.
+    pub not_applicable: usize,
+    /// Skipped.
+    pub skipped: usize,
+}
+
+/// How the rules came out, by level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// The MUST rules.
+    pub must: Count,
+    /// The SHOULD rules.
+    pub should: Count,
+    /// The MAY rules.
+    pub may: Count,
+}
+
+impl Tally {
+    pub(super) fn of(verdicts: &[RuleVerdict]) -> Self {
+        let mut tally = Self::default();
+        for verdict in verdicts {
+            tally.level_mut(verdict.rule.facts.level).add(verdict.verdict);
+        }
+        tally
+    }
+
+    /// The count of one level.
+    pub fn level(&self, level: Level) -> &Count {
+        match level {
+            Level::Must => &self.must,
+            Level::Should => &self.should,
+            Level::May => &self.may,
+        }
+    }
+
+    fn level_mut(&mut self, level: Level) -> &mut Count {
+        match level {
+            Level::Must => &mut self.must,
+            Level::Should => &mut self.should,
+            Level::May => &mut self.may,
+        }
+    }
+}
+
+impl Count {
+    /// Rules that were examined and came out one way or the other.
+    pub fn judged(&self) -> usize {
+        self.passed + self.failed + self.warned + self.waived
+    }
+
+    fn add(&mut self, verdict: Verdict) {
+        self.rules += 1;
+        match verdict {
+            Verdict::Pass => self.passed += 1,
+            Verdict::Fail => self.failed += 1,
+            Verdict::Warn => self.warned += 1,
+            Verdict::Waived => self.waived += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
+            Verdict::NotApplicable => self.not_applicable += 1,
+            Verdict::Skipped => self.skipped += 1,
+        }
+    }
+}
