@@ -78,6 +78,8 @@ pub struct Judgement {
     pub edition: Edition,
     /// The decision.
     pub decision: Decision,
+    /// Whether the run was cut short: then nothing is conformant, as not all was seen.
+    pub partial: bool,
     /// The verdicts, counted.
     pub tally: Tally,
     /// A verdict for every rule of the edition, in the ledger's order.
@@ -97,19 +99,21 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let tally = Tally::of(&verdicts);
     Judgement {
         edition,
-        decision: decide(&tally),
+        decision: decide(&tally, evidence.header.cut_short.is_some()),
+        partial: evidence.header.cut_short.is_some(),
         tally,
         verdicts,
         waivers: Vec::new(),
     }
 }
 
-/// The ledger's decision: failures first, then doubts; and nothing is conformant that was not judged. Of MAY rules
+/// The ledger's decision: failures first, then doubts; and nothing is conformant that was not judged, or not for as
+/// long as it was to be. Of MAY rules
 /// none can fail; of SHOULD rules only under `--strict`.
-fn decide(tally: &Tally) -> Decision {
+fn decide(tally: &Tally, partial: bool) -> Decision {
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
-    } else if tally.must.inconclusive > 0 || tally.must.judged() == 0 {
+    } else if partial || tally.must.inconclusive > 0 || tally.must.judged() == 0 {
         Decision::Inconclusive
     } else {
         Decision::Conformant

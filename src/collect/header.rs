@@ -48,6 +48,7 @@ pub(super) fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
         },
         scope: plan.scope.clone(),
         window: None,
+        cut_short: None,
         clock_skew_ms: target.skew.millis(),
         permissions: Vec::new(),
         asked: BTreeMap::from([

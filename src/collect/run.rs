@@ -82,6 +82,9 @@ pub async fn collect(
     run.secrets().await;
     run.probe().await;
     run.members(asking).await;
+    if run.stopped() {
+        run.evidence.header.cut_short = Some("it was stopped".to_owned());
+    }
     run.evidence.header.permissions = run.permissions.into_inner();
     Ok(run.evidence)
 }

@@ -28,6 +28,9 @@ pub struct Header {
     /// When the runner looked; none for a dump, which does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// Why the run ended before it had seen all that it was to see, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
     /// How far the hub's clock runs ahead of the runner's, in milliseconds, where it could be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_skew_ms: Option<i64>,

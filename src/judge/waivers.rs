@@ -175,7 +175,7 @@ impl Judgement {
             waive(verdict, &mut outcomes, strict);
         }
         self.tally = Tally::of(&self.verdicts);
-        self.decision = match decide(&self.tally) {
+        self.decision = match decide(&self.tally, self.partial) {
             Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
                 Decision::NotConformant
             }

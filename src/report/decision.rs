@@ -32,6 +32,9 @@ pub fn headline(report: &Report) -> String {
                 broken.join(" and ")
             )
         }
+        Decision::Inconclusive if report.judgement.partial => {
+            format!("inconclusive for edition {edition}: the run was cut short")
+        }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
             "inconclusive for edition {edition}: {} could not be judged",
             count(tally.must.inconclusive, "MUST rule")
@@ -66,7 +69,15 @@ pub fn scope(report: &Report) -> String {
     if unjudged > 0 {
         sentence += &format!("; {} cannot be judged yet", count(unjudged, "rule"));
     }
+    if let Some(why) = partial(report) {
+        sentence += &format!("; partial: {}", inert::line(why));
+    }
     sentence
+}
+
+/// Why the run ended before it had seen all that it was to see, where it did.
+pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
+    report.evidence.header.cut_short.as_deref()
 }
 
 /// Why the others of that level were not judged.

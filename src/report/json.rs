@@ -43,6 +43,8 @@ struct Document<'a> {
     window: Option<Window>,
     /// Whether they were watched throughout the window, rather than looked at once.
     watched: bool,
+    /// Whether the run was cut short, and with it what was seen.
+    partial: bool,
     /// The decision.
     decision: Decision,
     /// How the rules came out, by level.
@@ -165,6 +167,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         profiles: coverage.profiles,
         window: header.window,
         watched: coverage.watched.is_some(),
+        partial: report.judgement.partial,
         decision: report.judgement.decision,
         tally: Levels::from(&report.judgement.tally),
         unjudged: report.judgement.unjudged(),

@@ -20,7 +20,7 @@ pub mod yaml;
 use jiff::Timestamp;
 
 pub use coverage::Coverage;
-pub use decision::{headline, scope};
+pub use decision::{headline, partial, scope};
 pub use failure::show_findings;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 

@@ -97,6 +97,7 @@ fn judgement() -> Judgement {
         tally,
         verdicts,
         waivers: Vec::new(),
+        partial: false,
     }
 }
 

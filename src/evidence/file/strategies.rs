@@ -258,6 +258,7 @@ fn header() -> impl Strategy<Value = Header> {
             cluster_manager: rest.3,
         },
         window: rest.0,
+        cut_short: None,
         clock_skew_ms: rest.1,
         permissions,
         asked,

@@ -208,6 +208,7 @@ impl World {
                 None => Scope::default(),
             },
             window: self.window.is_none().then_some(window),
+            cut_short: None,
             clock_skew_ms: self
                 .clock_skew
                 .map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
