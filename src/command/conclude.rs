@@ -6,7 +6,7 @@ use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
-    report::{Form, Output, Prepared, Report, json, junit, terminal, trials},
+    report::{Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, terminal, trials},
     rules,
 };
 
@@ -105,6 +105,9 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Json => json::write(report, into),
             Form::Junit => junit::write(report, into),
+            Form::Markdown => markdown::write(report, into),
+            Form::Sarif => sarif::write(report, into),
+            Form::Badge => badge::write(report, into),
         });
         outcome = outcome.and(written);
     }
@@ -116,6 +119,10 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
         return Ok(());
     }
     match format {
+        Format::Github => {
+            print(&terminal::after_list(report))?;
+            print(&github::annotations(report))
+        }
         Format::Pretty | Format::Terse => print(&terminal::after_list(report)),
         // Standard output is for a machine then.
         Format::Json => {

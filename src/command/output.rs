@@ -15,6 +15,15 @@ pub struct OutputFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write a report in Markdown, such as for $GITHUB_STEP_SUMMARY
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write a report in SARIF, for code scanning
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Write the decision as a picture (SVG), for a README
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -36,6 +45,8 @@ pub enum Format {
     Terse,
     /// One JSON object per rule, as libtest prints them
     Json,
+    /// Like pretty, and annotations for a GitHub workflow
+    Github,
 }
 
 impl OutputFlags {
@@ -62,6 +73,9 @@ impl OutputFlags {
             (Form::Record, &self.record),
             (Form::Json, &self.json),
             (Form::Junit, &self.junit),
+            (Form::Markdown, &self.markdown),
+            (Form::Sarif, &self.sarif),
+            (Form::Badge, &self.badge),
         ];
         Outputs(
             asked
@@ -75,7 +89,7 @@ impl OutputFlags {
 impl From<Format> for trials::Format {
     fn from(format: Format) -> Self {
         match format {
-            Format::Pretty => trials::Format::Pretty,
+            Format::Pretty | Format::Github => trials::Format::Pretty,
             Format::Terse => trials::Format::Terse,
             Format::Json => trials::Format::Json,
         }

@@ -3,14 +3,18 @@
 //! What they quote comes from the hub, and so from whoever may write there: [`inert`] makes it harmless for the
 //! place where it is to be shown.
 
+pub mod badge;
 mod coverage;
 mod decision;
 mod failure;
+pub mod github;
 pub mod inert;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 mod outputs;
 pub mod page;
+pub mod sarif;
 pub mod terminal;
 pub mod trials;
 mod unread;

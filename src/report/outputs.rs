@@ -17,6 +17,12 @@ pub enum Form {
     Json,
     /// The JUnit report.
     Junit,
+    /// The report in Markdown.
+    Markdown,
+    /// The report in SARIF.
+    Sarif,
+    /// The decision as a picture.
+    Badge,
 }
 
 /// The files that the user asked for; of each form at most one.
@@ -110,6 +116,9 @@ impl Form {
             Form::Record => "--record",
             Form::Json => "--json",
             Form::Junit => "--junit",
+            Form::Markdown => "--markdown",
+            Form::Sarif => "--sarif",
+            Form::Badge => "--badge",
         }
     }
 }

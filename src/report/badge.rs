@@ -1,0 +1,42 @@
+//! A badge: the decision as a small picture, for a README.
+
+use std::io;
+
+use super::Report;
+use crate::judge::Decision;
+
+/// Width of a letter in the picture's font, and the room around a text, in pixels.
+const LETTER: usize = 7;
+const MARGIN: usize = 12;
+
+const SUBJECT: &str = "ClusterProfile";
+
+/// Writes the badge as SVG. Fails only when `into` does.
+pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
+    let edition = report.judgement.edition;
+    let (words, colour) = match report.judgement.decision {
+        Decision::Conformant => ("conformant", "#1a7f37"),
+        Decision::NotConformant => ("not conformant", "#cf222e"),
+        Decision::Inconclusive => ("inconclusive", "#7d6608"),
+    };
+    // All of it is our own text: nothing to escape.
+    let told = format!("{words} ({edition})");
+    let left = width(SUBJECT);
+    let right = width(&told);
+    let whole = left + right;
+    let (subject_at, told_at) = (left / 2, left + right / 2);
+    writeln!(
+        into,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{SUBJECT}: {told}">
+<title>{SUBJECT}: {told}</title>
+<clipPath id="round"><rect width="{whole}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444c56"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{subject_at}" y="14">{SUBJECT}</text><text x="{told_at}" y="14">{told}</text>
+</g></svg>"##
+    )
+}
+
+fn width(text: &str) -> usize {
+    text.len() * LETTER + MARGIN
+}
