@@ -8,7 +8,8 @@ mod waivers;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{Edition, names},
@@ -18,10 +19,11 @@ use crate::{
 
 pub use selection::Selection;
 pub use tally::{Count, Tally};
+pub(crate) use waivers::decide_with;
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
 /// The verdict on one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Examined, and kept everywhere.
@@ -41,7 +43,7 @@ pub enum Verdict {
 }
 
 /// The verdict on the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.

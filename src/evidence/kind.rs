@@ -3,13 +3,14 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
 /// A kind of evidence that rules may need (the ledger's list; namespaces stand alone, as a runner that is confined
 /// to some namespaces sees profiles but may not list namespaces).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// ClusterProfiles, listed.

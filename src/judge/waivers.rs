@@ -175,13 +175,23 @@ impl Judgement {
             waive(verdict, &mut outcomes, strict);
         }
         self.tally = Tally::of(&self.verdicts);
-        self.decision = match decide(&self.tally, self.partial) {
-            Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
-                Decision::NotConformant
-            }
-            decision => decision,
-        };
+        self.decision = decide_with(&self.tally, self.partial, &outcomes, strict);
         self.waivers = outcomes;
+    }
+}
+
+/// The decision where waivers were given.
+pub(crate) fn decide_with(
+    tally: &Tally,
+    partial: bool,
+    outcomes: &[WaiverOutcome],
+    strict: bool,
+) -> Decision {
+    match decide(tally, partial) {
+        Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
+            Decision::NotConformant
+        }
+        decision => decision,
     }
 }
 

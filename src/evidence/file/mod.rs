@@ -40,4 +40,4 @@ mod write;
 pub use error::FileError;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
-pub use write::{write, write_named, write_to};
+pub use write::{write, write_named, write_summed, write_to};
