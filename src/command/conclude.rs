@@ -4,13 +4,25 @@ use std::{collections::BTreeSet, path::Path};
 
 use clusterprofile_conformance::{
     clock::Clock,
-    evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
+    evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
-    report::{Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, terminal, trials},
+    report::{
+        Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, submitted, terminal,
+        trials,
+    },
     rules,
 };
 
 use super::{Exit, Failure, output::Format, print::print};
+
+/// The file that evidence was read from.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadFrom<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Whether nothing was added to what it tells.
+    pub alone: bool,
+}
 
 /// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
 ///
@@ -20,11 +32,11 @@ pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
     outputs: Prepared,
-    read_from: Option<&Path>,
+    read_from: Option<ReadFrom>,
     format: Format,
 ) -> Result<Exit, Failure> {
     let judgement = judge(evidence, selection);
-    let file = holder(&outputs, read_from);
+    let file = holder(&outputs, read_from.map(|from| from.path));
     let report = Report {
         evidence,
         judgement: &judgement,
@@ -32,7 +44,7 @@ pub fn conclude(
         judged_at: Clock::system().now(),
         file: file.as_deref(),
     };
-    let left = leave(&report, outputs);
+    let left = leave(&report, outputs, read_from);
     if let Err(failure) = show(&report, format) {
         failure.print();
     }
@@ -84,7 +96,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
-    if let Err(unwritten) = leave(&report, outputs) {
+    if let Err(unwritten) = leave(&report, outputs, None) {
         unwritten.print();
     }
     failure
@@ -97,21 +109,45 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
 }
 
 /// Writes every file that it can, and gives back the first failure.
-fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
+fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Result<(), Failure> {
     let mut outcome = Ok(());
+    let is_recorded = outputs.0.contains_key(&Form::Record);
+    let is_summed = outputs.0.contains_key(&Form::Report);
+    let mut sum = match is_summed && !is_recorded {
+        true => read_from.and_then(sum_of),
+        false => None,
+    };
+    // The record stands first among the forms: the report tells its sum.
     for (form, output) in outputs.0 {
         let path = output.path().to_owned();
         let written = output.write(|into| match form {
+            Form::Record if is_summed => {
+                sum = Some(file::write_summed(report.evidence, &path, into)?);
+                Ok(())
+            }
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Json => json::write(report, into),
             Form::Junit => junit::write(report, into),
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
+            Form::Report => submitted::write(report, sum.as_ref(), into),
+            Form::Matrix => submitted::write_matrix(report, into),
         });
+        if form == Form::Record && written.is_err() {
+            sum = None;
+        }
         outcome = outcome.and(written);
     }
     outcome.map_err(Failure::could_not_run)
+}
+
+/// The sum of the file that evidence was read from; none where it alone does not tell what was judged, or can no longer
+/// be read: then the report names no file.
+fn sum_of(from: ReadFrom) -> Option<Checksum> {
+    from.alone
+        .then(|| Checksum::of_file(from.path).ok().flatten())
+        .flatten()
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {

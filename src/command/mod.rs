@@ -19,6 +19,7 @@ mod progress;
 mod rbac;
 mod reference;
 mod replay;
+mod report;
 mod rule;
 mod run;
 mod scope;
@@ -49,6 +50,7 @@ pub struct Cli {
 enum Command {
     Run(Box<run::Run>),
     Replay(Box<replay::Replay>),
+    Report(report::Report),
     List(list::List),
     Explain(explain::Explain),
     Crd(crd::Crd),
@@ -65,6 +67,7 @@ impl Cli {
         match self.command {
             Command::Run(run) => run.execute(),
             Command::Replay(replay) => replay.execute(),
+            Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),

@@ -24,6 +24,12 @@ pub struct OutputFlags {
     /// Write the decision as a picture (SVG), for a README
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
+    /// Write the report that is submitted, in YAML; with --record, so that others can verify it
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The shape of --report
+    #[arg(long, value_enum, default_value_t, requires = "report")]
+    report_format: ReportFormat,
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,6 +53,25 @@ pub enum Format {
     Json,
     /// Like pretty, and annotations for a GitHub workflow
     Github,
+}
+
+/// The shape of the report that is submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// The suite's own, which can be verified, compared and merged
+    #[default]
+    Clusterprofile,
+    /// The one that the SIG's matrix of implementations is made from
+    SigMulticluster,
+}
+
+impl ReportFormat {
+    fn form(self) -> Form {
+        match self {
+            ReportFormat::Clusterprofile => Form::Report,
+            ReportFormat::SigMulticluster => Form::Matrix,
+        }
+    }
 }
 
 impl OutputFlags {
@@ -76,6 +101,7 @@ impl OutputFlags {
             (Form::Markdown, &self.markdown),
             (Form::Sarif, &self.sarif),
             (Form::Badge, &self.badge),
+            (self.report_format.form(), &self.report),
         ];
         Outputs(
             asked

@@ -12,7 +12,7 @@ use super::{
     Exit, Failure, audit,
     claim::ClaimFlags,
     clean::clean,
-    conclude::{conclude, conclude_without_evidence},
+    conclude::{ReadFrom, conclude, conclude_without_evidence},
     driver::DriverFlags,
     members, observe,
     output::OutputFlags,
@@ -144,7 +144,11 @@ pub fn from_file(
     claim.apply(&mut evidence.header.claim)?;
     scope.apply(&mut evidence.header.scope);
     let selection = selection.resolve(evidence.header.claim.edition)?;
-    conclude(&evidence, &selection, outputs, Some(path), flags.format)
+    let from = ReadFrom {
+        path,
+        alone: audit_logs.is_empty(),
+    };
+    conclude(&evidence, &selection, outputs, Some(from), flags.format)
 }
 
 fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {

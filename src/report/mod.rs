@@ -15,6 +15,7 @@ pub mod markdown;
 mod outputs;
 pub mod page;
 pub mod sarif;
+pub mod submitted;
 pub mod terminal;
 pub mod trials;
 mod unread;

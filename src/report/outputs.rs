@@ -23,6 +23,10 @@ pub enum Form {
     Sarif,
     /// The decision as a picture.
     Badge,
+    /// The report that an implementer submits.
+    Report,
+    /// The same in the shape that the SIG's matrix of implementations is made from.
+    Matrix,
 }
 
 /// The files that the user asked for; of each form at most one.
@@ -119,13 +123,17 @@ impl Form {
             Form::Markdown => "--markdown",
             Form::Sarif => "--sarif",
             Form::Badge => "--badge",
+            Form::Report | Form::Matrix => "--report",
         }
     }
 }
 
 impl Output {
-    /// Opens the place where the content is to grow.
-    fn open(flag: &'static str, path: PathBuf) -> Result<Self, OutputError> {
+    /// Opens the place where the content is to grow; `flag` names it in errors.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open(flag: &'static str, path: PathBuf) -> Result<Self, OutputError> {
         match sink(&path) {
             Ok(sink) => Ok(Self { path, sink }),
             Err(source) => Err(OutputError::Unwritable {
