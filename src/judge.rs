@@ -22,6 +22,9 @@ pub use tally::{Count, Tally};
 pub(crate) use waivers::decide_with;
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
+/// Why a rule is skipped that the user did not pick.
+pub const DESELECTED: &str = "deselected";
+
 /// The verdict on one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -157,7 +160,7 @@ fn verdict(
 /// Why a rule is not judged at all, if so.
 fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &Selection) -> Option<String> {
     if !selection.holds(rule.id) {
-        return Some("deselected".to_owned());
+        return Some(DESELECTED.to_owned());
     }
     if let Some(why) = &rule.facts.unjudged {
         return Some(why.clone());

@@ -1,5 +1,8 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
+#[path = "cli/reports.rs"]
+mod reports;
+
 use std::{
     fs,
     io::{Read, Write as _},

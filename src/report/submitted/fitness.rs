@@ -19,9 +19,7 @@ pub fn unfit(document: &Document) -> Vec<String> {
     if document.is_partial() {
         complaints.push("the run was cut short: let it end".to_owned());
     }
-    let deselected = told(document)
-        .filter(|entry| entry.reasons.contains("deselected"))
-        .count();
+    let deselected = told(document).filter(|entry| entry.is_deselected()).count();
     if deselected > 0 {
         complaints.push(format!(
             "{deselected} of the edition's rules were deselected: judge all of them, or merge it with the reports that do"

@@ -154,7 +154,7 @@ impl Document {
 impl Entry {
     /// Joins what another shard says of the same rule: the verdict that binds most, with the sums of those that say so.
     fn join(&mut self, other: Self) {
-        let (own, others) = (weight(self.verdict), weight(other.verdict));
+        let (own, others) = (weight(self), weight(&other));
         if own < others {
             *self = other;
         } else if own == others {
@@ -168,15 +168,16 @@ impl Entry {
 }
 
 /// How much a verdict binds where shards differ: what was seen to be broken is broken, and what was judged anywhere was
-/// judged.
-fn weight(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Skipped => 0,
-        Verdict::NotApplicable => 1,
-        Verdict::Pass => 2,
-        Verdict::Warn => 3,
-        Verdict::Waived => 4,
-        Verdict::Inconclusive => 5,
-        Verdict::Fail => 6,
+/// judged. That one shard was not to judge a rule says nothing beside what another says.
+fn weight(entry: &Entry) -> u8 {
+    match entry.verdict {
+        Verdict::Skipped if entry.is_deselected() => 0,
+        Verdict::Skipped => 1,
+        Verdict::NotApplicable => 2,
+        Verdict::Pass => 3,
+        Verdict::Warn => 4,
+        Verdict::Waived => 5,
+        Verdict::Inconclusive => 6,
+        Verdict::Fail => 7,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
 use crate::{
-    judge::{Count, Decision, Verdict, Waiver, WaiverOutcome, decide_with},
+    judge::{Count, DESELECTED, Decision, Verdict, Waiver, WaiverOutcome, decide_with},
     rules::Level,
 };
 
@@ -85,6 +85,11 @@ impl SuiteResult {
 }
 
 impl Entry {
+    /// Whether it was not judged for no other reason than that the user did not pick it.
+    pub(super) fn is_deselected(&self) -> bool {
+        self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| reason == DESELECTED)
+    }
+
     /// The suite's name.
     pub(super) fn suite(&self) -> &str {
         self.rule.split_once('/').map_or(&*self.rule, |(suite, _)| suite)
