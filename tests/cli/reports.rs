@@ -68,7 +68,7 @@ fn a_report_is_verified_against_its_evidence() {
         "{told}"
     );
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
-    folder.edit("again.yaml", "sha256: \"", "sha256: \"0");
+    folder.edit("again.yaml", "sha256: ", "sha256: 0");
     assert!(expect(1, &["report", "verify", &again, &evidence]).contains("evidence.sha256"));
 }
 
@@ -141,11 +141,11 @@ fn without_a_file_to_verify_it_with_a_report_is_not_fit() {
 #[test]
 fn a_diff_exits_by_whether_something_got_worse() {
     let folder = Folder::new();
-    let (good, _) = folder.report(3, "good", &["--from", "conforming.yaml"]);
+    let (good, _) = folder.report(0, "good", &["--from", "conforming.yaml"]);
     let (bad, _) = folder.report(1, "bad", &["--from", "violating.yaml"]);
     let told = expect(1, &["report", "diff", &good, &bad]);
     assert!(
-        told.contains("worse:") && told.contains("identity/manager-label-present: pass → fail"),
+        told.contains("worse:") && told.contains("identity/manager-label-matches: pass → fail"),
         "{told}"
     );
     assert!(
@@ -166,8 +166,19 @@ fn a_diff_exits_by_whether_something_got_worse() {
 fn shards_are_merged_and_verified() {
     let folder = Folder::new();
     let (first, first_evidence) = folder.report(1, "first", &["--from", "violating.yaml", "identity/"]);
-    let (second, second_evidence) =
-        folder.report(3, "second", &["--from", "violating.yaml", "--skip", "identity/"]);
+    // The scope is recorded, so that the evidence is another.
+    let (second, second_evidence) = folder.report(
+        1,
+        "second",
+        &[
+            "--from",
+            "violating.yaml",
+            "--skip",
+            "identity/",
+            "--namespace",
+            "fleet",
+        ],
+    );
     let (whole, _) = folder.report(1, "whole", &["--from", "violating.yaml"]);
     let merged = folder.flag("merged.yaml");
     expect(0, &["report", "merge", &first, &second, "--output", &merged]);
@@ -207,11 +218,11 @@ fn the_matrix_of_the_sig_is_fed() {
     expect(1, &[&["run", "--from", "violating.yaml"][..], &shape].concat());
     let written = folder.yaml("matrix.yaml");
     assert_eq!(written["groups"][0]["name"], "Required");
-    let test = &written["groups"][0]["tests"][0];
+    let test = &written["groups"][0]["tests"][1];
     let of = |key: &str| test[key].as_bool();
     assert_eq!(
         test["desc"],
-        "identity/manager-label-present: Every profile has the manager label"
+        "identity/manager-label-matches: The manager label names the manager"
     );
     assert_eq!(
         ["passed", "failed", "skipped", "conformant"].map(of),

@@ -58,7 +58,8 @@ pub fn verify<E>(
             false => waiting.into_iter().partition(|(_, shard)| is_of(shard)),
         };
         waiting = others;
-        if own.is_empty() {
+        // Shards may be of the same evidence, which may be given for each.
+        if own.is_empty() && !document.shards.iter().any(is_of) {
             verified.notes.push(format!(
                 "the evidence with the SHA-256 {} is that of no part of the report",
                 held.sum.sha256
