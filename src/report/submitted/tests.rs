@@ -461,7 +461,7 @@ proptest! {
     #[test]
     fn merging_has_no_order_and_no_steps(a in drawn(), b in drawn(), c in drawn()) {
         let of = |documents: &[&Document]| {
-            merge(documents.iter().map(|document| Document::clone(document)).collect()).expect("they agree")
+            merge(documents.iter().copied().cloned().collect()).expect("they agree")
         };
         let all = of(&[&a, &b, &c]);
         prop_assert_eq!(of(&[&a, &b]), of(&[&b, &a]));
