@@ -296,7 +296,7 @@ fn outputs_are_checked_before_anything_else() {
             "--junit",
             &twice,
         ],
-        &["--junit and --json"],
+        &["--json and --junit"],
     );
     let input = folder.flag("dump.yaml");
     fs::copy("tests/cli/conforming.yaml", &input).expect("copied");
