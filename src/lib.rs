@@ -22,3 +22,4 @@ pub mod judge;
 pub mod lab;
 pub mod report;
 pub mod rules;
+pub mod written;

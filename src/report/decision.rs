@@ -10,7 +10,18 @@ pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
     match report.judgement.decision {
-        Decision::Conformant => format!("conformant with edition {edition}"),
+        Decision::Conformant => match report.judgement.waived() {
+            0 => format!("conformant with edition {edition}"),
+            waived => format!("conformant with edition {edition}, {} waived", count(waived, "rule")),
+        },
+        Decision::NotConformant if tally.must.failed + tally.should.failed == 0 => {
+            let idle = report.judgement.complaints().count();
+            let verb = if idle == 1 { "does" } else { "do" };
+            format!(
+                "not conformant with edition {edition}: {} {verb} nothing (--strict)",
+                count(idle, "waiver")
+            )
+        }
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {

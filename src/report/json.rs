@@ -59,8 +59,8 @@ struct Document<'a> {
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
     /// What came of each waiver, where some were given.
-    #[serde(skip_serializing_if = "<[WaiverOutcome]>::is_empty")]
-    waivers: &'a [WaiverOutcome],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waivers: Vec<Waiving<'a>>,
 }
 
 /// The suite that judged.
@@ -144,6 +144,16 @@ struct Waived<'a> {
     waiver: usize,
 }
 
+/// What came of a waiver.
+#[derive(Debug, Serialize)]
+struct Waiving<'a> {
+    #[serde(flatten)]
+    outcome: &'a WaiverOutcome,
+    /// What is wrong with the waiver itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complaint: Option<String>,
+}
+
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let header = &report.evidence.header;
@@ -174,7 +184,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         not_asked: &coverage.not_asked,
         unreadable: &report.evidence.unreadable,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
-        waivers: &report.judgement.waivers,
+        waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
     visible::write(&document, &mut into)?;
     into.write_all(b"\n")
@@ -206,6 +216,15 @@ impl<'a> Entry<'a> {
                 .collect(),
             notes: &verdict.notes,
             remedy: (!verdict.findings.is_empty() || !verdict.waived.is_empty()).then_some(&facts.remedy),
+        }
+    }
+}
+
+impl<'a> Waiving<'a> {
+    fn of(outcome: &'a WaiverOutcome) -> Self {
+        Self {
+            outcome,
+            complaint: outcome.complaint(),
         }
     }
 }

@@ -74,10 +74,8 @@ fn counts(text: &mut String, report: &Report) {
 }
 
 fn complaints(text: &mut String, report: &Report) {
-    for outcome in &report.judgement.waivers {
-        if let Some(complaint) = outcome.complaint() {
-            let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
-        }
+    for complaint in report.judgement.complaints() {
+        let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
     }
 }
 
