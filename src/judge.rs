@@ -8,6 +8,7 @@ mod waivers;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -21,7 +22,7 @@ pub use tally::{Count, Tally};
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
 /// The verdict on one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Examined, and kept everywhere.
@@ -41,7 +42,7 @@ pub enum Verdict {
 }
 
 /// The verdict on the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.

@@ -5,10 +5,12 @@ use std::{collections::BTreeSet, path::Path};
 use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
-    judge::{Selection, judge},
+    judge::{Selection, Waivers, judge},
     report::{Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, terminal, trials},
     rules,
 };
+
+use jiff::tz::TimeZone;
 
 use super::{Exit, Failure, output::Format, print::print};
 
@@ -19,17 +21,24 @@ use super::{Exit, Failure, output::Format, print::print};
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
+    waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<&Path>,
     format: Format,
 ) -> Result<Exit, Failure> {
-    let judgement = judge(evidence, selection);
+    let judged_at = Clock::system().now();
+    let mut judgement = judge(evidence, selection);
+    if let Some(waivers) = waivers {
+        // A day is the same one everywhere: whoever judges, a waiver ends at the same time.
+        let today = judged_at.to_zoned(TimeZone::UTC).date();
+        judgement.waive(waivers, today, evidence.header.claim.strict);
+    }
     let file = holder(&outputs, read_from);
     let report = Report {
         evidence,
         judgement: &judgement,
         selection,
-        judged_at: Clock::system().now(),
+        judged_at,
         file: file.as_deref(),
     };
     let left = leave(&report, outputs);

@@ -1,12 +1,13 @@
 //! The verdicts, counted.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RuleVerdict, Verdict};
 use crate::rules::Level;
 
 /// How the rules of one level came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Count {
     /// Rules of the edition at that level.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_saphyr::Spanned;
 use url::Url;
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// A file of waivers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waivers {
     /// The waivers; of two that cover one violation, the first counts.
@@ -24,7 +25,7 @@ pub struct Waivers {
 }
 
 /// One waiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiver {
     /// The rule's id.
@@ -39,6 +40,7 @@ pub struct Waiver {
     pub link: String,
     /// The last day on which it counts, in UTC.
     #[serde(deserialize_with = "day")]
+    #[schemars(with = "crate::schema::Day")]
     pub expires: Date,
 }
 
@@ -49,7 +51,7 @@ fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
 }
 
 /// What came of one waiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaiverOutcome {
     /// The waiver.
