@@ -9,7 +9,7 @@ mod waivers;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{Edition, names},
@@ -22,7 +22,7 @@ pub use tally::{Count, Tally};
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
 /// The verdict on one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Examined, and kept everywhere.
@@ -42,7 +42,7 @@ pub enum Verdict {
 }
 
 /// The verdict on the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.

@@ -1,5 +1,12 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
+#[path = "cli/config.rs"]
+mod config;
+#[path = "cli/schemas.rs"]
+mod schemas;
+#[path = "cli/waivers.rs"]
+mod waivers;
+
 use std::{
     fs,
     io::{Read, Write as _},
@@ -293,7 +300,7 @@ fn outputs_are_checked_before_anything_else() {
             "--junit",
             &twice,
         ],
-        &["--junit and --json"],
+        &["--json and --junit"],
     );
     let input = folder.flag("dump.yaml");
     fs::copy("tests/cli/conforming.yaml", &input).expect("copied");
@@ -304,7 +311,7 @@ fn outputs_are_checked_before_anything_else() {
     fs::create_dir(folder.path("folder")).expect("created");
     let detour = folder.flag("folder/../report");
     let detour = ["run", "--from", &input, "--json", &twice, "--record", &detour];
-    refused(&detour, &["--json and --record"]);
+    refused(&detour, &["--record and --json"]);
     fs::write(folder.path("audit.log"), "{}").expect("written");
     let log = folder.flag("audit.log");
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];

@@ -82,6 +82,7 @@ pub struct Metadata {
 /// One entry of `managedFields`, reduced to who owns what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(default)]
 pub struct Writer {
     /// The field manager's name.
     pub manager: Arc<str>,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print, run::from_file, scope::ScopeFlags,
-    selection::SelectionFlags,
+    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print, run::from_file,
+    scope::ScopeFlags, selection::SelectionFlags,
 };
 
 /// Judge a recorded evidence file again; the same as `run --from`

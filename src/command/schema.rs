@@ -104,6 +104,22 @@ impl Published {
             schema.remove(key);
         }
         whole.extend(schema.ensure_object().clone());
-        format!("{:#}\n", Value::Object(whole))
+        let mut whole = Value::Object(whole);
+        unwrap_lines(&mut whole);
+        format!("{whole:#}\n")
+    }
+}
+
+/// Joins the lines of descriptions: they were broken for the width of a source file.
+fn unwrap_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            map.values_mut().for_each(unwrap_lines);
+        }
+        Value::Array(list) => list.iter_mut().for_each(unwrap_lines),
+        _ => {}
     }
 }

@@ -1,13 +1,13 @@
 //! The verdicts, counted.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{RuleVerdict, Verdict};
 use crate::rules::Level;
 
 /// How the rules of one level came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Count {
     /// Rules of the edition at that level.

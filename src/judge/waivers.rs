@@ -100,7 +100,13 @@ impl Waivers {
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
         let Text { waivers } = written::read(text).map_err(WaiversError::Unreadable)?;
         let mut known = BTreeMap::new();
-        for (place, Spanned { value, referenced, .. }) in waivers.iter().enumerate() {
+        for (
+            place,
+            Spanned {
+                value, referenced, ..
+            },
+        ) in waivers.iter().enumerate()
+        {
             let (number, line) = (place + 1, referenced.line());
             let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
             value.check().map_err(wrong)?;
@@ -126,7 +132,8 @@ impl Waiver {
             return Err("`reason` is empty: say why the violation is lived with".to_owned());
         }
         // Reports make a link of it, which must not run anything.
-        let leads_somewhere = Url::parse(&self.link).is_ok_and(|link| matches!(link.scheme(), "http" | "https"));
+        let leads_somewhere =
+            Url::parse(&self.link).is_ok_and(|link| matches!(link.scheme(), "http" | "https"));
         if !leads_somewhere {
             return Err(
                 "`link` is no http or https URL: say where the violation is discussed or tracked".to_owned(),
@@ -201,19 +208,34 @@ impl Judgement {
             waive(verdict, &mut outcomes, strict);
         }
         self.tally = Tally::of(&self.verdicts);
+        self.decision = decide_with(&self.tally, self.partial, &outcomes, strict);
         self.waivers = outcomes;
-        self.decision = match decide(&self.tally, self.partial) {
-            Decision::Conformant if strict && self.complaints().next().is_some() => Decision::NotConformant,
-            decision => decision,
-        };
     }
 
     /// Whether all that a waiver is for was judged.
     fn has_judged(&self, waiver: &Waiver) -> bool {
-        let verdict = self.verdicts.iter().find(|verdict| verdict.rule.id == waiver.rule);
+        let verdict = self
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.rule.id == waiver.rule);
         let is_judged =
             |verdict: &RuleVerdict| matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn);
         !self.partial && waiver.is_within(&self.scope) && verdict.is_some_and(is_judged)
+    }
+}
+
+/// The decision where waivers were given.
+pub(crate) fn decide_with(
+    tally: &Tally,
+    partial: bool,
+    outcomes: &[WaiverOutcome],
+    strict: bool,
+) -> Decision {
+    match decide(tally, partial) {
+        Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
+            Decision::NotConformant
+        }
+        decision => decision,
     }
 }
 
@@ -375,7 +397,10 @@ mod tests {
         };
         let judgement = waived_of(doubt, "expires: 2027-01-01");
         let verdict = verdict(&judgement);
-        assert_eq!((verdict.verdict, verdict.waived.len()), (Verdict::Inconclusive, 2));
+        assert_eq!(
+            (verdict.verdict, verdict.waived.len()),
+            (Verdict::Inconclusive, 2)
+        );
         assert_eq!(verdict.reason.as_deref(), Some("the list broke off"));
         assert_eq!(judgement.decision, Decision::Inconclusive);
     }

@@ -12,16 +12,11 @@ pub fn headline(report: &Report) -> String {
     match report.judgement.decision {
         Decision::Conformant => match report.judgement.waived() {
             0 => format!("conformant with edition {edition}"),
-            waived => format!("conformant with edition {edition}, {} waived", count(waived, "rule")),
+            waived => format!(
+                "conformant with edition {edition}, {} waived",
+                count(waived, "rule")
+            ),
         },
-        Decision::NotConformant if tally.must.failed + tally.should.failed == 0 => {
-            let idle = report.judgement.complaints().count();
-            let verb = if idle == 1 { "does" } else { "do" };
-            format!(
-                "not conformant with edition {edition}: {} {verb} nothing (--strict)",
-                count(idle, "waiver")
-            )
-        }
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {
@@ -32,6 +27,11 @@ pub fn headline(report: &Report) -> String {
                     "{} (--strict)",
                     count(tally.should.failed, "SHOULD rule")
                 ));
+            }
+            if broken.is_empty() {
+                return format!(
+                    "not conformant with edition {edition}: a waiver has expired or waives nothing (--strict)"
+                );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
                 "fails"

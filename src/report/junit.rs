@@ -22,9 +22,6 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         output += &line;
         output.push('\n');
     }
-    for complaint in report.judgement.complaints() {
-        output += &format!("warning: {}\n", inert::line(&complaint));
-    }
     // Out of range for this clock is only a time before the year -9999.
     let timestamp = OffsetDateTime::from_unix_timestamp(report.judged_at.as_second())
         .unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -74,8 +74,10 @@ fn counts(text: &mut String, report: &Report) {
 }
 
 fn complaints(text: &mut String, report: &Report) {
-    for complaint in report.judgement.complaints() {
-        let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
+    for outcome in &report.judgement.waivers {
+        if let Some(complaint) = outcome.complaint() {
+            let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
+        }
     }
 }
 

@@ -79,7 +79,12 @@ fn not_read(page: &mut Page, report: &Report) {
 
 /// Waivers that do nothing.
 fn waivers(page: &mut Page, report: &Report) {
-    let complaints: Vec<String> = report.judgement.complaints().collect();
+    let complaints: Vec<String> = report
+        .judgement
+        .waivers
+        .iter()
+        .filter_map(|outcome| outcome.complaint())
+        .collect();
     let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
     told(page, "waivers to be looked at", &complaints);
 }

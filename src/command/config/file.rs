@@ -174,3 +174,75 @@ impl<'de> Deserialize<'de> for Text {
         deserializer.deserialize_map(Entries)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::command::{Cli, config::keys::keys};
+
+    fn parse(text: &str) -> Result<File, String> {
+        let whole = Cli::command();
+        File::parse(text, &keys(whole.find_subcommand("run").expect("it is there")))
+    }
+
+    fn with(line: &str) -> String {
+        format!("apiVersion: {API_VERSION}\nkind: {KIND}\n{line}\n")
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, told) in [
+            ("", "begin it with `apiVersion:"),
+            ("[]", "not the YAML"),
+            ("kind: Configuration", "begin it with `apiVersion:"),
+            (
+                "apiVersion: conformance.clusterprofile/v1\nkind: Config",
+                "`kind` is `Config`",
+            ),
+            ("apiVersion: v1\nkind: Configuration", "this suite reads"),
+            (
+                &with("cluster-manager: x"),
+                "line 3: unknown key `cluster-manager`: did you mean `clusterManager`?",
+            ),
+            (&with("clean: true"), "line 3: `clean` is no key"),
+            (&with("zzz: true"), "the flags of `run` in camelCase"),
+            (&with("context: 5"), "`context` should be text"),
+            (&with("context:"), "`context` says nothing"),
+            (&with("context: [a]"), "one text, and no list"),
+            (&with("namespace: [a, {}]"), "line 3: `namespace` should be text"),
+            (&with("strict: yes"), "`strict` should be true or false"),
+            (&with("nodeTolerance: -1"), "whole number"),
+            (&with("strict: true\nstrict: true"), "`strict` stands there twice"),
+            (
+                &with("implementation: {name: x}"),
+                "line 3, column 18: unknown key `name`",
+            ),
+            (&with("a: ["), "not the YAML"),
+        ] {
+            let flaw = parse(text).expect_err(text);
+            assert!(flaw.contains(told), "{text}: {flaw}");
+        }
+    }
+
+    #[test]
+    fn what_is_as_without_it_adds_nothing() {
+        let file = parse(&with("strict: false\nskip: []\nnamespace: fleet")).expect("it fits");
+        assert_eq!(file.settings.len(), 1);
+        assert_eq!(file.settings[0].values, ["fleet"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(
+            text in "\\PC{0,80}",
+            lines in proptest::collection::vec(("[a-zA-Z-]{1,12}|observe|members|implementation", "[ -~\n\t]{0,24}"), 0..4),
+        ) {
+            _ = parse(&text);
+            let lines: Vec<String> = lines.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            _ = parse(&with(&lines.join("\n")));
+        }
+    }
+}

@@ -175,7 +175,9 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
 /// Whether an argument says that it cannot be with another one.
 fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
     let excluded = command.get_arg_conflicts_with(one);
-    excluded.iter().any(|excluded| excluded.get_id() == other.get_id())
+    excluded
+        .iter()
+        .any(|excluded| excluded.get_id() == other.get_id())
 }
 
 fn note(path: &Path, key: &str, flag: &str) {
