@@ -22,6 +22,10 @@ crds:
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
+# Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
+schemas:
+    UPDATE=1 cargo test --test cli published
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

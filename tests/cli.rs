@@ -1,7 +1,13 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
+#[path = "cli/config.rs"]
+mod config;
 #[path = "cli/reports.rs"]
 mod reports;
+#[path = "cli/schemas.rs"]
+mod schemas;
+#[path = "cli/waivers.rs"]
+mod waivers;
 
 use std::{
     fs,

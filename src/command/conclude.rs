@@ -5,13 +5,15 @@ use std::{collections::BTreeSet, path::Path};
 use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
-    judge::{Selection, judge},
+    judge::{Selection, Waivers, judge},
     report::{
         Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, submitted, terminal,
         trials,
     },
     rules,
 };
+
+use jiff::tz::TimeZone;
 
 use super::{Exit, Failure, output::Format, print::print};
 
@@ -31,24 +33,36 @@ pub struct ReadFrom<'a> {
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
+    waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
     format: Format,
 ) -> Result<Exit, Failure> {
-    let judgement = judge(evidence, selection);
+    let judged_at = Clock::system().now();
+    let mut judgement = judge(evidence, selection);
+    if let Some(waivers) = waivers {
+        // A day is the same one everywhere: whoever judges, a waiver ends at the same time.
+        let today = judged_at.to_zoned(TimeZone::UTC).date();
+        judgement.waive(waivers, today, evidence.header.claim.strict);
+    }
     let file = holder(&outputs, read_from.map(|from| from.path));
     let report = Report {
         evidence,
         judgement: &judgement,
         selection,
-        judged_at: Clock::system().now(),
+        judged_at,
         file: file.as_deref(),
     };
     let left = leave(&report, outputs, read_from);
     if let Err(failure) = show(&report, format) {
         failure.print();
     }
-    left.map(|()| judgement.decision.into())
+    // What was found until then stands in the reports; the run itself has not come to an end.
+    let exit = match judgement.partial {
+        true => Exit::Inconclusive,
+        false => judgement.decision.into(),
+    };
+    left.map(|()| exit)
 }
 
 /// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every

@@ -5,6 +5,7 @@ mod claim;
 mod clean;
 mod completions;
 mod conclude;
+mod config;
 mod crd;
 mod driver;
 mod exit;
@@ -22,11 +23,13 @@ mod replay;
 mod report;
 mod rule;
 mod run;
+mod schema;
 mod scope;
 mod selection;
 mod signals;
 mod stand_ins;
 mod target;
+mod waivers;
 
 use clap::{Parser, Subcommand};
 
@@ -55,10 +58,28 @@ enum Command {
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
+    Schema(schema::PrintSchema),
     Completions(completions::Completions),
 }
 
 impl Cli {
+    /// Reads the command line of this process, and the configuration file that it names.
+    ///
+    /// # Errors
+    /// When the file cannot be used. Of what is wrong with the command line itself, clap tells, and ends the process.
+    pub fn read() -> Result<Self, Failure> {
+        config::merged(&std::env::args_os().collect::<Vec<_>>())
+    }
+
+    /// What a configuration file can fill in, and no flag.
+    fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
+        match &mut self.command {
+            Command::Run(run) => Some((&mut run.config, &mut run.claim)),
+            Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
+            _ => None,
+        }
+    }
+
     /// Carries out the command.
     ///
     /// # Errors
@@ -72,6 +93,7 @@ impl Cli {
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
+            Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }

@@ -10,7 +10,13 @@ pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
     match report.judgement.decision {
-        Decision::Conformant => format!("conformant with edition {edition}"),
+        Decision::Conformant => match report.judgement.waived() {
+            0 => format!("conformant with edition {edition}"),
+            waived => format!(
+                "conformant with edition {edition}, {} waived",
+                count(waived, "rule")
+            ),
+        },
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {
@@ -21,6 +27,11 @@ pub fn headline(report: &Report) -> String {
                     "{} (--strict)",
                     count(tally.should.failed, "SHOULD rule")
                 ));
+            }
+            if broken.is_empty() {
+                return format!(
+                    "not conformant with edition {edition}: a waiver has expired or waives nothing (--strict)"
+                );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
                 "fails"

@@ -50,6 +50,7 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         reason: tells_why.then(|| format!("the reason of {}", verdict.name())),
         findings,
         waived: Vec::new(),
+        doubts: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -97,6 +98,7 @@ fn judgement() -> Judgement {
         tally,
         verdicts,
         waivers: Vec::new(),
+        scope: Default::default(),
         partial: false,
     }
 }

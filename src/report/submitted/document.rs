@@ -249,6 +249,8 @@ pub struct Waived {
     pub waived: usize,
     /// Whether its last day was over.
     pub expired: bool,
+    /// Whether all that it is for was judged: only then is it idle where it has waived nothing.
+    pub judged: bool,
 }
 
 fn is_zero(number: &u64) -> bool {

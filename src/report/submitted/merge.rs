@@ -123,23 +123,20 @@ fn common<T: Clone + PartialEq>(shards: &[Document], of: impl Fn(&Document) -> &
 
 /// Every waiver once: what one shard has no use for, another may need.
 fn waivers(shards: &[Document]) -> Vec<Waived> {
-    let mut merged: BTreeMap<Waived, (usize, bool)> = BTreeMap::new();
+    let mut merged: BTreeMap<Waived, Waived> = BTreeMap::new();
     for waiver in shards.iter().flat_map(|shard| &shard.waivers) {
         let bare = Waived {
             waived: 0,
             expired: false,
+            judged: false,
             ..waiver.clone()
         };
-        let (waived, expired) = merged.entry(bare).or_default();
-        *waived += waiver.waived;
-        *expired |= waiver.expired;
+        let whole = merged.entry(bare.clone()).or_insert(bare);
+        whole.waived += waiver.waived;
+        whole.expired |= waiver.expired;
+        whole.judged |= waiver.judged;
     }
-    let filled = merged.into_iter().map(|(bare, (waived, expired))| Waived {
-        waived,
-        expired,
-        ..bare
-    });
-    filled.collect()
+    merged.into_values().collect()
 }
 
 impl Document {

@@ -113,6 +113,7 @@ impl Waived {
             waiver: self.waiver(),
             waived: self.waived,
             expired: self.expired,
+            judged: self.judged,
         }
     }
 }
@@ -128,6 +129,7 @@ impl From<&WaiverOutcome> for Waived {
             expires: waiver.expires,
             waived: outcome.waived,
             expired: outcome.expired,
+            judged: outcome.judged,
         }
     }
 }
