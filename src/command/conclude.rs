@@ -15,7 +15,7 @@ use super::{Exit, Failure, output::Format, print::print};
 /// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
 ///
 /// # Errors
-/// When a file cannot be written after all; the verdicts are printed all the same.
+/// When a file cannot be written after all, though the verdicts are printed all the same; or when these cannot be.
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
@@ -33,10 +33,14 @@ pub fn conclude(
         file: file.as_deref(),
     };
     let left = leave(&report, outputs);
-    if let Err(failure) = show(&report, format) {
-        failure.print();
+    match (left, show(&report, format)) {
+        (Ok(()), Ok(())) => Ok(judgement.decision.into()),
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
+        (Err(unwritten), Err(unshown)) => {
+            unshown.print();
+            Err(unwritten)
+        }
     }
-    left.map(|()| judgement.decision.into())
 }
 
 /// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
@@ -96,9 +100,9 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, and gives back the first failure.
+/// Writes every file that it can, tells of each that it cannot, and gives back the last failure.
 fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
-    let mut outcome = Ok(());
+    let mut outcome: Result<(), Failure> = Ok(());
     for (form, output) in outputs.0 {
         let path = output.path().to_owned();
         let written = output.write(|into| match form {
@@ -109,14 +113,20 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
         });
-        outcome = outcome.and(written);
+        if let Err(error) = written {
+            let failure = Failure::could_not_run(error);
+            if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                earlier.print();
+            }
+        }
     }
-    outcome.map_err(Failure::could_not_run)
+    outcome
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
     if trials::print(report, format.into()).is_err() {
-        return Ok(());
+        // Either who read it has read enough, or there is no room for it: printing once more tells which.
+        return print(&terminal::decision(report));
     }
     match format {
         Format::Github => {
