@@ -5,9 +5,9 @@ use std::io;
 use super::Report;
 use crate::judge::Decision;
 
-/// Width of a letter in the picture's font, and the room around a text, in pixels. Fonts differ: a text is told its width
-/// and made to fit.
-const LETTER: usize = 7;
+/// Width of ten letters in the picture's font, and the room around a text, in pixels. Fonts differ: a text is told its
+/// width and made to fit.
+const TEN_LETTERS: usize = 63;
 const MARGIN: usize = 12;
 
 const SUBJECT: &str = "ClusterProfile";
@@ -42,5 +42,5 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 }
 
 fn width(text: &str) -> usize {
-    text.len() * LETTER + MARGIN
+    text.len() * TEN_LETTERS / 10 + MARGIN
 }

@@ -71,9 +71,7 @@ pub(super) fn ends_in_command_mark(before: &str) -> bool {
 /// of a line, whatever space is before it.
 pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     let command = line.trim_start();
-    let begins = command
-        .strip_prefix("::")
-        .is_some_and(|rest| rest.contains("::"));
+    let begins = command.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
     if !begins {
         return line;
     }
@@ -184,7 +182,10 @@ mod tests {
     fn no_line_is_a_command() {
         assert_eq!(line("::error::x"), r"\u{3a}:error::x");
         assert_eq!(line("\u{a0} ::group::x"), "\u{a0} \\u{3a}:group::x");
-        assert_eq!(line("a ##[error]b ##vso[c]d"), r"a ##\u{5b}error]b ##vso\u{5b}c]d");
+        assert_eq!(
+            line("a ##[error]b ##vso[c]d"),
+            r"a ##\u{5b}error]b ##vso\u{5b}c]d"
+        );
         // Addresses and headings are none.
         for kept in ["::1", "fe80::a1, fe80::b2", "## a [b]", "a::b::c", "# [a]"] {
             assert_eq!(line(kept), kept);

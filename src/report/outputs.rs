@@ -216,15 +216,17 @@ fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
     });
     copied.map_err(|_| Unwritten {
         source: unplaced.error,
-        kept: unplaced.file.keep().ok().map(|(_, path)| path).filter(|path| path.exists()),
+        kept: unplaced
+            .file
+            .keep()
+            .ok()
+            .map(|(_, path)| path)
+            .filter(|path| path.exists()),
     })
 }
 
 /// Writes behind what a file holds, after an empty line.
-fn behind(
-    file: &mut fs::File,
-    content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> io::Result<()> {
+fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     let is_empty = file.metadata()?.len() == 0;
     buffered(file, |into| {
         if !is_empty {

@@ -128,8 +128,14 @@ mod tests {
         page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
         page.paragraph(2, &format!("{}::stop-commands::x", "x".repeat(WIDTH - 2)));
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
-        assert!(text.contains("error::forged") && text.lines().count() == 4, "{text}");
-        assert!(text.lines().all(|line| !line.trim_start().starts_with("::")), "{text}");
+        assert!(
+            text.contains("error::forged") && text.lines().count() == 4,
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| !line.trim_start().starts_with("::")),
+            "{text}"
+        );
     }
 
     #[test]

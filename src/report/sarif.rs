@@ -152,7 +152,10 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
     for (index, verdict) in report.judgement.verdicts.iter().enumerate() {
         if verdict.verdict == Verdict::Inconclusive {
             let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
-            let mut note = note("warning", &format!("{} is inconclusive: {reason}", verdict.rule.id));
+            let mut note = note(
+                "warning",
+                &format!("{} is inconclusive: {reason}", verdict.rule.id),
+            );
             note["associatedRule"] = json!({"id": verdict.rule.id, "index": index});
             notes.push(note);
         }
@@ -167,7 +170,10 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
     );
     if left_out > 0 {
         let more = decision::count(left_out, "more finding");
-        notes.push(note("warning", &format!("{more}: a JSON report has them all (--json FILE)")));
+        notes.push(note(
+            "warning",
+            &format!("{more}: a JSON report has them all (--json FILE)"),
+        ));
     }
     notes
 }

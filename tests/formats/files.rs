@@ -33,10 +33,23 @@ fn folder() -> TempDir {
 #[test]
 fn a_full_disk_costs_one_report_and_is_told() {
     let folder = folder();
-    let every = ["--markdown", "/dev/full", "--json", "report.json", "--sarif", "/dev/full", "--badge", "badge.svg"];
+    let every = [
+        "--markdown",
+        "/dev/full",
+        "--json",
+        "report.json",
+        "--sarif",
+        "/dev/full",
+        "--badge",
+        "badge.svg",
+    ];
     let (code, out, err) = call(&folder, &every);
     assert_eq!(code, Some(4), "{err}");
-    for told in ["error: failed to write --markdown /dev/full: ", "error: failed to write --sarif /dev/full: ", "No space left"] {
+    for told in [
+        "error: failed to write --markdown /dev/full: ",
+        "error: failed to write --sarif /dev/full: ",
+        "No space left",
+    ] {
         assert!(err.contains(told), "{told}: {err}");
     }
     assert!(out.contains("conformant with edition standard"), "{out}");
@@ -48,7 +61,10 @@ fn a_full_disk_costs_one_report_and_is_told() {
 #[test]
 fn verdicts_that_cannot_be_printed_are_no_success() {
     let folder = folder();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full disk");
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full disk");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/conforming.yaml");
     let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
         .args(["run", "--json", "report.json", "--from"])
@@ -59,7 +75,10 @@ fn verdicts_that_cannot_be_printed_are_no_success() {
         .expect("the command runs");
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(4), "{err}");
-    assert!(err.contains("failed to write to standard output") && err.contains("No space left"), "{err}");
+    assert!(
+        err.contains("failed to write to standard output") && err.contains("No space left"),
+        "{err}"
+    );
     assert!(folder.path().join("report.json").exists());
 }
 
@@ -74,7 +93,10 @@ fn what_cannot_be_written_is_told_before_the_run() {
     for (arguments, told) in [
         (["--json", "none/report.json"], "create the folder none first"),
         (["--junit", "folder"], "it is a folder: name a file in it"),
-        (["--sarif", "nowhere"], "it is a link that leads into no folder: mend it"),
+        (
+            ["--sarif", "nowhere"],
+            "it is a link that leads into no folder: mend it",
+        ),
         (["--badge", "loop"], "choose another path"),
         (["--markdown", "input"], "is to be read and to be written"),
         (["--json", "dump.yaml/report.json"], "choose another path"),
@@ -83,7 +105,10 @@ fn what_cannot_be_written_is_told_before_the_run() {
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
         assert!(err.contains(told) && err.contains(arguments[1]), "{told}: {err}");
     }
-    let names: Vec<_> = fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    let names: Vec<_> = fs::read_dir(folder.path())
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
     assert_eq!(names.len(), 5, "nothing is left behind: {names:?}");
 }
 
@@ -95,8 +120,16 @@ fn a_link_stays_one_even_where_it_leads_to_nothing_yet() {
     symlink("reports/new.json", at("latest.json")).expect("linked");
     let (code, _, err) = call(&folder, &["--json", "latest.json"]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(fs::symlink_metadata(at("latest.json")).expect("it is there").is_symlink());
-    assert!(fs::read_to_string(at("reports/new.json")).expect("a report").starts_with('{'));
+    assert!(
+        fs::symlink_metadata(at("latest.json"))
+            .expect("it is there")
+            .is_symlink()
+    );
+    assert!(
+        fs::read_to_string(at("reports/new.json"))
+            .expect("a report")
+            .starts_with('{')
+    );
 }
 
 #[test]

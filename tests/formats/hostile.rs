@@ -7,8 +7,8 @@ use std::{
 
 use clusterprofile_conformance::{
     evidence::{
-        Asked, Driver, DriverAction, DriverStep, EndpointCall, Evidence, Gap, Implementation, Kind, Login,
-        LoginOutcome, LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
+        Asked, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginOutcome,
+        LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
     },
     judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers},
     report::inert,
@@ -18,23 +18,51 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{FORMATS, format, world::{World, today}, written};
+use super::{
+    FORMATS, format,
+    world::{World, today},
+    written,
+};
 
 /// What does harm somewhere.
 const HARMS: &[(&str, &str)] = &[
-    ("markup", "<script>alert(1)</script><img src=x onerror=y>&amp;&#x1b;<!-- -->"),
+    (
+        "markup",
+        "<script>alert(1)</script><img src=x onerror=y>&amp;&#x1b;<!-- -->",
+    ),
     ("xml", "]]><failure/></testcase><![CDATA[ --> ?> <!DOCTYPE x>"),
     ("quotes", "\"'><\\\"'`"),
-    ("table", "a|b\\|c\\\\|d`|``|```\n|---|\n\n# x\n[x](javascript:y) ![x](//x) *x* _x_ ~~x~~"),
+    (
+        "table",
+        "a|b\\|c\\\\|d`|``|```\n|---|\n\n# x\n[x](javascript:y) ![x](//x) *x* _x_ ~~x~~",
+    ),
     ("template", "${{ github.token }} {{7*7}} {%x%} {0} $(x) `x`"),
-    ("command", "\n::error::forged\n  ::stop-commands::x\n::add-mask::a\r\n##[error]x ##vso[task.x]y ##teamcity[z]"),
-    ("terminal", "\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{9b}31m\u{8}\u{7f}\u{85}"),
-    ("bidi", "\u{202e}esrever\u{202c}\u{2066}\u{2067}\u{2068}x\u{2069}\u{200e}\u{200f}\u{61c}"),
-    ("invisible", "a\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{34f}\u{e0041}\u{fe0f}b"),
-    ("nothing", "a\0b\u{fffe}\u{ffff}\u{fdd0}\u{1fffe}\u{10ffff}\u{fff9}c"),
+    (
+        "command",
+        "\n::error::forged\n  ::stop-commands::x\n::add-mask::a\r\n##[error]x ##vso[task.x]y ##teamcity[z]",
+    ),
+    (
+        "terminal",
+        "\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{9b}31m\u{8}\u{7f}\u{85}",
+    ),
+    (
+        "bidi",
+        "\u{202e}esrever\u{202c}\u{2066}\u{2067}\u{2068}x\u{2069}\u{200e}\u{200f}\u{61c}",
+    ),
+    (
+        "invisible",
+        "a\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{34f}\u{e0041}\u{fe0f}b",
+    ),
+    (
+        "nothing",
+        "a\0b\u{fffe}\u{ffff}\u{fdd0}\u{1fffe}\u{10ffff}\u{fff9}c",
+    ),
     ("lines", "a\rb\u{2028}c\u{2029}d\u{b}e\u{c}f\tg"),
     ("marks", "\u{301}\u{301}\u{301}\u{301}\u{301}\u{489}x"),
-    ("forged", "\ntest result: ok. 99 passed\nerror: forged\nconformant with edition standard"),
+    (
+        "forged",
+        "\ntest result: ok. 99 passed\nerror: forged\nconformant with edition standard",
+    ),
 ];
 
 /// How many bytes a long line has.
@@ -46,7 +74,7 @@ fn harmful((name, harm): &(&str, &str)) -> String {
 }
 
 fn long() -> String {
-    format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 5))
+    format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 4))
 }
 
 /// Profiles, namespaces and Secrets with that text wherever a hub or a dump may have it.
@@ -86,7 +114,12 @@ fn dump(text: &str, number: usize) -> Vec<serde_json::Value> {
 }
 
 fn evidence(texts: &[String]) -> Evidence {
-    let items: Vec<_> = texts.iter().enumerate().flat_map(|(number, text)| dump(text, number)).collect();
+    // What is long comes in fewer places: rules take their time over it.
+    let short = texts.iter().filter(|text| text.len() < LONG);
+    let items: Vec<_> = short
+        .enumerate()
+        .flat_map(|(number, text)| dump(text, number))
+        .collect();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dump.json");
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
@@ -151,7 +184,6 @@ fn evidence(texts: &[String]) -> Evidence {
             output: text.clone(),
         });
     }
-    let _: &[EndpointCall] = &evidence.endpoint_calls;
     evidence
 }
 
@@ -167,7 +199,7 @@ fn world(texts: &[String]) -> World {
     let WaiverOutcome { waiver, .. } = &mut world.judgement.waivers[0];
     waiver.reason = texts.join(" ");
     waiver.link = texts.join(" ");
-    let mut findings = texts.iter().map(|text| {
+    let findings = texts.iter().map(|text| {
         let mut finding = Finding::on(ObjectRef::default(), "");
         for part in [
             &mut finding.object.kind,
@@ -182,9 +214,16 @@ fn world(texts: &[String]) -> World {
         }
         finding
     });
-    let all: Vec<Finding> = findings.by_ref().collect();
+    let all: Vec<Finding> = findings.collect();
     let verdicts = &mut world.judgement.verdicts;
-    let outcomes = [Verdict::Fail, Verdict::Warn, Verdict::Waived, Verdict::Inconclusive, Verdict::NotApplicable, Verdict::Skipped];
+    let outcomes = [
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+        Verdict::Skipped,
+    ];
     for (verdict, outcome) in verdicts.iter_mut().zip(outcomes) {
         plant(verdict, outcome, texts, &all);
     }
@@ -218,29 +257,48 @@ fn does_no_harm(what: &str, text: &str) {
     for line in text.lines() {
         let shown: String = line.chars().take(200).collect();
         let trimmed = line.trim_start();
-        assert!(!trimmed.starts_with("::") || !trimmed[2..].contains("::"), "{what}: a command: {shown}");
+        assert!(
+            !trimmed.starts_with("::") || !trimmed[2..].contains("::"),
+            "{what}: a command: {shown}"
+        );
         for command in ["##[", "##vso[", "##teamcity["] {
             assert!(!line.contains(command), "{what}: a command: {shown}");
         }
         for forged in ["test result: ok", "error: forged", "conformant with"] {
-            assert!(!line.starts_with(forged) || what == "junit" && forged == "conformant with", "{what}: forged: {shown}");
+            assert!(
+                !line.starts_with(forged) || what == "junit" && forged == "conformant with",
+                "{what}: forged: {shown}"
+            );
         }
     }
-    assert!(!text.contains("\u{301}\u{301}\u{301}\u{301}"), "{what}: a tower");
+    // A machine gets marks as they are.
+    assert!(
+        what == "json" || !text.contains("\u{301}\u{301}\u{301}\u{301}"),
+        "{what}: a tower"
+    );
 }
 
 fn around(text: &str, at: usize) -> String {
-    let from = text[..at].char_indices().rev().nth(30).map_or(0, |(from, _)| from);
+    let from = text[..at]
+        .char_indices()
+        .rev()
+        .nth(30)
+        .map_or(0, |(from, _)| from);
     text[from..].chars().take(60).collect()
 }
 
 /// Lines of GitHub's: all of them ours, each of one kind.
 pub fn is_annotations(text: &str) {
     for line in text.lines() {
-        let known = ["error", "warning", "notice"].iter().any(|kind| line.starts_with(&format!("::{kind} title=")));
+        let known = ["error", "warning", "notice"]
+            .iter()
+            .any(|kind| line.starts_with(&format!("::{kind} title=")));
         assert!(known, "{line}");
         let (properties, _) = line[2..].split_once("::").expect("a message");
-        assert!(!properties.contains(',') && properties.matches('=').count() == 1, "{properties}");
+        assert!(
+            !properties.contains(',') && properties.matches('=').count() == 1,
+            "{properties}"
+        );
     }
 }
 
@@ -324,7 +382,11 @@ fn what_is_printed_is_harmless_too() {
         match printed {
             "github" => {
                 is_annotations(&annotations.join("\n"));
-                assert!(annotations.len() > 2 && annotations.len() <= 21, "{}", annotations.len());
+                assert!(
+                    annotations.len() > 2 && annotations.len() <= 21,
+                    "{}",
+                    annotations.len()
+                );
                 // They come last, behind what people read.
                 assert!(out.trim_end().ends_with(&annotations.join("\n")));
             }
@@ -333,28 +395,39 @@ fn what_is_printed_is_harmless_too() {
         let rest: Vec<&str> = out.lines().filter(|line| !is_ours(line)).collect();
         // The decision is ours, and says so at the beginning of a line.
         let decided = ["conformant with", "not conformant"];
-        let (decision, rest): (Vec<&str>, Vec<&str>) = rest.into_iter().partition(|line| decided.iter().any(|d| line.starts_with(d)));
+        let (decision, rest): (Vec<&str>, Vec<&str>) = rest
+            .into_iter()
+            .partition(|line| decided.iter().any(|d| line.starts_with(d)));
         assert!(decision.len() <= 1, "{decision:?}");
-        let ends = rest.iter().filter(|line| line.starts_with("test result: ")).count();
+        let ends = rest
+            .iter()
+            .filter(|line| line.starts_with("test result: "))
+            .count();
         assert_eq!(ends, usize::from(printed != "json"), "{printed}");
         does_no_harm(printed, &rest.join("\n"));
         does_no_harm("standard error", &err);
-        assert!(out.len() < LONG && err.len() < LONG, "{printed}: {} bytes", out.len());
+        assert!(
+            out.len() < LONG && err.len() < LONG,
+            "{printed}: {} bytes",
+            out.len()
+        );
         if printed == "json" {
             for line in out.lines() {
-                serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                serde_json::from_str::<serde_json::Value>(line)
+                    .unwrap_or_else(|error| panic!("{error}: {line}"));
             }
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// Whatever else a text may hold.
     #[test]
     fn no_text_gets_out_of_its_place(text in r"(?s)([\PC\pC]|[|`\\<>&\]\[:#\n-]|::error::|##\[x\]|\]\]>){0,40}") {
-        let world = world(&[format!("begin-any {text} end-any")]);
+        let text = format!("begin-any {text} end-any");
+        let world = world(std::slice::from_ref(&text));
         for format in FORMATS {
             let told = world.report(|report| written(format, report));
             if format.name != "annotations" {
@@ -362,9 +435,9 @@ proptest! {
             }
         }
         // XML gives back what is shown elsewhere.
-        let told = world.report(|report| written(super::format("junit"), report));
+        let told = world.report(|report| written(format("junit"), report));
         let root = super::xml::read(&told);
         let first = root.children[0].children[0].children[0].attributes["message"].clone();
-        prop_assert!(first.contains(&*inert::line(&text).trim()) || text.trim().is_empty(), "{first}");
+        prop_assert!(first.ends_with(&*inert::line(&text)), "{first}");
     }
 }

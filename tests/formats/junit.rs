@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use clusterprofile_conformance::judge::Verdict;
 use serde_json::Value;
 
-use super::{format, world::World, written, xml::{self, Element}};
+use super::{
+    format,
+    world::World,
+    written,
+    xml::{self, Element},
+};
 
 /// What a schema says of an element: its attributes, those that it must have, and the elements inside of it, in this
 /// order where there is one.
@@ -32,8 +37,21 @@ const JENKINS: &[Known] = &[
     Known {
         name: "testsuite",
         attributes: &[
-            "name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id",
-            "package", "file", "log", "url", "version",
+            "name",
+            "tests",
+            "failures",
+            "errors",
+            "group",
+            "time",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+            "file",
+            "log",
+            "url",
+            "version",
         ],
         required: &["name", "tests", "failures", "errors"],
         children: &["testsuite", "properties", "testcase", "system-out", "system-err"],
@@ -45,8 +63,15 @@ const JENKINS: &[Known] = &[
         attributes: &["name", "time", "classname", "group"],
         required: &["name"],
         children: &[
-            "skipped", "error", "failure", "rerunFailure", "rerunError", "flakyFailure", "flakyError",
-            "system-out", "system-err",
+            "skipped",
+            "error",
+            "failure",
+            "rerunFailure",
+            "rerunError",
+            "flakyFailure",
+            "flakyError",
+            "system-out",
+            "system-err",
         ],
         text: false,
         ordered: false,
@@ -62,7 +87,16 @@ const SUREFIRE: &[Known] = &[
     Known {
         name: "testsuite",
         attributes: &[
-            "version", "name", "time", "timestamp", "tests", "errors", "skipped", "failures", "flakes", "group",
+            "version",
+            "name",
+            "time",
+            "timestamp",
+            "tests",
+            "errors",
+            "skipped",
+            "failures",
+            "flakes",
+            "group",
         ],
         required: &["name", "tests", "errors", "skipped", "failures"],
         // It has no `system-out` of a suite's own; its readers pass over what they do not know.
@@ -75,8 +109,15 @@ const SUREFIRE: &[Known] = &[
         attributes: &["name", "classname", "group", "time", "timestamp"],
         required: &["name", "time"],
         children: &[
-            "failure", "rerunFailure", "flakyFailure", "skipped", "error", "rerunError", "flakyError",
-            "system-out", "system-err",
+            "failure",
+            "rerunFailure",
+            "flakyFailure",
+            "skipped",
+            "error",
+            "rerunError",
+            "flakyError",
+            "system-out",
+            "system-err",
         ],
         text: false,
         ordered: true,
@@ -129,9 +170,16 @@ fn keeps(element: &Element, schema: &[Known]) {
         assert!(known.attributes.contains(&&**attribute), "{name} has {attribute}");
     }
     for attribute in known.required {
-        assert!(element.attributes.contains_key(*attribute), "{name} has no {attribute}");
+        assert!(
+            element.attributes.contains_key(*attribute),
+            "{name} has no {attribute}"
+        );
     }
-    assert!(known.text || element.text.trim().is_empty(), "{name} has text: {}", element.text);
+    assert!(
+        known.text || element.text.trim().is_empty(),
+        "{name} has text: {}",
+        element.text
+    );
     let places: Vec<usize> = element
         .children
         .iter()
@@ -170,14 +218,20 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
     ] {
         assert!(world.count(&[verdict]) > 0, "nothing is {}", verdict.name());
     }
-    let (text, json) = world.report(|report| (written(format("junit"), report), written(format("json"), report)));
+    let (text, json) =
+        world.report(|report| (written(format("junit"), report), written(format("json"), report)));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let verdicts: BTreeMap<&str, &str> = json["verdicts"]
         .as_array()
         .expect("verdicts")
         .iter()
-        .map(|verdict| (verdict["rule"].as_str().expect("a rule"), verdict["verdict"].as_str().expect("a verdict")))
+        .map(|verdict| {
+            (
+                verdict["rule"].as_str().expect("a rule"),
+                verdict["verdict"].as_str().expect("a verdict"),
+            )
+        })
         .collect();
     let mut cases = 0;
     for suite in &read.suites {
@@ -185,21 +239,45 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
             suite.cases.iter().filter(|case| is(&case.status)).count() as u64
         };
         assert_eq!(suite.tests, suite.cases.len() as u64, "{}", suite.name);
-        assert_eq!(suite.failures, count(|status| status.is_failure()), "{}", suite.name);
+        assert_eq!(
+            suite.failures,
+            count(|status| status.is_failure()),
+            "{}",
+            suite.name
+        );
         assert_eq!(suite.errors, count(|status| status.is_error()), "{}", suite.name);
-        assert_eq!(suite.skipped, count(|status| status.is_skipped()), "{}", suite.name);
+        assert_eq!(
+            suite.skipped,
+            count(|status| status.is_skipped()),
+            "{}",
+            suite.name
+        );
         let told = suite.system_out.as_deref().unwrap_or_default();
-        for part in ["not conformant", "partial: stopped by a signal", "hub: context hub", "waives nothing"] {
+        for part in [
+            "not conformant",
+            "partial: stopped by a signal",
+            "hub: context hub",
+            "waives nothing",
+        ] {
             assert!(told.contains(part), "{part}: {told}");
         }
         for case in &suite.cases {
             cases += 1;
-            let told = case.status.is_failure().then_some("fail").or_else(|| {
-                case.status.is_error().then_some("inconclusive")
-            });
+            let told = case
+                .status
+                .is_failure()
+                .then_some("fail")
+                .or_else(|| case.status.is_error().then_some("inconclusive"));
             let told = told.unwrap_or_else(|| match case.status.is_skipped() {
                 true => &case.status.skipped_as_ref().skipped_type,
-                false if case.system_out.as_ref().is_some_and(|out| out.starts_with("warning: ")) => "warn",
+                false
+                    if case
+                        .system_out
+                        .as_ref()
+                        .is_some_and(|out| out.starts_with("warning: ")) =>
+                {
+                    "warn"
+                }
                 false => "pass",
             });
             assert_eq!(verdicts[&*case.original_name], told, "{}", case.original_name);
@@ -215,11 +293,18 @@ fn what_did_not_pass_says_so_wherever_it_is_looked_at() {
     let text = world.report(|report| written(format("junit"), report));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let cases = || read.suites.iter().flat_map(|suite| &suite.cases);
-    let waived = cases().filter(|case| case.status.is_skipped()).map(|case| case.status.skipped_as_ref());
-    let waived: Vec<_> = waived.filter(|skipped| skipped.skipped_type == "waived").collect();
+    let waived = cases()
+        .filter(|case| case.status.is_skipped())
+        .map(|case| case.status.skipped_as_ref());
+    let waived: Vec<_> = waived
+        .filter(|skipped| skipped.skipped_type == "waived")
+        .collect();
     assert_eq!(waived.len(), 1);
     for told in [&waived[0].message, &waived[0].text] {
-        assert!(told.contains("waived: ") && told.contains("until 2027-01-01: legacy (https://issues.example/1)"), "{told}");
+        assert!(
+            told.contains("waived: ") && told.contains("until 2027-01-01: legacy (https://issues.example/1)"),
+            "{told}"
+        );
     }
     for case in cases().filter(|case| case.status.is_failure()) {
         let failure = case.status.failure_as_ref();
@@ -232,7 +317,11 @@ fn what_did_not_pass_says_so_wherever_it_is_looked_at() {
     }
     for case in cases().filter(|case| case.status.is_error()) {
         let error = case.status.error_as_ref();
-        assert!(error.message.starts_with("inconclusive: ") && error.text.contains(&error.message), "{}", error.text);
+        assert!(
+            error.message.starts_with("inconclusive: ") && error.text.contains(&error.message),
+            "{}",
+            error.text
+        );
     }
 }
 
@@ -244,5 +333,7 @@ fn a_should_counts_under_strict() {
     let text = strict.report(|report| written(format("junit"), report));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let mut cases = read.suites.iter().flat_map(|suite| &suite.cases);
-    assert!(cases.any(|case| case.status.is_failure() && case.status.failure_as_ref().failure_type == "SHOULD"));
+    assert!(
+        cases.any(|case| case.status.is_failure() && case.status.failure_as_ref().failure_type == "SHOULD")
+    );
 }

@@ -56,7 +56,10 @@ fn is_span_or_plain(cell: &str, line: &str) {
     }
     let rest = &cell[fence.len()..];
     let mut runs = rest.split(|c| c != '`').filter(|run| !run.is_empty());
-    assert!(runs.any(|run| run.len() == fence.len()), "a span that does not end: {cell}");
+    assert!(
+        runs.any(|run| run.len() == fence.len()),
+        "a span that does not end: {cell}"
+    );
     let (_, behind) = rest
         .match_indices(&*fence)
         .map(|(at, _)| rest.split_at(at + fence.len()))
@@ -65,13 +68,22 @@ fn is_span_or_plain(cell: &str, line: &str) {
             !before && !behind.starts_with('`')
         })
         .expect("its end");
-    assert!(["", " (waived)"].contains(&behind), "behind the span: {behind} in {line}");
+    assert!(
+        ["", " (waived)"].contains(&behind),
+        "behind the span: {behind} in {line}"
+    );
 }
 
 #[test]
 fn a_summary_has_room_for_whatever_is_found() {
     let mut world = World::violating();
-    let finding = world.judgement.verdicts.iter().find_map(|verdict| verdict.findings.first()).expect("one").clone();
+    let finding = world
+        .judgement
+        .verdicts
+        .iter()
+        .find_map(|verdict| verdict.findings.first())
+        .expect("one")
+        .clone();
     let findings: Vec<Finding> = (0..50)
         .map(|number| {
             let mut finding = finding.clone();
@@ -90,7 +102,10 @@ fn a_summary_has_room_for_whatever_is_found() {
     assert!(text.len() > SUMMARY / 2, "{} bytes", text.len());
     let told = text.matches("<details open>").count();
     let left_out = format!("… and {} more rules with findings, left out", rules - told);
-    assert!(told > 10 && told < rules && text.contains(&left_out), "{told} of {rules}");
+    assert!(
+        told > 10 && told < rules && text.contains(&left_out),
+        "{told} of {rules}"
+    );
     assert!(text.contains("… and 30 more findings"));
     assert!(text.contains("日… 1,700 more characters"));
 }
@@ -98,6 +113,9 @@ fn a_summary_has_room_for_whatever_is_found() {
 #[test]
 fn what_is_waived_is_told_with_its_reason() {
     let text = World::violating().report(|report| written(format("markdown"), report));
-    assert!(text.contains("### Waived") && text.contains("waived until 2027-01-01: legacy"), "{text}");
+    assert!(
+        text.contains("### Waived") && text.contains("waived until 2027-01-01: legacy"),
+        "{text}"
+    );
     assert!(text.contains("partial: stopped by a signal"), "{text}");
 }

@@ -32,7 +32,12 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         name: "terminal",
-        write: |report, into| io::Write::write_all(into, strip_str(&terminal::after_list(report)).to_string().as_bytes()),
+        write: |report, into| {
+            io::Write::write_all(
+                into,
+                strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+            )
+        },
         read: |_| {},
         for_people: true,
         quotes: true,
@@ -92,7 +97,10 @@ pub fn written(format: &Format, report: &Report) -> String {
 
 /// The format of that name.
 pub fn format(name: &str) -> &'static Format {
-    FORMATS.iter().find(|format| format.name == name).expect("a format")
+    FORMATS
+        .iter()
+        .find(|format| format.name == name)
+        .expect("a format")
 }
 
 fn is_json(text: &str) {

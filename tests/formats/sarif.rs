@@ -13,9 +13,7 @@ fn schema() -> Value {
     let short = json!({"type": "string", "minLength": 1, "maxLength": 1024});
     let level = json!({"enum": ["none", "note", "warning", "error"]});
     let number = json!({"type": "integer", "minimum": 1});
-    let object = |required: &[&str], properties: Value| {
-        json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
-    };
+    let object = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false});
     let message = |text: &Value| object(&["text"], json!({"text": text, "markdown": text}));
     let region = object(
         &["startLine", "startColumn", "endLine", "endColumn"],
@@ -44,7 +42,14 @@ fn schema() -> Value {
         json!({"kind": {"const": "external"}, "status": {"const": "accepted"}, "justification": text}),
     );
     let result = object(
-        &["ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"],
+        &[
+            "ruleId",
+            "ruleIndex",
+            "level",
+            "message",
+            "locations",
+            "partialFingerprints",
+        ],
         json!({
             "ruleId": text, "ruleIndex": {"type": "integer", "minimum": 0}, "level": level, "message": message(&text),
             "locations": {"type": "array", "minItems": 1, "maxItems": 1, "items": location},
@@ -56,7 +61,16 @@ fn schema() -> Value {
         }),
     );
     let rule = object(
-        &["id", "name", "shortDescription", "fullDescription", "help", "helpUri", "defaultConfiguration", "properties"],
+        &[
+            "id",
+            "name",
+            "shortDescription",
+            "fullDescription",
+            "help",
+            "helpUri",
+            "defaultConfiguration",
+            "properties",
+        ],
         json!({
             "id": text, "name": {"type": "string", "maxLength": 255, "pattern": "^[A-Z][A-Za-z0-9]*$"},
             "shortDescription": message(&short), "fullDescription": message(&short), "help": message(&text),
@@ -73,7 +87,10 @@ fn schema() -> Value {
             ),
         }),
     );
-    let reference = object(&["id", "index"], json!({"id": text, "index": {"type": "integer", "minimum": 0}}));
+    let reference = object(
+        &["id", "index"],
+        json!({"id": text, "index": {"type": "integer", "minimum": 0}}),
+    );
     let notification = object(
         &["message", "level"],
         json!({"message": message(&text), "level": level, "associatedRule": reference}),
@@ -116,11 +133,19 @@ pub fn is_sarif(text: &str) {
     let errors: Vec<String> = validator
         .iter_errors(&file)
         .take(5)
-        .map(|error| format!("{}: {error}", error.instance_path()).chars().take(400).collect())
+        .map(|error| {
+            format!("{}: {error}", error.instance_path())
+                .chars()
+                .take(400)
+                .collect()
+        })
         .collect();
     assert_eq!(errors, Vec::<String>::new());
     let run = &file["runs"][0];
-    let ids: Vec<&Value> = list(&run["tool"]["driver"]["rules"]).iter().map(|rule| &rule["id"]).collect();
+    let ids: Vec<&Value> = list(&run["tool"]["driver"]["rules"])
+        .iter()
+        .map(|rule| &rule["id"])
+        .collect();
     let unique: BTreeSet<&str> = ids.iter().filter_map(|id| id.as_str()).collect();
     assert_eq!(unique.len(), ids.len());
     let mut prints = BTreeSet::new();
@@ -128,7 +153,10 @@ pub fn is_sarif(text: &str) {
         let place = result["ruleIndex"].as_u64().expect("a place") as usize;
         assert_eq!(ids[place], &result["ruleId"]);
         let print = result["partialFingerprints"]["primaryLocationLineHash"].as_str();
-        assert!(prints.insert(print.expect("a fingerprint")), "a fingerprint of two: {result}");
+        assert!(
+            prints.insert(print.expect("a fingerprint")),
+            "a fingerprint of two: {result}"
+        );
     }
 }
 
@@ -149,7 +177,11 @@ fn every_rule_is_described_within_limits() {
     for rule in rules::all() {
         assert!(rule.facts.title.chars().count() <= 1000, "{}", rule.id);
         let reasoning = rule.facts.reasoning.as_deref().unwrap_or_default();
-        assert!(reasoning.chars().count() <= 1000, "{}: its description is cut", rule.id);
+        assert!(
+            reasoning.chars().count() <= 1000,
+            "{}: its description is cut",
+            rule.id
+        );
     }
 }
 
@@ -162,16 +194,25 @@ fn results_are_the_findings_and_doubts_are_notifications() {
     let waived: usize = verdicts.iter().map(|verdict| verdict.waived.len()).sum();
     let results = list(&run["results"]);
     assert_eq!(results.len(), findings + waived);
-    let suppressed: Vec<&Value> = results.iter().filter(|result| result["suppressions"].is_array()).collect();
+    let suppressed: Vec<&Value> = results
+        .iter()
+        .filter(|result| result["suppressions"].is_array())
+        .collect();
     assert_eq!(suppressed.len(), waived);
     assert_eq!(
         suppressed[0]["suppressions"][0]["justification"],
         "legacy (https://issues.example/1), until 2027-01-01"
     );
     let notes = list(&run["invocations"][0]["toolExecutionNotifications"]);
-    assert_eq!(notes[0]["message"]["text"], "the run was cut short: stopped by a signal");
+    assert_eq!(
+        notes[0]["message"]["text"],
+        "the run was cut short: stopped by a signal"
+    );
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
-    let doubts = notes.iter().filter(|note| note["associatedRule"].is_object()).count();
+    let doubts = notes
+        .iter()
+        .filter(|note| note["associatedRule"].is_object())
+        .count();
     assert_eq!(doubts, world.count(&[Verdict::Inconclusive]));
     for verdict in verdicts {
         let told = &run["properties"]["verdicts"][verdict.rule.id];
@@ -185,7 +226,9 @@ fn what_is_found_again_has_the_same_fingerprint() {
     let prints = |world: &World| -> Vec<Value> {
         let run = told(world);
         let results = list(&run["results"]).iter();
-        results.map(|result| result["partialFingerprints"].clone()).collect()
+        results
+            .map(|result| result["partialFingerprints"].clone())
+            .collect()
     };
     let mut world = World::violating();
     let first = prints(&world);
@@ -202,12 +245,22 @@ fn what_is_found_again_has_the_same_fingerprint() {
 fn no_more_is_told_than_github_takes_and_the_gravest_stays() {
     let mut world = World::violating();
     let verdicts = &mut world.judgement.verdicts;
-    let finding = verdicts.iter().find_map(|verdict| verdict.findings.first()).expect("one").clone();
+    let finding = verdicts
+        .iter()
+        .find_map(|verdict| verdict.findings.first())
+        .expect("one")
+        .clone();
     for verdict in verdicts.iter_mut() {
         verdict.findings.clear();
     }
-    let should = verdicts.iter().position(|verdict| verdict.rule.facts.level.name() == "SHOULD").expect("one");
-    let must = verdicts.iter().rposition(|verdict| verdict.rule.facts.level.name() == "MUST").expect("one");
+    let should = verdicts
+        .iter()
+        .position(|verdict| verdict.rule.facts.level.name() == "SHOULD")
+        .expect("one");
+    let must = verdicts
+        .iter()
+        .rposition(|verdict| verdict.rule.facts.level.name() == "MUST")
+        .expect("one");
     for (place, many) in [(should, 25_000), (must, 10)] {
         verdicts[place].findings = (0..many)
             .map(|number| {
@@ -224,7 +277,9 @@ fn no_more_is_told_than_github_takes_and_the_gravest_stays() {
     let errors = results.iter().filter(|result| result["level"] == "error").count();
     assert_eq!(errors, 10 + waived);
     let notes = list(&run["invocations"][0]["toolExecutionNotifications"]);
-    let last = notes.last().expect("a note")["message"]["text"].as_str().expect("text");
+    let last = notes.last().expect("a note")["message"]["text"]
+        .as_str()
+        .expect("text");
     let more = format!("{} more findings: a JSON report has them all", 10 + waived);
     assert!(last.starts_with(&more), "{last}");
 }

@@ -1,9 +1,9 @@
 //! What was seen and judged, for a report to tell.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use clusterprofile_conformance::{
-    evidence::{Evidence, read_input},
+    evidence::{Asked, Evidence, Gap, Kind, read_input},
     judge::{Judgement, Selection, Verdict, Waivers, judge},
     report::Report,
 };
@@ -31,14 +31,6 @@ impl World {
         }
     }
 
-    /// The dump of that text.
-    pub fn of_dump(text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("dump");
-        fs::write(&path, text).expect("written");
-        Self::of(read_input(&path).expect("a dump").evidence)
-    }
-
     /// A dump that breaks rules of every level and leaves others undecided, and a waiver of one violation that has no end
     /// yet, of one that has, and of none.
     pub fn violating() -> Self {
@@ -46,6 +38,14 @@ impl World {
         let mut evidence = read_input(&path).expect("a dump").evidence;
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
+        evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);
+        evidence.gaps.push(Gap {
+            kind: Kind::Namespaces,
+            from: None,
+            until: None,
+            object: None,
+            reason: "namespaces may not be listed".to_owned(),
+        });
         let mut world = Self::of(evidence);
         let broken = |level: &str| {
             let mut verdicts = world.judgement.verdicts.iter();
@@ -56,7 +56,9 @@ impl World {
             found.expect("a broken rule").rule.id
         };
         let waiver = |rule: &str, expires: &str| {
-            format!("- {{rule: {rule}, reason: legacy, link: 'https://issues.example/1', expires: {expires}}}\n")
+            format!(
+                "- {{rule: {rule}, reason: legacy, link: 'https://issues.example/1', expires: {expires}}}\n"
+            )
         };
         let waivers = format!(
             "waivers:\n{}{}{}",
@@ -82,6 +84,8 @@ impl World {
 
     pub fn count(&self, which: &[Verdict]) -> usize {
         let verdicts = self.judgement.verdicts.iter();
-        verdicts.filter(|verdict| which.contains(&verdict.verdict)).count()
+        verdicts
+            .filter(|verdict| which.contains(&verdict.verdict))
+            .count()
     }
 }

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use quick_xml::{Reader, XmlVersion, escape::resolve_predefined_entity, events::{BytesStart, Event}};
+use quick_xml::{
+    Reader, XmlVersion,
+    escape::resolve_predefined_entity,
+    events::{BytesStart, Event},
+};
 
 /// An element with all that is in it.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +24,9 @@ pub fn read(text: &str) -> Element {
     let mut open: Vec<Element> = vec![Element::default()];
     loop {
         let at = reader.buffer_position();
-        let event = reader.read_event().unwrap_or_else(|error| panic!("at {at}: {error}"));
+        let event = reader
+            .read_event()
+            .unwrap_or_else(|error| panic!("at {at}: {error}"));
         let place = open.len() - 1;
         match event {
             Event::Start(start) => open.push(element(&start)),
@@ -53,7 +59,9 @@ fn element(start: &BytesStart) -> Element {
     let attributes = start.attributes().map(|attribute| {
         let attribute = attribute.expect("an attribute");
         assert!(!attribute.value.contains('<'), "an angle in an attribute");
-        let value = attribute.normalized_value(XmlVersion::Explicit1_0).expect("its value");
+        let value = attribute
+            .normalized_value(XmlVersion::Explicit1_0)
+            .expect("its value");
         (attribute.key.0.to_owned(), value.into_owned())
     });
     Element {
