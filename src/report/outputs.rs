@@ -333,3 +333,79 @@ fn advice(path: &Path, error: &io::Error) -> String {
         _ => "choose another path".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(path: &Path) -> Output {
+        Output::open(Form::Json, path.to_owned()).expect("it can be written")
+    }
+
+    fn write(output: Output) -> Result<(), OutputError> {
+        output.write(|into| into.write_all(b"content"))
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    #[test]
+    fn a_folder_that_goes_during_the_run_is_told() {
+        let folder = folder();
+        let reports = folder.path().join("reports");
+        fs::create_dir(&reports).expect("created");
+        let output = output(&reports.join("report.json"));
+        fs::remove_dir_all(&reports).expect("removed");
+        let error = write(output).expect_err("nowhere to write").to_string();
+        assert!(
+            error.starts_with("failed to write --json ")
+                && error.ends_with("report.json: its folder is gone"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_goes_during_the_run_is_written_anew() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        fs::write(&path, "of yesterday").expect("written");
+        let output = output(&path);
+        fs::remove_file(&path).expect("removed");
+        write(output).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "content");
+    }
+
+    #[test]
+    fn content_that_cannot_be_put_in_place_is_kept_beside_it() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        let output = output(&path);
+        // Nothing replaces a folder that is not empty.
+        fs::create_dir_all(path.join("full")).expect("created");
+        let error = write(output).expect_err("no place for it").to_string();
+        let (_, kept) = error
+            .split_once("what was to be written is in ")
+            .expect("where it is");
+        assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_made_up_leaves_all_as_it_was() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        fs::write(&path, "of yesterday").expect("written");
+        let failed = output(&path).write(|into| {
+            into.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(
+            failed
+                .expect_err("no room")
+                .to_string()
+                .contains("check the space left")
+        );
+        assert_eq!(fs::read_to_string(&path).expect("there"), "of yesterday");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
+    }
+}

@@ -328,7 +328,7 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
 #[test]
 fn every_format_for_people_cuts_what_nobody_reads() {
     let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
-    let long = world(&[long()]);
+    let long = world(&[harmful(&HARMS[0]), long()]);
     let all = world(&texts);
     for format in FORMATS {
         let told = long.report(|report| written(format, report));
