@@ -293,7 +293,7 @@ fn outputs_are_checked_before_anything_else() {
             "--junit",
             &twice,
         ],
-        &["--junit and --json"],
+        &["--json and --junit"],
     );
     let input = folder.flag("dump.yaml");
     fs::copy("tests/cli/conforming.yaml", &input).expect("copied");
@@ -304,7 +304,7 @@ fn outputs_are_checked_before_anything_else() {
     fs::create_dir(folder.path("folder")).expect("created");
     let detour = folder.flag("folder/../report");
     let detour = ["run", "--from", &input, "--json", &twice, "--record", &detour];
-    refused(&detour, &["--json and --record"]);
+    refused(&detour, &["--record and --json"]);
     fs::write(folder.path("audit.log"), "{}").expect("written");
     let log = folder.flag("audit.log");
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
