@@ -46,6 +46,10 @@ bench-watching *ARGS:
 bench-rules *ARGS:
     cargo bench --bench rules -- {{ARGS}}
 
+# Each format of a report over small and large fleets, beside the JSON report.
+bench-reports *ARGS:
+    cargo bench --bench reports -- {{ARGS}}
+
 # Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -29,7 +29,7 @@ pub struct ReadFrom<'a> {
 /// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
 ///
 /// # Errors
-/// When a file cannot be written after all; the verdicts are printed all the same.
+/// When a file cannot be written after all, though the verdicts are printed all the same; or when these cannot be.
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
@@ -54,15 +54,19 @@ pub fn conclude(
         file: file.as_deref(),
     };
     let left = leave(&report, outputs, read_from);
-    if let Err(failure) = show(&report, format) {
-        failure.print();
-    }
     // What was found until then stands in the reports; the run itself has not come to an end.
     let exit = match judgement.partial {
         true => Exit::Inconclusive,
         false => judgement.decision.into(),
     };
-    left.map(|()| exit)
+    match (left, show(&report, format)) {
+        (Ok(()), Ok(())) => Ok(exit),
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
+        (Err(unwritten), Err(unshown)) => {
+            unshown.print();
+            Err(unwritten)
+        }
+    }
 }
 
 /// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
@@ -122,9 +126,9 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, and gives back the first failure.
+/// Writes every file that it can, tells of each that it cannot, and gives back the last failure.
 fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Result<(), Failure> {
-    let mut outcome = Ok(());
+    let mut outcome: Result<(), Failure> = Ok(());
     let is_recorded = outputs.0.contains_key(&Form::Record);
     let is_summed = outputs.0.contains_key(&Form::Report);
     let mut sum = match is_summed && !is_recorded {
@@ -148,12 +152,17 @@ fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Res
             Form::Report => submitted::write(report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(report, into),
         });
-        if form == Form::Record && written.is_err() {
-            sum = None;
+        if let Err(error) = written {
+            if form == Form::Record {
+                sum = None;
+            }
+            let failure = Failure::could_not_run(error);
+            if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                earlier.print();
+            }
         }
-        outcome = outcome.and(written);
     }
-    outcome.map_err(Failure::could_not_run)
+    outcome
 }
 
 /// The sum of the file that evidence was read from; none where it alone does not tell what was judged, or can no longer
@@ -166,7 +175,8 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
     if trials::print(report, format.into()).is_err() {
-        return Ok(());
+        // Either who read it has read enough, or there is no room for it: printing once more tells which.
+        return print(&terminal::decision(report));
     }
     match format {
         Format::Github => {

@@ -15,7 +15,7 @@ pub struct OutputFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write a report in Markdown, such as for $GITHUB_STEP_SUMMARY
+    /// Write a report in Markdown; to $GITHUB_STEP_SUMMARY it is added
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Write a report in SARIF, for code scanning

@@ -29,7 +29,7 @@ impl Line {
 impl Progress for Line {
     fn phase(&self, what: &str) {
         self.0.set_style(style("{spinner} {msg}"));
-        self.0.set_message(what.to_owned());
+        self.0.set_message(inert::line(what).into_owned());
         self.0.tick();
     }
 

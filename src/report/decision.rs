@@ -1,9 +1,11 @@
 //! The decision in words, with what it stands on.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use super::{Coverage, Report, inert};
-use crate::judge::{Count, Decision};
+use crate::judge::{Count, Decision, Judgement, RuleVerdict};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
@@ -89,6 +91,23 @@ pub fn scope(report: &Report) -> String {
 /// Why the run ended before it had seen all that it was to see, where it did.
 pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
     report.evidence.header.cut_short.as_deref()
+}
+
+/// What is waived of a rule, until when and why: the word of each waiver that covers some of it.
+pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
+    let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, place) in &verdict.waived {
+        *by_waiver.entry(*place).or_default() += 1;
+    }
+    let told = by_waiver.into_iter().map(|(place, number)| {
+        let waiver = &judgement.waivers[place].waiver;
+        let violations = count(number, "violation");
+        format!(
+            "{violations} until {}: {} ({})",
+            waiver.expires, waiver.reason, waiver.link
+        )
+    });
+    format!("waived: {}", told.collect::<Vec<_>>().join("; "))
 }
 
 /// Why the others of that level were not judged.

@@ -1,4 +1,6 @@
 //! Annotations of a GitHub workflow: lines on standard output that the runner turns into remarks on the job.
+//!
+//! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
 
 use std::{borrow::Cow, fmt::Write as _};
 

@@ -1,8 +1,10 @@
 //! Text laid out for a terminal of 80 columns.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use owo_colors::{OwoColorize, Style};
+
+use super::inert;
 
 /// The width that is written for. It does not follow the terminal's, so that logs look alike everywhere.
 const WIDTH: usize = 80;
@@ -55,6 +57,8 @@ impl Page {
     fn lay(&mut self, indent: usize, (mark, mark_style): (&str, Style), (text, style): (&str, Style)) {
         let hang = indent + mark.chars().count();
         for (number, line) in wrap(text, WIDTH.saturating_sub(hang)).into_iter().enumerate() {
+            // Where text is wrapped, any part of it may come to stand at the beginning of a line.
+            let line = inert::without_command(Cow::Owned(line));
             let line = line.style(style);
             let _ = match number {
                 0 => writeln!(self.0, "{:indent$}{}{line}", "", mark.style(mark_style)),
@@ -116,6 +120,22 @@ mod tests {
             ]
         );
         assert_eq!(wrap("", 20), [""]);
+    }
+
+    #[test]
+    fn no_line_becomes_a_command_by_wrapping() {
+        let mut page = Page::default();
+        page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
+        page.paragraph(2, &format!("{}::stop-commands::x", "x".repeat(WIDTH - 2)));
+        let text = anstream::adapter::strip_str(&page.into_text()).to_string();
+        assert!(
+            text.contains("error::forged") && text.lines().count() == 4,
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| !line.trim_start().starts_with("::")),
+            "{text}"
+        );
     }
 
     #[test]
