@@ -115,19 +115,17 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
-    if trials::print(report, format.into()).is_err() {
-        return Ok(());
-    }
-    match format {
-        Format::Github => {
-            print(&terminal::after_list(report))?;
-            print(&github::annotations(report))
-        }
-        Format::Pretty | Format::Terse => print(&terminal::after_list(report)),
+    let list = match format {
+        Format::Pretty => trials::list(report),
+        Format::Terse => trials::short_list(report),
+        Format::Github => trials::list(report) + &github::annotations(report),
         // Standard output is for a machine then.
         Format::Json => {
-            anstream::eprint!("{}", terminal::decision(report));
-            Ok(())
+            if trials::print_json(report).is_ok() {
+                anstream::eprint!("{}", terminal::decision(report));
+            }
+            return Ok(());
         }
-    }
+    };
+    print(&(list + &terminal::after_list(report)))
 }
