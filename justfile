@@ -22,6 +22,10 @@ crds:
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
+# Draw the pictures of the README anew.
+pictures:
+    UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

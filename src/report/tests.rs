@@ -344,7 +344,7 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
         1,
         "{differing}"
     );
-    assert_eq!(differing.matches("expected  m").count(), 1, "{differing}");
+    assert_eq!(differing.matches("expected  m\n").count(), 1, "{differing}");
     assert!(
         differing.contains("    object    ClusterProfile fleet/cluster-4\n    observed  4\n"),
         "{differing}"
