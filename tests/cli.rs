@@ -310,7 +310,7 @@ fn outputs_are_checked_before_anything_else() {
     fs::create_dir(folder.path("folder")).expect("created");
     let detour = folder.flag("folder/../report");
     let detour = ["run", "--from", &input, "--json", &twice, "--record", &detour];
-    refused(&detour, &["--json and --record"]);
+    refused(&detour, &["--record and --json"]);
     fs::write(folder.path("audit.log"), "{}").expect("written");
     let log = folder.flag("audit.log");
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];

@@ -13,6 +13,9 @@ const WIDTH: usize = 80;
 /// How many characters of a text are shown: more than a finding ever has.
 const LONGEST: usize = 4000;
 
+/// How wide the parts of a long word may be to be kept in one piece, in columns: less than any line.
+const PART: usize = 20;
+
 const PLAIN: Style = Style::new();
 
 /// Text under construction. Colours are always in it; what prints it takes them out where nobody would see them.
@@ -134,15 +137,23 @@ impl Wrapping {
         } else if !fresh {
             self.put(" ", style);
         }
-        for (at, c) in word.char_indices() {
-            if self.column + width_of(c) > self.edge {
+        let mut rest = word;
+        // A path or an address is better read where it breaks between its parts.
+        for part in word.split_inclusive(['.', '/', ',', ']']) {
+            if self.column + width(part) > self.edge && width(part) < PART {
                 self.next_line();
             }
-            match self.blank && word[at..].starts_with("::") {
-                true => self.put("\\u{3a}", style),
-                false => self.put(c.encode_utf8(&mut [0; 4]), style),
+            for c in part.chars() {
+                if self.column + width_of(c) > self.edge {
+                    self.next_line();
+                }
+                match self.blank && rest.starts_with("::") {
+                    true => self.put("\\u{3a}", style),
+                    false => self.put(c.encode_utf8(&mut [0; 4]), style),
+                }
+                self.blank = false;
+                rest = &rest[c.len_utf8()..];
             }
-            self.blank = false;
         }
     }
 
@@ -218,6 +229,17 @@ mod tests {
             .map(|line| format!("{:60}{line}", ""))
         );
         assert_eq!(told(|page| page.paragraph(0, "")), [""]);
+    }
+
+    #[test]
+    fn a_path_breaks_between_its_parts() {
+        let path = "status.accessProviders[one].cluster.extensions[client.authentication.k8s.io/exec].token";
+        let lines = told(|page| page.field(4, "path", path));
+        assert_eq!(
+            lines[0],
+            "    path      status.accessProviders[one].cluster.extensions[client."
+        );
+        assert_eq!(lines[1], "              authentication.k8s.io/exec].token");
     }
 
     #[test]
