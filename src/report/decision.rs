@@ -110,7 +110,7 @@ pub(super) fn count(number: usize, what: &str) -> String {
 }
 
 /// A number as people read it: `1,048,576`.
-fn thousands(number: usize) -> String {
+pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut told = String::new();
     for (place, digit) in digits.chars().enumerate() {

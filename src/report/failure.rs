@@ -4,7 +4,11 @@ use std::collections::HashMap;
 
 use owo_colors::Style;
 
-use super::{decision::count, inert, page::Page};
+use super::{
+    decision::{count, thousands},
+    inert,
+    page::Page,
+};
 use crate::{
     judge::{RuleVerdict, Verdict},
     rules::Finding,
@@ -116,7 +120,7 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
         count(verdict.findings.len(), "finding"),
-        verdict.examined
+        thousands(verdict.examined)
     )
 }
 

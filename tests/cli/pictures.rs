@@ -31,7 +31,10 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
     let out = String::from_utf8(done.stdout).expect("UTF-8");
     let typed = SHOWN.join(" ").replace("--manager", "\\\n    --manager");
     let shown = format!("$ clusterprofile-conformance {typed}\n{}", out.trim_end());
-    let picture = Term::new().palette(WIN10_CONSOLE).min_width_px(0).render_svg(&shown);
+    let picture = Term::new()
+        .palette(WIN10_CONSOLE)
+        .min_width_px(0)
+        .render_svg(&shown);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures/terminal.svg");
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("created");
