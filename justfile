@@ -26,6 +26,10 @@ rules:
 schemas:
     UPDATE=1 cargo test --test cli published
 
+# Draw the pictures of the README anew.
+pictures:
+    UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

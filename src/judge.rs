@@ -355,6 +355,14 @@ impl Verdict {
             Verdict::Skipped => "skipped",
         }
     }
+
+    /// The name in sentences.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::NotApplicable => "not applicable",
+            other => other.name(),
+        }
+    }
 }
 
 impl Decision {

@@ -174,20 +174,17 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
-    if trials::print(report, format.into()).is_err() {
-        // Either who read it has read enough, or there is no room for it: printing once more tells which.
-        return print(&terminal::decision(report));
-    }
-    match format {
-        Format::Github => {
-            print(&terminal::after_list(report))?;
-            print(&github::annotations(report))
-        }
-        Format::Pretty | Format::Terse => print(&terminal::after_list(report)),
+    let list = match format {
+        Format::Pretty => trials::list(report),
+        Format::Terse => trials::short_list(report),
+        Format::Github => trials::list(report) + &github::annotations(report),
         // Standard output is for a machine then.
         Format::Json => {
-            anstream::eprint!("{}", terminal::decision(report));
-            Ok(())
+            if trials::print_json(report).is_ok() {
+                anstream::eprint!("{}", terminal::decision(report));
+            }
+            return Ok(());
         }
-    }
+    };
+    print(&(list + &terminal::after_list(report)))
 }

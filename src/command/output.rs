@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::report::{Form, Outputs, Prepared, trials};
+use clusterprofile_conformance::report::{Form, Outputs, Prepared};
 
 use super::Failure;
 
@@ -109,15 +109,5 @@ impl OutputFlags {
                 .filter_map(|(form, path)| Some((form, path.clone()?)))
                 .collect(),
         )
-    }
-}
-
-impl From<Format> for trials::Format {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Pretty | Format::Github => trials::Format::Pretty,
-            Format::Terse => trials::Format::Terse,
-            Format::Json => trials::Format::Json,
-        }
     }
 }

@@ -120,7 +120,7 @@ impl Run {
             .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
-        match observe::observe(target, plan, driving.as_ref()) {
+        match observe::observe(target, plan, driving.as_ref(), &selection) {
             Ok(evidence) => conclude(
                 &evidence,
                 &selection,

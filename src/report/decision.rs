@@ -131,5 +131,18 @@ fn unjudged(rules: &Count) -> String {
 /// `1 profile`, `2 profiles`.
 pub(super) fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+    format!("{} {what}{plural}", thousands(number))
+}
+
+/// A number as people read it: `1,048,576`.
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
 }
