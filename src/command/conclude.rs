@@ -6,7 +6,7 @@ use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
-    report::{Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, terminal, trials},
+    report::{Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, terminal, trials},
     rules,
 };
 
@@ -105,6 +105,7 @@ fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Json => json::write(report, into),
             Form::Junit => junit::write(report, into),
+            Form::Html => html::write(report, into),
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),

@@ -15,9 +15,11 @@ use crate::{
 const SHOWN: usize = 5;
 
 /// The same violation on one or more objects.
-struct Group<'a> {
-    finding: &'a Finding,
-    objects: Vec<&'a ObjectRef>,
+pub(super) struct Group<'a> {
+    /// The first of them, which stands for all.
+    pub(super) finding: &'a Finding,
+    /// The objects, in the order in which they were found.
+    pub(super) objects: Vec<&'a ObjectRef>,
 }
 
 /// All that a person needs to mend a broken rule; the rule's id stands above it already.
@@ -41,14 +43,7 @@ pub(super) fn in_full(verdict: &RuleVerdict) -> String {
 
 /// The findings of a rule, each behind an empty line: what is alike together, and the first of many.
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
-    let groups = groups(&verdict.findings, |finding| {
-        [
-            &finding.message,
-            &finding.path,
-            &finding.expected,
-            &finding.observed,
-        ]
-    });
+    let groups = alike(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.gap();
         page.styled(2, &inert::line(&group.finding.message), Style::new().bold());
@@ -164,11 +159,23 @@ fn more(all: usize, what: &str) -> Option<String> {
     (all > SHOWN).then(|| format!("… and {}", count(all - SHOWN, &format!("more {what}"))))
 }
 
+/// Puts findings together that differ in nothing but their objects.
+pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
+    groups(findings, |finding| {
+        [
+            &finding.message,
+            &finding.path,
+            &finding.expected,
+            &finding.observed,
+        ]
+    })
+}
+
 /// Puts findings that agree in these parts together, in the order in which each first came up.
-fn groups<const PARTS: usize>(
-    findings: &[Finding],
+fn groups<'a, const PARTS: usize>(
+    findings: impl IntoIterator<Item = &'a Finding>,
     parts: fn(&Finding) -> [&String; PARTS],
-) -> Vec<Group<'_>> {
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
