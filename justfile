@@ -22,6 +22,10 @@ crds:
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
+# Write the README's picture of the HTML report anew (needs chromium).
+pictures:
+    UPDATE=1 cargo test --test browser the_picture
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

@@ -6,7 +6,9 @@ use clusterprofile_conformance::{
     clock::Clock,
     evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, judge},
-    report::{Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, terminal, trials},
+    report::{
+        Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, terminal, trials,
+    },
     rules,
 };
 

@@ -31,7 +31,12 @@ pub(super) struct Column {
 impl Activity {
     /// Counts the writes; none where there are none.
     pub(super) fn draw(entries: &[Entry], axis: &Axis) -> Option<Self> {
-        let draws = || entries.iter().flat_map(|entry| &entry.spendings).flat_map(|s| &s.draws);
+        let draws = || {
+            entries
+                .iter()
+                .flat_map(|entry| &entry.spendings)
+                .flat_map(|s| &s.draws)
+        };
         let mut counts = [0_usize; COLUMNS];
         for draw in draws() {
             let part = axis.since(draw.at) / axis.seconds();

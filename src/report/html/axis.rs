@@ -138,12 +138,17 @@ mod tests {
         let told: Vec<_> = axis.ticks().into_iter().map(|tick| tick.since).collect();
         assert_eq!(
             told,
-            ["+0 s", "+5 min", "+10 min", "+15 min", "+20 min", "+25 min", "+30 min"]
+            [
+                "+0 s", "+5 min", "+10 min", "+15 min", "+20 min", "+25 min", "+30 min"
+            ]
         );
         assert_eq!(axis.x(from), LEFT);
         assert_eq!(axis.x(until), LEFT + WIDTH);
         assert_eq!(axis.x(until + SignedDuration::from_mins(1)), LEFT + WIDTH);
-        assert_eq!(axis.told(from + SignedDuration::from_secs(65)), "00:01:05 UTC (+1 min 5 s)");
+        assert_eq!(
+            axis.told(from + SignedDuration::from_secs(65)),
+            "00:01:05 UTC (+1 min 5 s)"
+        );
     }
 
     #[test]

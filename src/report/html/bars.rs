@@ -98,11 +98,17 @@ impl Bars {
                 name: brief(kind, 20),
                 title: shown(kind),
                 y: place(TOP + ROW * place_of_row as f64),
-                bars: columns(spells, axis).iter().map(|spell| Bar::of(spell, axis)).collect(),
+                bars: columns(spells, axis)
+                    .iter()
+                    .map(|spell| Bar::of(spell, axis))
+                    .collect(),
             });
         }
         if kinds.len() > ROWS {
-            told.push(format!("{} not drawn", count(kinds.len() - ROWS, "more condition")));
+            told.push(format!(
+                "{} not drawn",
+                count(kinds.len() - ROWS, "more condition")
+            ));
         }
         let bottom = TOP + ROW * rows.len() as f64;
         Some(Self {
@@ -273,7 +279,10 @@ fn in_words(kind: &str, spells: &[Spell]) -> String {
         return format!("{kind}: nothing seen");
     };
     let (_, _, end) = last.state.sign();
-    let states: Vec<State> = spells.chunk_by(|a, b| a.state == b.state).map(|same| same[0].state).collect();
+    let states: Vec<State> = spells
+        .chunk_by(|a, b| a.state == b.state)
+        .map(|same| same[0].state)
+        .collect();
     if states.len() == 1 {
         let (_, _, word) = first.state.sign();
         return format!("{kind}: {word} throughout");

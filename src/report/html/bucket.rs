@@ -48,7 +48,12 @@ pub(super) struct Height {
 impl Bucket {
     /// Draws one bucket.
     pub(super) fn draw(spending: &Spending, axis: &Axis) -> Self {
-        let lowest = spending.draws.iter().map(|draw| draw.left).fold(0.0, f64::min).floor();
+        let lowest = spending
+            .draws
+            .iter()
+            .map(|draw| draw.left)
+            .fold(0.0, f64::min)
+            .floor();
         let scale = Scale { lowest };
         let drawn = seen(&spending.draws, axis);
         let mut heights = vec![
@@ -111,7 +116,12 @@ fn seen(draws: &[Draw], axis: &Axis) -> Vec<Draw> {
     let column = |draw: &Draw| (axis.x(draw.at) / 2.0) as i64;
     let columns = draws.chunk_by(|one, other| column(one) == column(other));
     columns
-        .filter_map(|column| column.iter().copied().min_by(|one, other| one.left.total_cmp(&other.left)))
+        .filter_map(|column| {
+            column
+                .iter()
+                .copied()
+                .min_by(|one, other| one.left.total_cmp(&other.left))
+        })
         .collect()
 }
 
@@ -215,13 +225,23 @@ mod tests {
         );
         assert_eq!(drawing.writes.matches('M').count(), 3);
         assert!(drawing.overdrawn.is_empty());
-        assert!(drawing.told.contains("never overdrawn: at least 8.0 writes are left"), "{}", drawing.told);
+        assert!(
+            drawing
+                .told
+                .contains("never overdrawn: at least 8.0 writes are left"),
+            "{}",
+            drawing.told
+        );
     }
 
     #[test]
     fn each_overdraw_is_marked_where_it_is() {
         let drawing = drawing(&[(10, 0.0), (10, -1.0), (20, -1.7)]);
-        let marks: Vec<_> = drawing.overdrawn.iter().map(|mark| (&*mark.x, &*mark.y)).collect();
+        let marks: Vec<_> = drawing
+            .overdrawn
+            .iter()
+            .map(|mark| (&*mark.x, &*mark.y))
+            .collect();
         assert_eq!(marks, [("160.0", "124.0"), ("170.0", "131.0")]);
         assert_eq!(drawing.empty, "114.0");
         assert!(drawing.overdrawn[1].title.contains("00:00:20 UTC (+20 s)"));
@@ -233,6 +253,10 @@ mod tests {
         let writes: Vec<_> = (0..10_000).map(|n| (n * 73 / 1000, -(n as f64))).collect();
         let drawing = drawing(&writes);
         assert!(drawing.overdrawn.len() <= 370 && drawing.level.len() < 20_000);
-        assert!(drawing.told.contains("9999.0 writes are missing"), "{}", drawing.told);
+        assert!(
+            drawing.told.contains("9999.0 writes are missing"),
+            "{}",
+            drawing.told
+        );
     }
 }

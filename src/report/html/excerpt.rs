@@ -77,7 +77,9 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
     }
     for place in marked.iter().take(MARKED) {
         let until = (place + AROUND + 1).min(lines.len());
-        keep[place.saturating_sub(AROUND)..until].iter_mut().for_each(|keep| *keep = true);
+        keep[place.saturating_sub(AROUND)..until]
+            .iter_mut()
+            .for_each(|keep| *keep = true);
         let mut depth = lines[*place].depth;
         for (above, line) in lines[..*place].iter().enumerate().rev() {
             if line.depth < depth {
@@ -232,9 +234,15 @@ mod tests {
     #[test]
     fn the_line_of_the_path_is_marked() {
         for (path, line) in [
-            ("metadata.labels[x-k8s.io/cluster-manager]", "    x-k8s.io/cluster-manager: m"),
+            (
+                "metadata.labels[x-k8s.io/cluster-manager]",
+                "    x-k8s.io/cluster-manager: m",
+            ),
             ("spec.clusterManager.name", "    name: m"),
-            ("status.conditions[ControlPlaneHealthy].message", "      message: failing"),
+            (
+                "status.conditions[ControlPlaneHealthy].message",
+                "      message: failing",
+            ),
             ("status.conditions[Joined]", "    - type: Joined"),
             ("status", "status:"),
         ] {
@@ -277,6 +285,9 @@ mod tests {
         });
         let (told, _) = told(&object, "b");
         assert!(!told.contains("hunter2") && told.len() < 500, "{told}");
-        assert!(told.contains("1,048,416 more characters") && told.contains("\\U0000202e"), "{told}");
+        assert!(
+            told.contains("1,048,416 more characters") && told.contains("\\U0000202e"),
+            "{told}"
+        );
     }
 }

@@ -62,7 +62,11 @@ pub(super) fn findings(
     let waived = verdict.waived.iter().map(|(finding, _)| finding);
     let open = group(&verdict.findings, "");
     let groups: Vec<_> = open.into_iter().chain(group(waived, "waived")).collect();
-    let hidden: usize = groups.iter().skip(GROUPS).map(|(group, _)| group.objects.len()).sum();
+    let hidden: usize = groups
+        .iter()
+        .skip(GROUPS)
+        .map(|(group, _)| group.objects.len())
+        .sum();
     let views = groups
         .iter()
         .take(GROUPS)
@@ -116,7 +120,13 @@ fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places)
                 }
             })
             .collect(),
-        others: group.objects.iter().skip(EXCERPTS).take(NAMED).map(named).collect(),
+        others: group
+            .objects
+            .iter()
+            .skip(EXCERPTS)
+            .take(NAMED)
+            .map(named)
+            .collect(),
         hidden: (group.objects.len() > EXCERPTS + NAMED)
             .then(|| count(group.objects.len() - EXCERPTS - NAMED, "more object")),
     }

@@ -60,8 +60,7 @@ impl Fleet {
             detailed: detailed
                 .map(|(place, entry)| ProfileView::of(report, objects, entry, place, axis.as_ref()))
                 .collect(),
-            hidden: (entries.len() > DETAILED)
-                .then(|| count(entries.len() - DETAILED, "more profile")),
+            hidden: (entries.len() > DETAILED).then(|| count(entries.len() - DETAILED, "more profile")),
         }
     }
 }

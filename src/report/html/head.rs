@@ -109,7 +109,9 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Consumers", list(claim.consumers.clone())),
         (
             "Strict",
-            claim.strict.then(|| "a broken SHOULD rule counts as a failure".to_owned()),
+            claim
+                .strict
+                .then(|| "a broken SHOULD rule counts as a failure".to_owned()),
         ),
         ("Evidence", report.file.map(str::to_owned)),
         ("Collected by", Some(format!("suite {}", header.suite_version))),

@@ -35,7 +35,10 @@ type Counts = [usize; Worst::ALL.len()];
 pub(super) fn rows(entries: &[Entry]) -> Vec<NamespaceRow> {
     let mut counted: BTreeMap<&str, Counts> = BTreeMap::new();
     for entry in entries {
-        add(counted.entry(entry.namespace).or_default(), &counts(std::slice::from_ref(entry)));
+        add(
+            counted.entry(entry.namespace).or_default(),
+            &counts(std::slice::from_ref(entry)),
+        );
     }
     let mut counted: Vec<_> = counted.into_iter().collect();
     counted.sort_by_key(|(name, counts)| (Reverse(*counts), *name));
@@ -72,7 +75,9 @@ fn row(name: String, counts: &Counts) -> NamespaceRow {
     let shares = Worst::ALL.iter().zip(counts).map(|(worst, number)| {
         // What there is can be seen, however little it is.
         let least = if *number > 0 { 2.0 } else { 0.0 };
-        let width = (WIDTH * *number as f64 / all.max(1) as f64).max(least).min(WIDTH - x);
+        let width = (WIDTH * *number as f64 / all.max(1) as f64)
+            .max(least)
+            .min(WIDTH - x);
         let share = Share {
             sign: worst.sign(),
             number: grouped(*number),

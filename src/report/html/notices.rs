@@ -43,10 +43,19 @@ impl Notices {
         let not_asked = Coverage::of(report).not_asked.into_iter();
         Self {
             partial: partial(report).map(shown),
-            complaints: waivers.iter().filter_map(WaiverOutcome::complaint).map(|c| shown(&c)).collect(),
+            complaints: waivers
+                .iter()
+                .filter_map(WaiverOutcome::complaint)
+                .map(|c| shown(&c))
+                .collect(),
             missed: first_of(gaps, "more like these"),
-            unread: first_of(evidence.unreadable.iter().map(ToString::to_string), "more objects"),
-            not_asked: not_asked.map(|(kind, reason)| (kind.name(), shown(&reason))).collect(),
+            unread: first_of(
+                evidence.unreadable.iter().map(ToString::to_string),
+                "more objects",
+            ),
+            not_asked: not_asked
+                .map(|(kind, reason)| (kind.name(), shown(&reason)))
+                .collect(),
             waivers: waivers.iter().map(WaiverView::of).collect(),
         }
     }

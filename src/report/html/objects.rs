@@ -32,7 +32,9 @@ impl<'a> Objects<'a> {
         let secrets = evidence.secrets.iter();
         Self {
             profiles,
-            namespaces: namespaces.map(|namespace| (&*namespace.name, namespace)).collect(),
+            namespaces: namespaces
+                .map(|namespace| (&*namespace.name, namespace))
+                .collect(),
             secrets: secrets
                 .map(|secret| ((&*secret.namespace, &*secret.name), secret))
                 .collect(),

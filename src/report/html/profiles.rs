@@ -86,7 +86,8 @@ pub(super) fn ranked<'a>(report: &Report<'a>) -> Vec<Entry<'a>> {
     }
     for (worst, rule, finding) in findings(report) {
         let object = &finding.object;
-        if let (names::KIND, Some(place)) = (&*object.kind, places.get(&(&*object.namespace, &*object.name))) {
+        if let (names::KIND, Some(place)) = (&*object.kind, places.get(&(&*object.namespace, &*object.name)))
+        {
             let entry = &mut entries[*place];
             entry.worst = entry.worst.max(worst);
             entry.found.push((worst, rule, finding));

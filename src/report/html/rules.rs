@@ -96,11 +96,18 @@ impl<'a> Suite<'a> {
                 Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
             )
         };
-        let found = verdicts.iter().map(|verdict| verdict.findings.len() + verdict.waived.len()).sum();
+        let found = verdicts
+            .iter()
+            .map(|verdict| verdict.findings.len() + verdict.waived.len())
+            .sum();
         Self {
             name: verdicts.first().map_or("", suite),
             levels: [Level::Must, Level::Should, Level::May].map(of_level).into(),
-            judged: format!("{} of {}", verdicts.iter().filter(is_judged).count(), verdicts.len()),
+            judged: format!(
+                "{} of {}",
+                verdicts.iter().filter(is_judged).count(),
+                verdicts.len()
+            ),
             findings: super::text::grouped(found),
         }
     }
@@ -151,7 +158,10 @@ fn view<'a>(
     let (findings, hidden) = findings(verdict, objects, places);
     let mut notes: Vec<String> = verdict.notes.iter().take(NOTES).map(|note| shown(note)).collect();
     if verdict.notes.len() > NOTES {
-        notes.push(format!("… and {}", count(verdict.notes.len() - NOTES, "more note")));
+        notes.push(format!(
+            "… and {}",
+            count(verdict.notes.len() - NOTES, "more note")
+        ));
     }
     RuleView {
         id: verdict.rule.id,

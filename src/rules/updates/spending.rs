@@ -66,7 +66,11 @@ impl<'a> Spendings<'a> {
         let key = (namespace, name);
         let mut spendings = Vec::new();
         let histories = self.names.histories(key);
-        let watched = || histories.iter().map(|history| watched_writes(self.evidence, history));
+        let watched = || {
+            histories
+                .iter()
+                .map(|history| watched_writes(self.evidence, history))
+        };
         let mut is_enough = !was_watched(self.evidence);
         if let Some(log) = &self.log {
             let ahead = skew(self.evidence);
@@ -86,7 +90,9 @@ impl<'a> Spendings<'a> {
 impl Spending {
     /// The bucket behind each write; the clock that told of them runs ahead by so much.
     fn of(source: Source, writes: &[Moment], ahead: i64) -> Self {
-        let told = writes.iter().map(|moment| timestamp(moment.told.saturating_sub(ahead)));
+        let told = writes
+            .iter()
+            .map(|moment| timestamp(moment.told.saturating_sub(ahead)));
         let left = draws(writes, BURST, 0).map(|draw| draw.writes_left());
         Self {
             source,
@@ -128,7 +134,8 @@ mod tests {
                     let metadata = &history.last().metadata;
                     let found = spendings.of_profile(&metadata.namespace, &metadata.name);
                     let is_found = findings.list.iter().any(|finding| {
-                        *finding.object.name == *metadata.name && *finding.object.namespace == *metadata.namespace
+                        *finding.object.name == *metadata.name
+                            && *finding.object.namespace == *metadata.namespace
                     });
                     assert_eq!(
                         found.iter().any(Spending::is_overdrawn),
