@@ -220,7 +220,7 @@ mod tests {
         // One unit is twelve pixels, and a second is one.
         assert_eq!(
             drawing.level,
-            "M150.0 14.0L250.0 14.0L250.0 14.0L250.0 26.0L250.0 26.0L250.0 38.0L280.0 26.0L280.0 38.0\
+            "M150.0 14.0L150.0 14.0L250.0 14.0L250.0 26.0L250.0 26.0L250.0 38.0L280.0 26.0L280.0 38.0\
              L340.0 14.0L880.0 14.0"
         );
         assert_eq!(drawing.writes.matches('M').count(), 3);

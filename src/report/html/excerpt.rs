@@ -258,9 +258,9 @@ mod tests {
         let (told, _) = told(&profile(), "status.conditions[ControlPlaneHealthy].status");
         assert_eq!(
             told,
-            "⋮ 10 lines\n  status:\n    conditions:\n      - type: Joined\n        message: all is well\n        \
-             reason: Ready\n        status: \"True\"\n      - type: ControlPlaneHealthy\n        message: failing\n        \
-             reason: Ready\n>       status: \"True\"\n      - name: a.b\n"
+            "⋮ 11 lines\n  status:\n    conditions:\n⋮ 4 lines\n      - type: ControlPlaneHealthy\n        \
+             message: failing\n        reason: Ready\n>       status: \"True\"\n    properties:\n      - name: a.b\n        \
+             value: \"1\"\n⋮ 4 lines\n"
         );
     }
 
