@@ -26,9 +26,10 @@ rules:
 schemas:
     UPDATE=1 cargo test --test cli published
 
-# Draw the pictures of the README anew.
+# Draw the pictures of the README anew (that of the HTML report needs chromium).
 pictures:
     UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+    UPDATE=1 cargo test --test browser the_picture
 
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:

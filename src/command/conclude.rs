@@ -7,8 +7,8 @@ use clusterprofile_conformance::{
     evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
     judge::{Selection, Waivers, judge},
     report::{
-        Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, submitted, terminal,
-        trials,
+        Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted,
+        terminal, trials,
     },
     rules,
 };
@@ -146,6 +146,7 @@ fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Res
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Json => json::write(report, into),
             Form::Junit => junit::write(report, into),
+            Form::Html => html::write(report, into),
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),

@@ -15,6 +15,9 @@ pub struct OutputFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write a report in HTML: one file to look at, with pictures of what was watched
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Write a report in Markdown; to $GITHUB_STEP_SUMMARY it is added
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -98,6 +101,7 @@ impl OutputFlags {
             (Form::Record, &self.record),
             (Form::Json, &self.json),
             (Form::Junit, &self.junit),
+            (Form::Html, &self.html),
             (Form::Markdown, &self.markdown),
             (Form::Sarif, &self.sarif),
             (Form::Badge, &self.badge),

@@ -1,6 +1,6 @@
 //! What is told of a broken rule: what offends, where, what was expected, and what to do.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
 use owo_colors::Style;
 
@@ -18,8 +18,9 @@ use crate::{
 const SHOWN: usize = 5;
 
 /// The same kind of violation on one or more objects.
-struct Group<'a> {
-    findings: Vec<&'a Finding>,
+pub(super) struct Group<'a> {
+    /// In the order in which they were found.
+    pub(super) findings: Vec<&'a Finding>,
 }
 
 /// All that a person needs to mend a broken rule.
@@ -41,7 +42,7 @@ pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
 
 /// The findings of a rule, each kind behind an empty line: what is alike together, and the first of many.
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
-    let groups = groups(&verdict.findings);
+    let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.gap();
         page.styled(2, &inert::line(&group.first().message), Style::new().bold());
@@ -66,7 +67,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
         &format!("[{}]", rule.facts.level),
         &format!("{}: {}", rule.id, extent(verdict)),
     );
-    let groups = groups(&verdict.findings);
+    let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.paragraph(4, &inert::line(&group.first().message));
         group.show(page, 6, 1);
@@ -125,7 +126,8 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
 }
 
 impl Group<'_> {
-    fn first(&self) -> &Finding {
+    /// The one that stands for all.
+    pub(super) fn first(&self) -> &Finding {
         self.findings[0]
     }
 
@@ -196,12 +198,28 @@ fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]
     }
 }
 
-/// Puts findings of one message together, in the order in which each first came up.
-fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+/// Puts findings of one message together.
+fn of_one_message(findings: &[Finding]) -> Vec<Group<'_>> {
+    groups(findings, |finding| &finding.message)
+}
+
+/// Puts findings together that differ in nothing but their objects.
+pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
+    groups(findings, |finding| {
+        let parts = PARTS.map(|part| (part.of)(finding));
+        (&finding.message, parts)
+    })
+}
+
+/// Puts findings that agree in these parts together, in the order in which each first came up.
+fn groups<'a, Parts: Eq + Hash>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    parts: impl Fn(&'a Finding) -> Parts,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
-        let place = *places.entry(&finding.message).or_insert(groups.len());
+        let place = *places.entry(parts(finding)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.findings.push(finding),
             None => groups.push(Group {

@@ -8,6 +8,7 @@ mod coverage;
 mod decision;
 mod failure;
 pub mod github;
+pub mod html;
 pub mod inert;
 pub mod json;
 pub mod junit;

@@ -17,6 +17,8 @@ pub enum Form {
     Json,
     /// The JUnit report.
     Junit,
+    /// The report in HTML.
+    Html,
     /// The report in Markdown.
     Markdown,
     /// The report in SARIF.
@@ -130,6 +132,7 @@ impl Form {
             Form::Record => "--record",
             Form::Json => "--json",
             Form::Junit => "--junit",
+            Form::Html => "--html",
             Form::Markdown => "--markdown",
             Form::Sarif => "--sarif",
             Form::Badge => "--badge",
