@@ -9,7 +9,7 @@ use clap::Parser;
 use clusterprofile_conformance::{
     evidence::Evidence,
     judge::{Selection, Verdict, judge},
-    report::{Report, badge, github, json, junit, markdown, sarif, terminal},
+    report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal},
 };
 use serde_json::Value;
 use support::{
@@ -40,6 +40,8 @@ const FORMATS: &[(&str, Write)] = &[
     ("JUnit", |report, into| junit::write(report, into)),
     ("SARIF", |report, into| sarif::write(report, into)),
     ("Markdown", |report, into| markdown::write(report, into)),
+    ("HTML", |report, into| html::write(report, into)),
+    ("submitted", |report, into| submitted::write(report, None, into)),
     ("badge", |report, into| badge::write(report, into)),
     ("terminal", |report, into| {
         io::Write::write_all(

@@ -5,7 +5,8 @@ use clusterprofile_conformance::{
     collect::{driver::DriverFile, members_schema},
     evidence,
     judge::Waivers,
-    report, schema,
+    report::{self, submitted::Document},
+    schema,
 };
 use schemars::Schema;
 use serde_json::{Map, Value};
@@ -33,7 +34,7 @@ struct Published {
 }
 
 /// All of them: a line here is all that another one takes, and `just schemas`.
-const TABLE: [Published; 6] = [
+const TABLE: [Published; 7] = [
     Published {
         name: "configuration",
         title: "Configuration",
@@ -69,6 +70,12 @@ const TABLE: [Published; 6] = [
         title: "JSON report",
         description: "What `run` and `replay` write with --json",
         make: report::json::schema,
+    },
+    Published {
+        name: "conformance-report",
+        title: "Conformance report",
+        description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
+        make: schema::written::<Document>,
     },
 ];
 

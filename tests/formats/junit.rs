@@ -257,7 +257,7 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
             "not conformant",
             "partial: stopped by a signal",
             "hub: context hub",
-            "waives nothing",
+            "has expired on",
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }

@@ -12,8 +12,8 @@ use std::io;
 
 use anstream::adapter::strip_str;
 use clusterprofile_conformance::report::{
-    Report, badge, github, json, junit as junit_report, markdown as markdown_report, sarif as sarif_report,
-    terminal,
+    Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
+    sarif as sarif_report, submitted, terminal,
 };
 
 /// A format, and what reads it.
@@ -84,6 +84,29 @@ pub const FORMATS: &[Format] = &[
         for_people: true,
         quotes: false,
     },
+    Format {
+        name: "html",
+        write: |report, into| html::write(report, into),
+        read: is_html,
+        for_people: true,
+        quotes: true,
+    },
+    Format {
+        name: "submitted",
+        write: |report, into| submitted::write(report, None, into),
+        read: |text| drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}"))),
+        for_people: true,
+        quotes: false,
+    },
+    Format {
+        name: "matrix",
+        write: |report, into| submitted::write_matrix(report, into),
+        read: |text| {
+            drop(serde_saphyr::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{error}")))
+        },
+        for_people: true,
+        quotes: false,
+    },
 ];
 
 /// The report in a format, read by what reads it.
@@ -101,6 +124,19 @@ pub fn format(name: &str) -> &'static Format {
         .iter()
         .find(|format| format.name == name)
         .expect("a format")
+}
+
+/// Nothing in it comes from elsewhere, and nothing runs but what is its own.
+fn is_html(text: &str) {
+    assert!(text.starts_with("<!DOCTYPE html>"), "{}", &text[..40]);
+    assert_eq!(
+        text.matches("<script").count(),
+        1,
+        "the page has one script, its own"
+    );
+    for element in ["<img", "<iframe", "<object", "<embed", "<link", "<base"] {
+        assert!(!text.contains(element), "{element}");
+    }
 }
 
 fn is_json(text: &str) {

@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use super::text::shortened;
 use crate::{
     evidence::redact::without_credentials,
-    report::yaml::{in_order, scalar},
+    report::{
+        inert,
+        yaml::{in_order, scalar},
+    },
 };
 
 /// How many characters of a value are shown.
@@ -95,7 +98,11 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
         // One line is as short as the words for it.
         if run[0] || run.len() <= 1 {
             shown.extend((place..until).map(|place| Line::Text {
-                text: format!("{}{}", "  ".repeat(lines[place].depth), lines[place].text),
+                text: format!(
+                    "{}{}",
+                    "  ".repeat(lines[place].depth),
+                    inert::line(&lines[place].text)
+                ),
                 marked: marked.contains(&place),
             }));
         } else {

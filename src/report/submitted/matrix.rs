@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{
     document::{Document, Entry},
+    public::shown,
     read::to_yaml,
     sound::Unsound,
 };
@@ -170,7 +171,7 @@ fn message(entry: &Entry) -> String {
         verdict if found > 0 => vec![format!("{} ({found} found)", verdict.name())],
         verdict => vec![verdict.name().to_owned()],
     };
-    parts.extend(entry.reasons.iter().cloned());
+    parts.extend(entry.reasons.iter().map(|reason| shown(reason)));
     parts.join("; ")
 }
 

@@ -36,8 +36,9 @@ fn clean(value: &mut Value) {
     }
 }
 
-fn shown(text: &str) -> String {
-    let line = inert::line(text);
+/// The text inert, and of a length that a person reads.
+pub(super) fn shown(text: &str) -> String {
+    let line = inert::short(text, usize::MAX);
     let long = line.chars().count();
     if long <= LONGEST {
         return line.into_owned();
