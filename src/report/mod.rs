@@ -15,6 +15,7 @@ pub mod junit;
 pub mod markdown;
 mod outputs;
 pub mod page;
+mod place;
 pub mod sarif;
 pub mod submitted;
 pub mod terminal;
