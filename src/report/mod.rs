@@ -13,6 +13,7 @@ pub mod inert;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod number;
 mod outputs;
 pub mod page;
 mod place;
