@@ -89,6 +89,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
                 ..Hub::default()
             },
             asked: kinds.iter().map(|kind| (*kind, Asked::Yes)).collect(),
+            cut_short: failure.is_stop().then(|| "it was stopped".to_owned()),
             ..Header::default()
         },
         gaps: kinds

@@ -43,6 +43,21 @@ impl Failure {
         }
     }
 
+    /// Nothing was seen of the hub: it could not be, or the run was ended before.
+    pub fn nothing_seen(error: CollectError) -> Self {
+        let exit = match error {
+            CollectError::Stopped => Exit::Inconclusive,
+            _ => Exit::CouldNotRun,
+        };
+        let error = error.into();
+        Self { exit, error }
+    }
+
+    /// Whether it is that the run was ended early.
+    pub fn is_stop(&self) -> bool {
+        matches!(self.error.downcast_ref(), Some(CollectError::Stopped))
+    }
+
     /// Prints what went wrong to standard error.
     pub fn print(&self) {
         let told = self.error.to_string();

@@ -83,7 +83,7 @@ async fn somebody_elses(
     let progress = progress::told(selection, true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
-    let mut evidence = seen.map_err(Failure::could_not_run)?;
+    let mut evidence = seen.map_err(Failure::nothing_seen)?;
     audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
@@ -130,7 +130,7 @@ async fn side_by_side(
     // The lab's time is let run.
     let progress = progress::told(selection, hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(hub, &plan, clock, progress.as_ref(), signals::stop()) => seen.map_err(Failure::could_not_run),
+        seen = collect(hub, &plan, clock, progress.as_ref(), signals::stop()) => seen.map_err(Failure::nothing_seen),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),

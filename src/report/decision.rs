@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{Coverage, Report, inert};
+use super::{Coverage, Report, inert, number::count};
 use crate::judge::{Count, Decision, Judgement, RuleVerdict};
 
 /// The decision in one sentence.
@@ -126,23 +126,4 @@ fn unjudged(rules: &Count) -> String {
     } else {
         format!(" ({})", reasons.join(", "))
     }
-}
-
-/// `1 profile`, `2 profiles`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", thousands(number))
-}
-
-/// A number as people read it: `1,048,576`.
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut told = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
 }

@@ -5,8 +5,8 @@ use std::{collections::HashMap, hash::Hash};
 use owo_colors::Style;
 
 use super::{
-    decision::{count, thousands},
     inert,
+    number::{count, thousands},
     page::Page,
 };
 use crate::{

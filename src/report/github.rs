@@ -3,7 +3,7 @@
 //! A step may make ten of each kind, so that a rule gets one, with the first of its findings, rather than each finding.
 //! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
 
-use super::{Report, decision, failure, inert};
+use super::{Report, decision, failure, inert, number};
 use crate::judge::{RuleVerdict, Verdict};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
@@ -32,7 +32,7 @@ pub fn annotations(report: &Report) -> String {
             text += &line(command, &title, &lines(verdict));
         }
         if told.len() > shown {
-            let more = decision::count(told.len() - shown, "more rule");
+            let more = number::count(told.len() - shown, "more rule");
             text += &line(command, SUITE, &[format!("{more}: the log tells of each")]);
         }
     }
@@ -58,7 +58,7 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
         lines.push(inert::short(&told, LONGEST).into_owned());
     }
     if verdict.findings.len() > FINDINGS {
-        let more = decision::count(verdict.findings.len() - FINDINGS, "more finding");
+        let more = number::count(verdict.findings.len() - FINDINGS, "more finding");
         lines.push(format!("… and {more}"));
     }
     lines.push(format!("remedy: {}", facts.remedy));

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::number::thousands;
+
 /// How many characters of one text a person is shown. Findings quote less; this is for names, reasons and remarks,
 /// which may be as long as a hub or a dump lets them.
 const LONGEST: usize = 3000;
@@ -82,19 +84,6 @@ pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
         ':'.escape_unicode(),
         &command[1..]
     ))
-}
-
-/// A number with its thousands apart, such as `1,048,576`.
-fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut told = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
 }
 
 /// Text of several lines for an XML attribute or element that the writer escapes itself: characters that XML 1.0
@@ -206,8 +195,6 @@ mod tests {
         assert_eq!(short("é日xy", 2), "é日… 2 more characters");
         let told = line(&"x".repeat(1 << 20)).into_owned();
         assert!(told.ends_with("x… 1,045,576 more characters"), "{}", told.len());
-        assert_eq!(thousands(7), "7");
-        assert_eq!(thousands(1_000), "1,000");
     }
 
     proptest::proptest! {

@@ -4,7 +4,7 @@
 
 use std::{fmt::Write as _, io};
 
-use super::{Report, decision, failure, inert};
+use super::{Report, decision, failure, inert, number};
 use crate::{
     judge::{Count, Decision, RuleVerdict, Verdict},
     rules::{Finding, Level},
@@ -35,7 +35,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         left_out += findings(&mut text, report, (heading, which), room);
     }
     if left_out > 0 {
-        let more = decision::count(left_out, "more rule");
+        let more = number::count(left_out, "more rule");
         let _ = writeln!(
             text,
             "… and {more} with findings, left out for the report's size (the JSON report has them all)\n"
@@ -147,7 +147,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
         let _ = writeln!(
             text,
             "\n… and {} (the JSON report has them all)",
-            decision::count(hidden, "more finding")
+            number::count(hidden, "more finding")
         );
     }
     let _ = writeln!(
@@ -189,7 +189,7 @@ fn unjudged(report: &Report) -> String {
     let _ = writeln!(
         text,
         "<details><summary>{} not judged</summary>\n\n| rule | level | verdict | why |\n|---|---|---|---|",
-        decision::count(others.len(), "rule")
+        number::count(others.len(), "rule")
     );
     for verdict in others {
         let _ = writeln!(

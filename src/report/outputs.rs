@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
+use super::place::{Place, Unwritten, folder_of};
 
 /// What a file may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,18 +44,7 @@ pub struct Prepared(pub BTreeMap<Form, Output>);
 pub struct Output {
     flag: &'static str,
     path: PathBuf,
-    sink: Sink,
-}
-
-/// Where the content goes until it is complete.
-#[derive(Debug)]
-enum Sink {
-    /// Beside the file, which it then replaces in one step.
-    Beside { file: NamedTempFile, target: PathBuf },
-    /// Right into what is no regular file, such as `/dev/stdout` or a pipe.
-    Into(fs::File),
-    /// Behind what the file holds.
-    After(fs::File),
+    place: Place,
 }
 
 /// The variable by which a GitHub workflow names the file that a step's summary is gathered in.
@@ -142,7 +131,7 @@ impl Form {
 }
 
 impl Output {
-    /// Opens the place where the content is to grow; `flag` names it in errors.
+    /// Finds the place where the content is to go, and makes sure that it can be written; `flag` names it in errors.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -150,16 +139,12 @@ impl Output {
         // What other commands of the step have said in its summary stays.
         let is_summary = flag == Form::Markdown.flag()
             && std::env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
-        let sink = match is_summary {
-            true => fs::OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(&path)
-                .map(Sink::After),
-            false => sink(&path),
+        let place = match is_summary {
+            true => Place::after(&path),
+            false => Place::of(&path),
         };
-        match sink {
-            Ok(sink) => Ok(Self { flag, path, sink }),
+        match place {
+            Ok(place) => Ok(Self { flag, path, place }),
             Err(source) => Err(OutputError::Unwritable {
                 flag,
                 advice: advice(&path, &source),
@@ -179,80 +164,22 @@ impl Output {
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let Self { flag, path, sink } = self;
-        let written = match sink {
-            Sink::Beside { mut file, target } => buffered(file.as_file_mut(), content)
-                .and_then(|()| file.as_file().sync_all())
-                .map_err(Unwritten::from)
-                .and_then(|()| put_in_place(file, &target)),
-            Sink::Into(mut file) => buffered(&mut file, content).map_err(Unwritten::from),
-            Sink::After(mut file) => behind(&mut file, content).map_err(Unwritten::from),
-        };
+        let Self { flag, path, place } = self;
+        let written = place.write(content);
         written.map_err(|Unwritten { source, kept }| OutputError::Write {
             flag,
             advice: match (kept, source.kind()) {
                 (Some(kept), _) => format!("what was to be written is in {}", kept.display()),
                 (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
+                (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+                    advice(&path, &source)
+                }
                 (None, _) => "check the space left on its disk".to_owned(),
             },
             path,
             source,
         })
     }
-}
-
-/// Why content did not get where it belongs, and where it is instead.
-struct Unwritten {
-    source: io::Error,
-    kept: Option<PathBuf>,
-}
-
-impl From<io::Error> for Unwritten {
-    fn from(source: io::Error) -> Self {
-        Self { source, kept: None }
-    }
-}
-
-/// Has the complete file replace its target. Where that cannot be, as with a file that is mounted by itself into a
-/// container, its content is copied there. What cannot be put there either is kept where it is.
-fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
-    let Err(unplaced) = file.persist(target) else {
-        return Ok(());
-    };
-    let copied = io::Seek::rewind(&mut unplaced.file.as_file()).and_then(|()| {
-        let mut there = fs::File::create(target)?;
-        io::copy(&mut unplaced.file.as_file(), &mut there)?;
-        there.sync_all()
-    });
-    copied.map_err(|_| Unwritten {
-        source: unplaced.error,
-        kept: unplaced
-            .file
-            .keep()
-            .ok()
-            .map(|(_, path)| path)
-            .filter(|path| path.exists()),
-    })
-}
-
-/// Writes behind what a file holds, after an empty line.
-fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-    let is_empty = file.metadata()?.len() == 0;
-    buffered(file, |into| {
-        if !is_empty {
-            into.write_all(b"\n\n")?;
-        }
-        content(into)
-    })
-}
-
-fn buffered(
-    file: &mut fs::File,
-    content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut buffer = io::BufWriter::new(file);
-    content(&mut buffer)?;
-    io::Write::flush(&mut buffer)
 }
 
 /// Whether two paths lead to one regular file, which may not be there yet.
@@ -268,65 +195,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
     match (place(one), place(other)) {
         (Some(one), Some(other)) => one == other && !is_special(&one),
         _ => one == other,
-    }
-}
-
-fn sink(path: &Path) -> io::Result<Sink> {
-    // Opened anew, a file that they lead to would be written from its beginning by both.
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let stream = match path.to_str() {
-            Some("/dev/stdout") => Some(io::stdout().as_fd().try_clone_to_owned()?),
-            Some("/dev/stderr") => Some(io::stderr().as_fd().try_clone_to_owned()?),
-            _ => None,
-        };
-        if let Some(stream) = stream {
-            return Ok(Sink::Into(stream.into()));
-        }
-    }
-    let target = match fs::metadata(path) {
-        Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        // `/dev/stdout` may well be a regular file; replaced, it would lose what else is printed to it.
-        Ok(there) if there.is_file() && path.starts_with("/dev") => {
-            return Ok(Sink::Into(fs::OpenOptions::new().append(true).open(path)?));
-        }
-        // A link stays one: what it points at is replaced.
-        Ok(there) if there.is_file() => {
-            // Replacing a file asks only for rights on its folder: one that is protected must stay as it is.
-            fs::OpenOptions::new().append(true).open(path)?;
-            fs::canonicalize(path)?
-        }
-        Ok(_) => return Ok(Sink::Into(fs::OpenOptions::new().write(true).open(path)?)),
-        // A link that leads nowhere yet stays one, too.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
-            Ok(target) => return sink(&folder_of(path).join(target)),
-            Err(_) => path.to_path_buf(),
-        },
-        Err(error) => return Err(error),
-    };
-    let folder = folder_of(&target);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".clusterprofile-conformance-");
-    // Reports are for others to read, as far as the user's umask lets them.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Its own error would name a file that the user knows nothing of.
-    let file = builder
-        .tempfile_in(folder)
-        .map_err(|error| io::Error::from(error.kind()))?;
-    if let Ok(there) = fs::metadata(&target) {
-        // Whoever has hidden it from others wants the next one hidden too.
-        file.as_file().set_permissions(there.permissions())?;
-    }
-    Ok(Sink::Beside { file, target })
-}
-
-/// The folder that a path leads into.
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
     }
 }
 
@@ -373,6 +241,15 @@ mod tests {
                 && error.ends_with("report.json: its folder is gone"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn nothing_lies_beside_the_reports_while_a_run_takes_its_time() {
+        let folder = folder();
+        let output = output(&folder.path().join("report.json"));
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
+        write(output).expect("written");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::{Report, decision, inert, unread, visible};
+use super::{Report, decision, inert, number, unread, visible};
 use crate::{
     evidence::ObjectRef,
     judge::{RuleVerdict, Verdict},
@@ -169,7 +169,7 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
             .map(|line| note("warning", line)),
     );
     if left_out > 0 {
-        let more = decision::count(left_out, "more finding");
+        let more = number::count(left_out, "more finding");
         notes.push(note(
             "warning",
             &format!("{more}: a JSON report has them all (--json FILE)"),

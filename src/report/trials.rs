@@ -10,7 +10,7 @@ use anstream::adapter::strip_str;
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 use owo_colors::{OwoColorize, Style};
 
-use super::{Report, decision::count, failure, page::Page};
+use super::{Report, failure, number::count, page::Page};
 use crate::judge::{RuleVerdict, Verdict};
 
 /// How many characters of the short list stand on a line.

@@ -1,6 +1,6 @@
 //! Objects that could not be read, which no rule has looked at.
 
-use super::{Report, decision::count, inert};
+use super::{Report, inert, number::count};
 
 /// Each of them on a line, at most `most` and then how many more there are; empty where all could be read.
 pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {

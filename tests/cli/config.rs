@@ -102,6 +102,26 @@ fn what_a_flag_excludes_gives_way_to_it() {
 }
 
 #[test]
+fn a_run_that_records_and_its_replay_share_a_file() {
+    let folder = Folder::new();
+    let config = folder.config("record: evidence.jsonl\njson: report.json\nfilters: identity/");
+    expect(0, &["run", "--config", &config, "--from", "conforming.yaml"]);
+    let evidence = folder.text("evidence.jsonl");
+    fs::remove_file(folder.path("report.json")).expect("removed");
+    let done = call(&["replay", &folder.flag("evidence.jsonl"), "--config", &config]);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("`record` gives way"), "{}", done.err);
+    assert_eq!(folder.json("report.json")["decision"], "conformant");
+    assert_eq!(folder.text("evidence.jsonl"), evidence);
+    // What the command line says is no matter of giving way.
+    let path = folder.flag("evidence.jsonl");
+    refused(
+        &["replay", &path, "--record", &path],
+        &["is to be read and to be written"],
+    );
+}
+
+#[test]
 fn what_is_printed_can_be_read_again_from_anywhere() {
     let folder = Folder::new();
     let config = folder.config(
@@ -167,6 +187,10 @@ fn a_configuration_that_cannot_be_is_told_with_its_place() {
             "'--probe' cannot be used with '--no-probe'",
         ),
         ("manager: \"a\\nb\"", "line 3: `manager`"),
+        (
+            "reportFormat: sig-multicluster",
+            "arguments were not provided: --report <FILE>",
+        ),
     ] {
         let config = folder.config(lines);
         refused(

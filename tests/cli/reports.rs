@@ -93,11 +93,19 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
         &["of one run"],
     );
     refused(&["report", "verify", &report, &folder.flag("")], &["is no file"]);
-    refused(&["report", "diff", &report, &evidence], &["one.jsonl.zst"]);
+    refused(
+        &["report", "diff", &report, &evidence],
+        &["one.jsonl.zst", "is it the evidence?"],
+    );
     folder.edit("one.yaml", "decision:", "verdict: x\ndecision:");
     refused(
         &["report", "verify", &report, &evidence],
         &["verdict", "submit the report as the suite wrote it"],
+    );
+    folder.edit("one.yaml", "suiteVersion: \"", "suiteVersion: \"99.");
+    refused(
+        &["report", "diff", &report, &report],
+        &["verdict", "it is by suite 99.", "read it with that one"],
     );
     refused(
         &[

@@ -146,4 +146,35 @@ async fn a_second_signal_ends_a_run_at_once() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(output.stdout.is_empty(), "{output:?}");
     assert!(!folder.path("json").exists());
+    let left = fs::read_dir(folder.path("")).expect("the folder");
+    let hidden = |name: &str| name.starts_with('.');
+    let names: Vec<String> = left
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert!(!names.iter().any(|name| hidden(name)), "{names:?}");
+}
+
+#[test]
+fn a_run_that_is_ended_before_the_hub_has_answered_is_cut_short() {
+    let folder = Folder::new();
+    // It takes what comes, and answers nothing.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let kubeconfig = folder.kubeconfig(silent.local_addr().expect("an address").port());
+    let (child, mut told) = start(&folder, &kubeconfig, &[]);
+    let asked = silent.accept().expect("it asks");
+    signal(&child, "-TERM");
+    until(&mut told, "error: stopped before anything was seen of the hub");
+    let output = child.wait_with_output().expect("it ends");
+    drop(asked);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let report = folder.json("json");
+    assert_eq!(report["decision"], "inconclusive");
+    assert_eq!(report["partial"], true);
+    assert!(!folder.path("record").exists());
 }

@@ -1,5 +1,6 @@
 //! The formats, each with what reads it, and the hubs that they are told of.
 
+mod agreement;
 mod files;
 mod hostile;
 mod junit;

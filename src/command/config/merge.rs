@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::{
@@ -47,7 +47,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     let whole = Cli::command();
     let run = subcommand(&whole, "run");
     let known = keys(run);
-    let (file, merged) = match flags.get_one::<std::path::PathBuf>("config") {
+    let (file, merged) = match flags.get_one::<PathBuf>("config") {
         None => (None, first.clone()),
         Some(path) => {
             let file = File::read(path, &known)?;
@@ -167,9 +167,29 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
                 }
             }
         }
+        if key.id() == "record" && values.iter().any(|value| is_read(Path::new(value), flags)) {
+            told_note(
+                path,
+                "`record` gives way, as the evidence that is read is that file",
+            );
+            continue;
+        }
         tokens.extend(Tokens::of(key, &values));
     }
     tokens
+}
+
+/// Whether it is the evidence that the command line has judged: a run and its replay can share a file.
+fn is_read(record: &Path, flags: &ArgMatches) -> bool {
+    let is_same = |read: &PathBuf| {
+        record
+            .canonicalize()
+            .is_ok_and(|record| read.canonicalize().is_ok_and(|read| read == record))
+    };
+    ["evidence", "from"].iter().any(|id| {
+        let read = flags.try_get_one::<PathBuf>(id).ok().flatten();
+        read.is_some_and(is_same)
+    })
 }
 
 /// Whether an argument says that it cannot be with another one.
@@ -181,8 +201,11 @@ fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
 }
 
 fn note(path: &Path, key: &str, flag: &str) {
-    let told = format!("{}: `{key}` gives way to --{flag}", path.display());
-    anstream::eprintln!("note: {}", inert::line(&told));
+    told_note(path, &format!("`{key}` gives way to --{flag}"));
+}
+
+fn told_note(path: &Path, what: &str) {
+    anstream::eprintln!("note: {}", inert::line(&format!("{}: {what}", path.display())));
 }
 
 /// Puts what the file adds behind the subcommand's name, and behind everything.
@@ -208,6 +231,7 @@ fn told(error: &clap::Error) -> String {
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let told = lines.join("; ");
+    // A list of flags stands on lines of its own.
+    let told = lines.join("; ").replace(":; ", ": ");
     told.strip_prefix("error: ").unwrap_or(&told).to_owned()
 }

@@ -56,9 +56,9 @@ fn read(path: &Path) -> Result<Document, Failure> {
                 .context(failed()),
         ));
     }
-    let text = fs::read_to_string(path)
-        .with_context(failed)
-        .map_err(Failure::usage)?;
+    let bytes = fs::read(path).with_context(failed).map_err(Failure::usage)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(anyhow!("it is no text: is it the evidence?").context(failed())))?;
     Document::parse(&text)
         .with_context(failed)
         .map_err(Failure::usage)

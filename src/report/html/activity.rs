@@ -3,8 +3,9 @@
 use super::{
     axis::{Axis, Tick, span},
     profiles::Entry,
-    text::{count, grouped, place},
+    text::place,
 };
+use crate::report::number::{count, thousands};
 
 const COLUMNS: usize = 73;
 const TOP: f64 = 14.0;
@@ -68,7 +69,7 @@ impl Activity {
                     }
                 })
                 .collect(),
-            highest: grouped(highest),
+            highest: thousands(highest),
             ticks: axis.ticks(),
             told: format!(
                 "{} on {} in {}; at most {} in one column of {:.0} s.",
@@ -78,7 +79,7 @@ impl Activity {
                     "profile"
                 ),
                 span(axis.seconds() as i64),
-                grouped(highest),
+                thousands(highest),
                 axis.seconds() / COLUMNS as f64
             ),
         })

@@ -6,11 +6,12 @@ use jiff::Timestamp;
 
 use super::{
     axis::{Axis, Tick, span},
-    text::{brief, count, place, shown},
+    text::{brief, place, shown},
 };
 use crate::{
     api::{Condition, names},
     evidence::{Evidence, Kind, ProfileHistory},
+    report::number::count,
 };
 
 /// How many conditions are drawn.

@@ -2,9 +2,12 @@
 
 use super::{
     axis::{Axis, Tick},
-    text::{count, place},
+    text::place,
 };
-use crate::rules::{BURST, Draw, REFILL_SECONDS, Source, Spending};
+use crate::{
+    report::number::count,
+    rules::{BURST, Draw, REFILL_SECONDS, Source, Spending},
+};
 
 /// Where the drawing begins and ends, from above.
 const TOP: f64 = 14.0;

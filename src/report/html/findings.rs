@@ -4,11 +4,14 @@ use super::{
     excerpt::{Line, around},
     objects::Objects,
     profiles::Places,
-    text::{count, shown},
+    text::shown,
 };
 use crate::{
     judge::RuleVerdict,
-    report::failure::{self, Group},
+    report::{
+        failure::{self, Group},
+        number::count,
+    },
     rules::Finding,
 };
 

@@ -9,11 +9,11 @@ use super::{
     objects::Objects,
     profiles::{DETAILED, Entry, ProfileView},
     sign::Sign,
-    text::{brief, count},
+    text::brief,
 };
 use crate::{
     evidence::{Asked, Kind, Window},
-    report::{Coverage, Report},
+    report::{Coverage, Report, number::count},
 };
 
 /// Up to so many profiles have a cell each.

@@ -5,8 +5,9 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use super::{
     profiles::Entry,
     sign::{Sign, Worst},
-    text::{brief, count, grouped, place},
+    text::{brief, place},
 };
+use crate::report::number::{count, thousands};
 
 /// How many namespaces have a row of their own.
 const ROWS: usize = 40;
@@ -80,7 +81,7 @@ fn row(name: String, counts: &Counts) -> NamespaceRow {
             .min(WIDTH - x);
         let share = Share {
             sign: worst.sign(),
-            number: grouped(*number),
+            number: thousands(*number),
             x: place(x),
             width: place(width),
         };
@@ -89,7 +90,7 @@ fn row(name: String, counts: &Counts) -> NamespaceRow {
     });
     NamespaceRow {
         name,
-        profiles: grouped(all),
+        profiles: thousands(all),
         shares: shares.collect(),
     }
 }

@@ -1,9 +1,13 @@
 //! What a reader must know before believing the verdicts: what was cut short, missed, waived or not asked for.
 
-use super::text::{count, grouped, shown};
+use super::text::shown;
 use crate::{
     judge::WaiverOutcome,
-    report::{Coverage, Report, partial},
+    report::{
+        Coverage, Report,
+        number::{count, thousands},
+        partial,
+    },
 };
 
 /// How many of a kind are told.
@@ -91,7 +95,7 @@ fn first_of(all: impl Iterator<Item = String>, what: &str) -> Vec<String> {
         }
     }
     if more > 0 {
-        told.push(format!("… and {} {what}", grouped(more)));
+        told.push(format!("… and {} {what}", thousands(more)));
     }
     told
 }

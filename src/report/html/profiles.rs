@@ -8,13 +8,13 @@ use super::{
     bucket::Bucket,
     objects::Objects,
     sign::{Sign, Worst},
-    text::{count, shown},
+    text::shown,
 };
 use crate::{
     api::names,
     evidence::{ObjectRef, ProfileHistory},
     judge::Verdict,
-    report::Report,
+    report::{Report, number::count},
     rules::{Finding, Spending, Spendings},
 };
 

@@ -5,11 +5,14 @@ use super::{
     objects::Objects,
     profiles::Places,
     sign::{self, Sign},
-    text::{count, shown},
+    text::shown,
 };
 use crate::{
     judge::{RuleVerdict, Verdict},
-    report::Report,
+    report::{
+        Report,
+        number::{count, thousands},
+    },
     rules::Level,
 };
 
@@ -108,7 +111,7 @@ impl<'a> Suite<'a> {
                 verdicts.iter().filter(is_judged).count(),
                 verdicts.len()
             ),
-            findings: super::text::grouped(found),
+            findings: thousands(found),
         }
     }
 }
@@ -141,9 +144,9 @@ fn extent(verdict: &RuleVerdict) -> String {
         parts.push(count(verdict.findings.len(), "finding"));
     }
     if !verdict.waived.is_empty() {
-        parts.push(format!("{} waived", super::text::grouped(verdict.waived.len())));
+        parts.push(format!("{} waived", thousands(verdict.waived.len())));
     }
-    parts.push(format!("{} examined", super::text::grouped(verdict.examined)));
+    parts.push(format!("{} examined", thousands(verdict.examined)));
     parts.join(", ")
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::report::inert;
+use crate::report::{inert, number::thousands};
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;
@@ -23,27 +23,8 @@ pub(super) fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     let Some((end, _)) = text.char_indices().nth(longest) else {
         return text.into();
     };
-    let more = grouped(text[end..].chars().count());
+    let more = thousands(text[end..].chars().count());
     format!("{}… {more} more characters", &text[..end]).into()
-}
-
-/// A number with commas between thousands.
-pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut told = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
-}
-
-/// `1 profile`, `2,000 profiles`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(number))
 }
 
 /// A coordinate in a drawing: more digits nobody sees.
@@ -63,7 +44,5 @@ mod tests {
             shown(&long),
             format!("{}… 1,048,176 more characters", "é".repeat(400))
         );
-        assert_eq!(count(1, "profile"), "1 profile");
-        assert_eq!(count(1_234_567, "profile"), "1,234,567 profiles");
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     evidence::{Checksum, Claim, Evidence},
     judge::{RuleVerdict, Selection, Verdict},
-    report::{Coverage, Report, decision::count, json::API_VERSION, partial},
+    report::{Coverage, Report, json::API_VERSION, number::count, partial},
 };
 
 /// Tells a judgement as a report. `sum` is that of the file that holds the evidence, where one was kept.

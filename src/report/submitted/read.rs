@@ -18,6 +18,14 @@ pub enum ReadError {
     /// It has another shape.
     #[error("{0}: submit the report as the suite wrote it")]
     Shape(String),
+    /// It has the shape of another version.
+    #[error("{flaw}: it is by suite {version}, and this is {}: read it with that one", env!("CARGO_PKG_VERSION"))]
+    Version {
+        /// What this version cannot read.
+        flaw: String,
+        /// The version that wrote it.
+        version: String,
+    },
     /// It tells of one run and of several, or of none.
     #[error("`{0}`: a report has `scope` or, where it was merged, `shards`: submit it as the suite wrote it")]
     Shards(&'static str),
@@ -29,6 +37,7 @@ pub enum ReadError {
 struct Head {
     api_version: String,
     kind: String,
+    suite_version: Option<String>,
 }
 
 impl Document {
@@ -41,7 +50,10 @@ impl Document {
         if head.api_version != API_VERSION || head.kind != KIND {
             return Err(ReadError::Other);
         }
-        let document: Self = yaml(text).map_err(ReadError::Shape)?;
+        let document: Self = yaml(text).map_err(|flaw| match head.suite_version {
+            Some(version) if version != env!("CARGO_PKG_VERSION") => ReadError::Version { flaw, version },
+            _ => ReadError::Shape(flaw),
+        })?;
         document.check_shards()?;
         Ok(document.made_public())
     }

@@ -1,0 +1,296 @@
+//! All formats tell the same: of each rule the verdict, of each level the counts, and the decision.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anstream::adapter::strip_str;
+use clusterprofile_conformance::{
+    api::Edition,
+    evidence::{Evidence, read_input},
+    report::{
+        Report, headline, scope,
+        submitted::{Document, Group, SuiteResult},
+        terminal, trials,
+    },
+};
+use serde_json::Value;
+
+use super::{format, world::World, written, xml};
+
+/// Of each rule its verdict, by its name in reports.
+type Verdicts = BTreeMap<String, String>;
+
+#[test]
+fn inventories_are_told_alike_in_all_formats() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut tried = 0;
+    for folder in ["topologies", "managers"] {
+        for entry in fs::read_dir(root.join(folder)).expect("fixtures") {
+            let path = entry.expect("a fixture").path();
+            // Some only say what is expected of another dump.
+            if let Ok(input) = read_input(&path) {
+                in_all_ways(&path.display().to_string(), &input.evidence);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 10, "{tried} inventories");
+}
+
+#[test]
+fn faults_are_told_alike_in_all_formats() {
+    for faults in [
+        "identity/name-unique",
+        "version/well-formed,access/no-secrets",
+        "conditions/not-flapping,updates/average-rate",
+        "updates/no-dynamic-data",
+    ] {
+        in_all_ways(faults, &of_the_lab(faults));
+    }
+}
+
+#[test]
+fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
+    World::violating().report(|report| agree("waived", report));
+}
+
+/// What is seen of the reference manager with these faults.
+fn of_the_lab(faults: &str) -> Evidence {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record: PathBuf = folder.path().join("evidence.jsonl");
+    let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+        .args(["run", "--hub", "lab", "--manager"])
+        .arg(format!("reference={faults}"))
+        .arg("--record")
+        .arg(&record)
+        .stdin(Stdio::null())
+        .output();
+    let done = done.expect("the command runs");
+    assert!(record.exists(), "{}", String::from_utf8_lossy(&done.stderr));
+    read_input(&record).expect("evidence").evidence
+}
+
+/// By each edition, strictly, and cut short.
+fn in_all_ways(what: &str, evidence: &Evidence) {
+    let told = |what: &str, change: &dyn Fn(&mut Evidence)| {
+        let mut evidence = evidence.clone();
+        change(&mut evidence);
+        World::of(evidence).report(|report| agree(what, report));
+    };
+    for edition in Edition::ALL {
+        told(&format!("{what}, by {edition}"), &|evidence| {
+            evidence.header.claim.edition = edition;
+        });
+    }
+    told(&format!("{what}, strictly"), &|evidence| {
+        evidence.header.claim.strict = true;
+    });
+    told(&format!("{what}, cut short"), &|evidence| {
+        evidence.header.cut_short = Some("it was stopped".to_owned());
+    });
+}
+
+/// Holds every format against the JSON report.
+fn agree(what: &str, report: &Report) {
+    let text = |name: &str| written(format(name), report);
+    let json: Value = serde_json::from_str(&text("json")).expect("JSON");
+    let sarif: Value = serde_json::from_str(&text("sarif")).expect("JSON");
+    let sarif = &sarif["runs"][0]["properties"];
+    let junit = xml::read(&text("junit"));
+    let submitted = Document::parse(&text("submitted")).expect("a report");
+    let (html, markdown) = (text("html"), text("markdown"));
+
+    let verdicts: Verdicts = of_json(&json);
+    assert_eq!(verdicts.len(), report.judgement.verdicts.len(), "{what}");
+    assert_eq!(of_list(&trials::list(report)), verdicts, "{what}: terminal");
+    assert_eq!(of_sarif(sarif), verdicts, "{what}: SARIF");
+    assert_eq!(of_junit(&junit), verdicts, "{what}: JUnit");
+    assert_eq!(of_html(&html), verdicts, "{what}: HTML");
+    assert_eq!(of_submitted(&submitted, &verdicts), verdicts, "{what}: submitted");
+
+    counts_agree(what, &json, &junit, &markdown, &submitted);
+
+    let (headline, scope) = (headline(report), scope(report));
+    let decision = &json["decision"];
+    let partial = &json["partial"];
+    assert_eq!(
+        (&sarif["decision"], &sarif["partial"]),
+        (decision, partial),
+        "{what}"
+    );
+    assert_eq!(submitted.decision.name(), decision, "{what}");
+    let words = submitted.decision.name().replace('-', " ");
+    assert!(headline.starts_with(&words), "{what}: {headline}");
+    assert!(
+        text("badge").contains(&format!("ClusterProfile: {words} (")),
+        "{what}"
+    );
+    let heading = markdown.lines().next().expect("a heading");
+    assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
+    let last = strip_str(&terminal::decision(report)).to_string();
+    assert_eq!(in_one_line(&last), format!("{headline}; {scope}"), "{what}");
+    for told in [&headline, &scope] {
+        assert!(html.contains(told.as_str()), "{what}: HTML without {told:?}");
+        for suite in &junit.children {
+            let out = suite.children.iter().find(|child| child.name == "system-out");
+            assert!(
+                out.is_some_and(|out| out.text.contains(told.as_str())),
+                "{what}: JUnit without {told:?}"
+            );
+        }
+    }
+}
+
+/// Holds the counts against the JSON report's tally.
+fn counts_agree(what: &str, json: &Value, junit: &xml::Element, markdown: &str, submitted: &Document) {
+    let tally =
+        |level: &str| -> Vec<u64> { COUNTS.map(|count| number(&json["tally"][level][count])).to_vec() };
+    for level in ["must", "should", "may"] {
+        let told: Vec<String> = tally(level).iter().map(u64::to_string).collect();
+        let row = format!("| {} | {} |", level.to_uppercase(), told.join(" | "));
+        assert!(markdown.contains(&row), "{what}: Markdown without {row}");
+    }
+    let sum_of = |group: fn(&SuiteResult) -> &Option<Group>| -> Vec<u64> {
+        let groups = submitted.suites.iter().filter_map(|suite| group(suite).as_ref());
+        let counts = groups.map(|group| serde_json::to_value(group.statistics).expect("JSON"));
+        let counts: Vec<Value> = counts.collect();
+        COUNTS
+            .map(|name| counts.iter().map(|count| number(&count[name])).sum())
+            .to_vec()
+    };
+    let core = sum_of(|suite| &suite.core);
+    let extended = sum_of(|suite| &suite.extended);
+    assert_eq!(core, tally("must"), "{what}: submitted");
+    let others: Vec<u64> = tally("should")
+        .iter()
+        .zip(tally("may"))
+        .map(|(one, other)| one + other)
+        .collect();
+    assert_eq!(extended, others, "{what}: submitted");
+
+    let all: Vec<u64> = tally("must")
+        .iter()
+        .zip(&others)
+        .map(|(one, other)| one + other)
+        .collect();
+    let [rules, _, failed, _, waived, inconclusive, not_applicable, skipped] = all[..] else {
+        panic!("{all:?}");
+    };
+    let sum = |attribute: &str| -> u64 {
+        let suites = junit.children.iter();
+        suites
+            .map(|suite| suite.attributes[attribute].parse::<u64>().expect("a number"))
+            .sum()
+    };
+    assert_eq!(
+        ["tests", "failures", "errors", "skipped"].map(sum),
+        [rules, failed, inconclusive, waived + not_applicable + skipped],
+        "{what}: JUnit"
+    );
+}
+
+/// In the order of the columns in Markdown.
+const COUNTS: [&str; 8] = [
+    "rules",
+    "passed",
+    "failed",
+    "warned",
+    "waived",
+    "inconclusive",
+    "notApplicable",
+    "skipped",
+];
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn text_of(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("{value} is no text"))
+        .to_owned()
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn of_json(report: &Value) -> Verdicts {
+    let verdicts = report["verdicts"].as_array().expect("a list");
+    let told = verdicts
+        .iter()
+        .map(|verdict| (text_of(&verdict["rule"]), text_of(&verdict["verdict"])));
+    told.collect()
+}
+
+fn of_sarif(properties: &Value) -> Verdicts {
+    let verdicts = properties["verdicts"].as_object().expect("an object");
+    let told = verdicts
+        .iter()
+        .map(|(rule, verdict)| (rule.clone(), text_of(&verdict["verdict"])));
+    told.collect()
+}
+
+fn of_list(list: &str) -> Verdicts {
+    let list = strip_str(list).to_string();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("test ["));
+    let told = lines.map(|line| {
+        let (head, outcome) = line.split_once(" ... ").expect("an outcome");
+        let rule = head.split_whitespace().last().expect("a rule");
+        let verdict = match outcome.split(':').next().expect("a word") {
+            "ok" => "pass".to_owned(),
+            "FAILED" => "fail".to_owned(),
+            other => other.replace(' ', "-"),
+        };
+        (rule.to_owned(), verdict)
+    });
+    told.collect()
+}
+
+fn of_junit(root: &xml::Element) -> Verdicts {
+    let cases = root.children.iter().flat_map(|suite| &suite.children);
+    let told = cases.filter(|case| case.name == "testcase").map(|case| {
+        let verdict = match case.children.first() {
+            None => "pass",
+            Some(child) => match child.name.as_str() {
+                "failure" => "fail",
+                "system-out" if child.text.starts_with("warning: ") => "warn",
+                "system-out" => "pass",
+                _ => &child.attributes["type"],
+            },
+        };
+        (case.attributes["name"].clone(), verdict.to_owned())
+    });
+    told.collect()
+}
+
+/// The cells of the matrix.
+fn of_html(page: &str) -> Verdicts {
+    let links = page.split("<a class=\"cell ").skip(1).filter_map(|link| {
+        let (_, link) = link.split_once("href=\"#")?;
+        let (rule, link) = link.split_once("\" title=\"")?;
+        let (_, verdict) = link.strip_prefix(rule)?.split_once("): ")?;
+        let end = verdict.find([',', ':', '"'])?;
+        Some((rule.to_owned(), verdict[..end].replace(' ', "-")))
+    });
+    links.collect()
+}
+
+/// A rule that is not listed has passed.
+fn of_submitted(report: &Document, all: &Verdicts) -> Verdicts {
+    let mut told: Verdicts = all.keys().map(|rule| (rule.clone(), "pass".to_owned())).collect();
+    for suite in &report.suites {
+        for level in [&suite.core, &suite.extended].into_iter().flatten() {
+            let listed = [&level.failed_rules, &level.warned_rules, &level.skipped_rules];
+            for rule in listed.into_iter().flatten() {
+                told.insert(rule.rule.clone(), rule.verdict.name().to_owned());
+            }
+        }
+    }
+    told
+}
