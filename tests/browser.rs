@@ -3,7 +3,8 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Output},
+    process::{ExitCode, Output},
+    time::Duration,
 };
 
 use clusterprofile_conformance::{
@@ -14,11 +15,15 @@ use clusterprofile_conformance::{
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use ring::digest::{SHA256, digest};
 use tempfile::TempDir;
+use tokio::{process::Command, runtime::Builder, time::timeout};
 
 /// What the picture shows: a run on the lab, recorded once.
 const RECORDED: &str = "docs/pictures/report.evidence.jsonl.zst";
 const PICTURE: &str = "docs/pictures/report.png";
 const SOURCES: &str = "docs/pictures/report.png.sources";
+
+/// A browser that takes longer hangs, and is killed.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// Says so if it runs, wherever it lands.
 const PLANTED: &str = "\"'></title></script></style><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">";
@@ -54,7 +59,8 @@ fn browser() -> Option<PathBuf> {
 
 fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
     let profile = TempDir::new()?;
-    let output = Command::new(browser)
+    let mut command = Command::new(browser);
+    command
         .args([
             "--headless=new",
             "--no-sandbox",
@@ -66,7 +72,11 @@ fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .args(flags)
         .arg(format!("file://{}", page.display()))
-        .output()?;
+        .kill_on_drop(true);
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let output = runtime
+        .block_on(async { timeout(LONGEST, command.output()).await })
+        .map_err(|_| format!("the browser hangs: killed after {} s", LONGEST.as_secs()))??;
     match output.status.success() {
         true => Ok(output),
         false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into()),

@@ -35,6 +35,7 @@
       item.hidden = false;
       holder.open = true;
       target.scrollIntoView();
+      holder.querySelector("summary").focus({ preventScroll: true });
     }
   }
 
