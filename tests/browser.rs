@@ -41,6 +41,13 @@ fn main() -> ExitCode {
             ));
         }
     }
+    trials.push(Trial::ignorable_test(
+        "the_policy_stops_what_escaping_would_let_through",
+        || match browser() {
+            Some(browser) => the_policy_stops_what_escaping_would_let_through(&browser),
+            None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+        },
+    ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -109,6 +116,28 @@ fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result
         true => Ok(Completion::Completed),
         false => Err("the script has not run, or nothing was planted".into()),
     }
+}
+
+/// Markup is put into the page itself, as if it had not been escaped: with the page's policy nothing of it runs, and
+/// without one it does, so that this can tell.
+fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Completion, Failed> {
+    let page = told(&recorded());
+    let begins = page
+        .find("<meta http-equiv=\"Content-Security-Policy\"")
+        .ok_or("no policy")?;
+    let ends = begins + page[begins..].find('>').ok_or("a policy without an end")? + 1;
+    let without = format!("{}{}", &page[..begins], &page[ends..]);
+    let folder = TempDir::new()?;
+    for (page, runs) in [(page, false), (without, true)] {
+        let path = folder.path().join("report.html");
+        fs::write(&path, page.replace("<main>", &format!("<main>{PLANTED}")))?;
+        let output = open(browser, &path, &["--dump-dom"])?;
+        let dom = String::from_utf8_lossy(&output.stdout);
+        if dom.contains("<title>ran</title>") != runs {
+            return Err(format!("the planted script runs without a policy only: {runs} was expected").into());
+        }
+    }
+    Ok(Completion::Completed)
 }
 
 /// Puts markup wherever the hub has a say, and makes the fleet so large.

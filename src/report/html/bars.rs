@@ -209,6 +209,9 @@ fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> 
         });
     };
     put(axis.from(), State::NoProfile, "");
+    // A name may be given again once its profile is gone.
+    let mut histories = histories.to_vec();
+    histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
     for history in histories {
         for version in &history.versions {
             let conditions = &version.profile.status.conditions;

@@ -111,21 +111,22 @@ impl Scale {
     }
 }
 
-/// The writes that are drawn: where there are very many, the one that leaves least for each column.
+/// The writes that are drawn: where there are very many, for each column the one that leaves least, and the last one, from
+/// which the bucket is refilled until the next column.
 fn seen(draws: &[Draw], axis: &Axis) -> Vec<Draw> {
     if draws.len() <= DRAWN {
         return draws.to_vec();
     }
     let column = |draw: &Draw| (axis.x(draw.at) / 2.0) as i64;
     let columns = draws.chunk_by(|one, other| column(one) == column(other));
-    columns
-        .filter_map(|column| {
-            column
-                .iter()
-                .copied()
-                .min_by(|one, other| one.left.total_cmp(&other.left))
-        })
-        .collect()
+    let kept = columns.flat_map(|column| {
+        let places = 0..column.len();
+        let lowest = places.min_by(|one, other| column[*one].left.total_cmp(&column[*other].left));
+        let last = column.len() - 1;
+        let lowest = lowest.filter(|lowest| *lowest != last);
+        lowest.into_iter().chain([last]).map(|place| column[place])
+    });
+    kept.collect()
 }
 
 /// The level: full at the beginning, one less with each write, and slowly refilled between them.
@@ -184,7 +185,10 @@ fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
         _ => {}
     }
     if drawn < draws.len() {
-        told += &format!(" Drawn are {}, those that left least.", count(drawn, "write"));
+        told += &format!(
+            " Drawn are {}: of those that are closest together the one that left least, and the last.",
+            count(drawn, "write")
+        );
     }
     told
 }
@@ -252,10 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn the_last_write_of_a_column_tells_from_where_the_bucket_is_refilled() {
+        let mut writes: Vec<_> = (0..500).map(|_| (100, 0.0)).collect();
+        writes.extend([(100, -1.0), (101, 9.0)]);
+        let drawing = drawing(&writes);
+        assert!(drawing.level.contains("L250.0 134.0"), "{}", drawing.level);
+        assert!(drawing.level.ends_with("L880.0 14.0"), "{}", drawing.level);
+        assert!(drawing.told.contains("Drawn are 2 writes"), "{}", drawing.told);
+    }
+
+    #[test]
     fn ten_thousand_writes_keep_the_worst_of_each_column() {
         let writes: Vec<_> = (0..10_000).map(|n| (n * 73 / 1000, -(n as f64))).collect();
         let drawing = drawing(&writes);
-        assert!(drawing.overdrawn.len() <= 370 && drawing.level.len() < 20_000);
+        // Two for each column of two pixels.
+        assert!(drawing.overdrawn.len() <= 740 && drawing.level.len() < 40_000);
         assert!(
             drawing.told.contains("9999.0 writes are missing"),
             "{}",
