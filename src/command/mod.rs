@@ -9,6 +9,7 @@ mod crd;
 mod driver;
 mod exit;
 mod explain;
+mod hub;
 mod list;
 mod members;
 mod observe;
@@ -53,6 +54,7 @@ enum Command {
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
+    Hub(hub::ServeHub),
     Completions(completions::Completions),
 }
 
@@ -69,6 +71,7 @@ impl Cli {
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
+            Command::Hub(hub) => hub.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }

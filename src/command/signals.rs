@@ -26,7 +26,7 @@ pub fn stop() -> impl Future<Output = ()> + Send + 'static {
 }
 
 /// The next Ctrl-C or SIGTERM.
-async fn signal() {
+pub async fn signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
