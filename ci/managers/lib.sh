@@ -1,0 +1,120 @@
+# shellcheck shell=bash
+# What the managers' scripts share: building, a hub, and stopping all of it. Each manager's folder has
+#
+#   go.mod, go.sum   the manager, pinned as a Go tool
+#   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
+#                    `manager prepare` sets the hub up
+#   hook             what the driver file calls
+#   driver.yaml      the driver file
+#   conformance.yaml what the run is told of the manager
+#   run              builds, starts, judges, stops
+
+say() { printf '%s: %s\n' "$name" "$*" >&2; }
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+# Go code of others is built as its own go.mod has it, whatever surrounds us.
+export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
+
+# build_manager MODULE PACKAGE: builds the pinned tool of this folder as $cache/manager, and the members' agents. Go's
+# own cache makes that quick the second time.
+build_manager() {
+    mkdir -p "$cache"
+    version=$(cd "$here/$name" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
+    module=$(cd "$here/$name" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    [ -d "$module" ] || fail "failed to get $1 $version"
+    say "building $2 $version"
+    (cd "$here/$name" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
+    (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
+    export version module
+}
+
+# build_suite: the suite's binary, unless SUITE names one.
+build_suite() {
+    if [ -z "${SUITE:-}" ]; then
+        (cd "$root" && cargo build --locked --quiet) || fail "failed to build the suite"
+        SUITE=${CARGO_TARGET_DIR:-$root/target}/debug/clusterprofile-conformance
+    fi
+    local assets
+    assets=$("$root/ci/envtest/build" | tail -n 1) || fail "failed to build the API server"
+    export SUITE "${assets?}"
+    export PATH="$KUBEBUILDER_ASSETS:$PATH"
+}
+
+# in_background LOG COMMAND...: starts something that ends with this script.
+in_background() {
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 &
+    started+=("$!")
+}
+
+stop_all() {
+    local process
+    # The last one first: the hub goes when nobody needs it any more.
+    for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+        process=${started[i]}
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+    done
+    [ -n "${KEEP:-}" ] || rm -rf "$state"
+}
+
+# start_hub: a real API server without CRDs, whose audit log and kubeconfig are in $state.
+start_hub() {
+    state=$(mktemp -d)
+    started=()
+    trap stop_all EXIT
+    # A signal ends the script, and the trap does the rest.
+    trap 'exit 130' INT TERM
+    mkdir "$state/members"
+    export MANAGERS_STATE=$state KUBECONFIG=$state/hub.kubeconfig
+    in_background "$state/hub.log" "$SUITE" hub --hub envtest --no-crds \
+        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log"
+    wait_for "the hub" test -s "$KUBECONFIG"
+}
+
+# wait_for WHAT COMMAND...: until the command succeeds, two minutes at most.
+wait_for() {
+    local what=$1 tries=600
+    shift
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        if [ "$tries" -eq 0 ]; then
+            tail -n 20 "$state"/*.log >&2
+            fail "$what is not there"
+        fi
+        sleep 0.2
+    done
+}
+
+# supervise: keeps the manager running, so that the hook `restart` needs only end it.
+supervise() {
+    local process=
+    trap 'kill "$process" 2>/dev/null; wait "$process"; exit 0' TERM
+    while :; do
+        "$here/$name/manager" start &
+        process=$!
+        echo "$process" >"$state/manager.pid"
+        wait "$process"
+    done
+}
+
+# judge: runs the suite with everything that fits, and leaves its reports in reports/NAME/VERSION. A manager that does
+# not conform is an outcome, not a failure of this script.
+judge() {
+    local reports=${REPORTS:-$root/reports/$name/$version} status=0
+    mkdir -p "$reports"
+    "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
+        --audit-log "$state/audit.log" "$@" \
+        --json "$reports/report.json" --report "$reports/report.yaml" --markdown "$reports/report.md" \
+        --record "$reports/evidence.jsonl.zst" || status=$?
+    say "the reports are in $reports"
+    [ "$status" -le 1 ] || [ "$status" -eq 3 ] || exit "$status"
+    echo "$status" >"$state/status"
+}
