@@ -96,12 +96,13 @@ wait_for() {
 # supervise: keeps the manager running, so that the hook `restart` needs only end it.
 supervise() {
     local process=
-    trap 'kill "$process" 2>/dev/null; wait "$process"; exit 0' TERM
+    trap 'kill "$process" 2>/dev/null; wait "$process" || true; exit 0' TERM
     while :; do
         "$here/$name/manager" start &
         process=$!
         echo "$process" >"$state/manager.pid"
-        wait "$process"
+        # However it has ended.
+        wait "$process" || sleep 1
     done
 }
 
