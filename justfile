@@ -22,6 +22,15 @@ crds:
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
+# Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
+schemas:
+    UPDATE=1 cargo test --test cli published
+
+# Draw the pictures of the README anew (that of the HTML report needs chromium).
+pictures:
+    UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+    UPDATE=1 cargo test --test browser the_picture
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build
@@ -41,6 +50,10 @@ bench-watching *ARGS:
 # The rules alone, beside reading the JSON that they judge.
 bench-rules *ARGS:
     cargo bench --bench rules -- {{ARGS}}
+
+# Each format of a report over small and large fleets, beside the JSON report.
+bench-reports *ARGS:
+    cargo bench --bench reports -- {{ARGS}}
 
 # Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
 new-rule RULE:

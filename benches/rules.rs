@@ -7,13 +7,11 @@ use std::collections::BTreeMap;
 use clap::Parser;
 use clusterprofile_conformance::{
     api::ClusterProfile,
-    evidence::{Asked, Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Version, Window},
     judge::{Selection, Verdict, judge},
     rules::{self, Findings},
 };
-use jiff::{Timestamp, ToSpan as _};
 use support::{
-    fleet,
+    fleet, looked,
     measure::{median, ratio, seconds, timed},
 };
 
@@ -57,7 +55,7 @@ fn main() {
     for _ in 0..arguments.rounds {
         let (profiles, took) = timed(|| read(&texts));
         reading.push(took);
-        let evidence = evidence(profiles, now);
+        let evidence = looked::evidence(profiles, now);
         let (judgement, took) = timed(|| judge(&evidence, &Selection::default()));
         judging.push(took);
         for verdict in judgement.verdicts {
@@ -98,28 +96,4 @@ fn main() {
 fn read(texts: &[String]) -> Vec<ClusterProfile> {
     let read = |text: &String| serde_json::from_str(text).expect("a profile");
     texts.iter().map(read).collect()
-}
-
-/// What one look at a hub with these profiles would have shown.
-fn evidence(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
-    let until = now + 10.minutes();
-    let mut evidence = Evidence::default();
-    evidence.header.format = FORMAT.to_owned();
-    evidence.header.window = Some(Window { from: until, until });
-    evidence.header.asked = [Kind::Inventory, Kind::Namespaces, Kind::Writers]
-        .map(|kind| (kind, Asked::Yes))
-        .into();
-    evidence.namespaces = fleet::NAMESPACES
-        .map(|name| Namespace {
-            name: name.to_owned(),
-            ..Namespace::default()
-        })
-        .into();
-    let history = |profile| ProfileHistory {
-        origin: Origin::Listed,
-        versions: vec![Version { at: until, profile }],
-        deleted: None,
-    };
-    evidence.profiles = profiles.into_iter().map(history).collect();
-    evidence
 }

@@ -8,20 +8,25 @@ mod waivers;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{Edition, names},
-    evidence::{Asked, Evidence, Gap, Kind},
+    evidence::{Asked, Evidence, Gap, Kind, Scope},
     rules::{self, Applies, Finding, Findings, Level, Rule},
 };
 
 pub use selection::Selection;
 pub use tally::{Count, Tally};
+pub(crate) use waivers::decide_with;
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError};
 
+/// Why a rule is skipped that the user did not pick.
+pub const DESELECTED: &str = "deselected";
+
 /// The verdict on one rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Examined, and kept everywhere.
@@ -41,7 +46,7 @@ pub enum Verdict {
 }
 
 /// The verdict on the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.
@@ -67,6 +72,8 @@ pub struct RuleVerdict {
     pub findings: Vec<Finding>,
     /// The violations that are waived, each with the place of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
+    /// What keeps the rule from passing, even where all that was found is waived: evidence that could not be had.
+    pub doubts: Vec<String>,
     /// Remarks, such as which evidence was used.
     pub notes: Vec<String>,
 }
@@ -80,6 +87,8 @@ pub struct Judgement {
     pub decision: Decision,
     /// Whether the run was cut short: then nothing is conformant, as not all was seen.
     pub partial: bool,
+    /// Which profiles were judged.
+    pub scope: Scope,
     /// The verdicts, counted.
     pub tally: Tally,
     /// A verdict for every rule of the edition, in the ledger's order.
@@ -101,6 +110,7 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
         edition,
         decision: decide(&tally, evidence.header.cut_short.is_some()),
         partial: evidence.header.cut_short.is_some(),
+        scope: evidence.header.scope.clone(),
         tally,
         verdicts,
         waivers: Vec::new(),
@@ -133,6 +143,7 @@ fn verdict(
         reason: Some(reason),
         findings: Vec::new(),
         waived: Vec::new(),
+        doubts: Vec::new(),
         notes: Vec::new(),
     };
     if let Some(reason) = why_skipped(rule, applies, evidence, selection) {
@@ -140,7 +151,9 @@ fn verdict(
     }
     let mut findings = Findings::default();
     (rule.examine)(evidence, &mut findings);
-    let (verdict, reason) = weigh(rule, evidence, &findings);
+    let mut doubts = findings.inconclusive.clone();
+    doubts.extend(missed(rule, evidence));
+    let (verdict, reason) = weigh(rule, evidence, &findings, &doubts);
     RuleVerdict {
         rule,
         verdict,
@@ -148,6 +161,7 @@ fn verdict(
         reason,
         findings: findings.list,
         waived: Vec::new(),
+        doubts,
         notes: findings.notes,
     }
 }
@@ -155,7 +169,7 @@ fn verdict(
 /// Why a rule is not judged at all, if so.
 fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &Selection) -> Option<String> {
     if !selection.holds(rule.id) {
-        return Some("deselected".to_owned());
+        return Some(DESELECTED.to_owned());
     }
     if let Some(why) = &rule.facts.unjudged {
         return Some(why.clone());
@@ -197,23 +211,14 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
 }
 
 /// Turns what a rule found into its verdict. What was seen to be broken is broken, whatever else was missed.
-fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Option<String>) {
-    let strict = evidence.header.claim.strict;
-    if findings.list.iter().any(|finding| !finding.advisory) {
-        let counts = match rule.facts.level {
-            Level::Must => true,
-            Level::Should => strict,
-            Level::May => false,
-        };
-        return (if counts { Verdict::Fail } else { Verdict::Warn }, None);
-    }
-    let mut doubts = findings.inconclusive.clone();
-    doubts.extend(missed(rule, evidence));
-    if !doubts.is_empty() {
-        return (Verdict::Inconclusive, Some(doubts.join("; ")));
-    }
-    if !findings.list.is_empty() {
-        return (Verdict::Warn, None);
+fn weigh(
+    rule: &Rule,
+    evidence: &Evidence,
+    findings: &Findings,
+    doubts: &[String],
+) -> (Verdict, Option<String>) {
+    if let Some(found) = weigh_found(rule, &findings.list, doubts, evidence.header.claim.strict) {
+        return found;
     }
     if findings.examined > 0 {
         return (Verdict::Pass, None);
@@ -235,6 +240,27 @@ fn weigh(rule: &Rule, evidence: &Evidence, findings: &Findings) -> (Verdict, Opt
             Some("there was nothing to examine".to_owned()),
         ),
     }
+}
+
+/// What the violations and the doubts come to, where there are any.
+fn weigh_found(
+    rule: &Rule,
+    found: &[Finding],
+    doubts: &[String],
+    strict: bool,
+) -> Option<(Verdict, Option<String>)> {
+    if found.iter().any(|finding| !finding.advisory) {
+        let counts = match rule.facts.level {
+            Level::Must => true,
+            Level::Should => strict,
+            Level::May => false,
+        };
+        return Some((if counts { Verdict::Fail } else { Verdict::Warn }, None));
+    }
+    if !doubts.is_empty() {
+        return Some((Verdict::Inconclusive, Some(doubts.join("; "))));
+    }
+    (!found.is_empty()).then_some((Verdict::Warn, None))
 }
 
 /// The gaps that keep a rule from passing: those in every kind that it needs, and those in all kinds of which it
@@ -303,6 +329,17 @@ impl Judgement {
         let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
         facts.filter(|facts| facts.unjudged.is_some()).count()
     }
+
+    /// How many rules are broken, and waived.
+    pub fn waived(&self) -> usize {
+        let Tally { must, should, may } = &self.tally;
+        must.waived + should.waived + may.waived
+    }
+
+    /// What is wrong with the waivers themselves.
+    pub fn complaints(&self) -> impl Iterator<Item = String> {
+        self.waivers.iter().filter_map(WaiverOutcome::complaint)
+    }
 }
 
 impl Verdict {
@@ -316,6 +353,14 @@ impl Verdict {
             Verdict::Inconclusive => "inconclusive",
             Verdict::NotApplicable => "not-applicable",
             Verdict::Skipped => "skipped",
+        }
+    }
+
+    /// The name in sentences.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::NotApplicable => "not applicable",
+            other => other.name(),
         }
     }
 }

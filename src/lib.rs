@@ -22,3 +22,5 @@ pub mod judge;
 pub mod lab;
 pub mod report;
 pub mod rules;
+pub mod schema;
+pub mod written;

@@ -4,10 +4,8 @@ mod command;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match command::Cli::parse().execute() {
+    match command::Cli::read().and_then(command::Cli::execute) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

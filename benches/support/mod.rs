@@ -4,4 +4,5 @@
 pub mod child;
 pub mod fleet;
 pub mod lab;
+pub mod looked;
 pub mod measure;

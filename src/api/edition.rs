@@ -2,10 +2,13 @@
 
 use std::{fmt, str::FromStr};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A state of the ClusterProfile documents to judge by: they changed, and implementations lag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Edition {
     /// KEP-4322 with the standard property list, consumer Secrets, and the Overview with access providers.
     #[default]
@@ -20,7 +23,7 @@ pub enum Edition {
 }
 
 /// An optional part of the API that an implementation claims to have, or declares not to have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
     /// Credentials pushed to consumers as Secrets (KEP-4322 › Push Model via Credentials in Secret).

@@ -1,7 +1,8 @@
 //! Labels and annotations, in little room: a map of a few texts on each of 100,000 profiles.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{
@@ -67,6 +68,20 @@ impl<K: Into<Arc<str>>, V: Into<Arc<str>>> FromIterator<(K, V)> for ProfileLabel
 impl<K: Into<Arc<str>>, V: Into<Arc<str>>, const N: usize> From<[(K, V); N]> for ProfileLabels {
     fn from(labels: [(K, V); N]) -> Self {
         labels.into_iter().collect()
+    }
+}
+
+impl JsonSchema for ProfileLabels {
+    fn schema_name() -> Cow<'static, str> {
+        "Labels".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Labels::json_schema(generator)
     }
 }
 

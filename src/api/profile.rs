@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 };
 
 /// One member cluster as its manager describes it (KEP-4322).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterProfile {
     /// The API version that it was read in, such as `multicluster.x-k8s.io/v1alpha1`.
@@ -40,7 +41,7 @@ pub struct ClusterProfile {
 }
 
 /// The part of object metadata that rules look at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// Name within the namespace.
@@ -79,8 +80,9 @@ pub struct Metadata {
 }
 
 /// One entry of `managedFields`, reduced to who owns what.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(default)]
 pub struct Writer {
     /// The field manager's name.
     pub manager: Arc<str>,
@@ -98,7 +100,7 @@ pub struct Writer {
 }
 
 /// The desired part of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
     /// A human-readable name, set by the consumer.
@@ -110,7 +112,7 @@ pub struct Spec {
 }
 
 /// The manager of a profile (KEP-4322 › Spec › Cluster Manager).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClusterManager {
     /// Its unique name.
@@ -119,7 +121,7 @@ pub struct ClusterManager {
 }
 
 /// The observed part of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
     /// Versions of the member.
@@ -143,7 +145,7 @@ pub struct Status {
 }
 
 /// Versions of the member cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Version {
     /// The version of Kubernetes.
@@ -152,7 +154,7 @@ pub struct Version {
 }
 
 /// One property of the member (KEP-4322 › Properties).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Property {
     /// A well-known or customised name.
@@ -167,7 +169,7 @@ pub struct Property {
 }
 
 /// One condition (`metav1.Condition`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
     /// Type, such as `Joined`.
@@ -191,7 +193,7 @@ pub struct Condition {
 }
 
 /// One way to reach the member (Overview › Access to member clusters).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AccessProvider {
     /// The type of provider, by which a consumer picks its plugin.
@@ -203,7 +205,7 @@ pub struct AccessProvider {
 }
 
 /// Connection details of a member, in the shape of a kubeconfig's cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Cluster {
     /// URL of the API server.
@@ -233,7 +235,7 @@ pub struct Cluster {
 }
 
 /// One named setting of a credential plugin.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Extension {
     /// Its name, such as `client.authentication.k8s.io/exec`.

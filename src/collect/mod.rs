@@ -30,7 +30,7 @@ mod timeline;
 mod words;
 
 pub use error::CollectError;
-pub use members::{Dial, MemberWay, Members, MembersError, Network, read_members};
+pub use members::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::{Grants, member_manifest};
 pub use run::collect;

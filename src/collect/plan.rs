@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{Members, driver::DriverPlan};
-use crate::evidence::{Claim, Scope};
+use crate::evidence::{Claim, Evidence, Scope};
 
 /// What to collect.
 #[derive(Clone, Debug)]
@@ -61,6 +61,17 @@ pub trait Progress: Send + Sync {
     /// changes were seen.
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
         let _ = (elapsed, observe, profiles, writes);
+    }
+
+    /// Whether somebody wants to see, every few seconds while the hub is watched, the inventory as it is then. Only
+    /// for those is it put together.
+    fn wants_glances(&self) -> bool {
+        false
+    }
+
+    /// The inventory as it is now: of each profile the last version, and nothing else. Later evidence may tell otherwise.
+    fn glance(&self, inventory: Evidence) {
+        let _ = inventory;
     }
 }
 

@@ -152,15 +152,36 @@ impl Record {
         self.alive
     }
 
+    /// The profiles that are there, each in its last version only. Those whose last version could not be read are left
+    /// out.
+    pub fn newest(&self) -> Vec<ProfileHistory> {
+        let misfits: HashSet<usize> = self.misplaced().collect();
+        let there = self
+            .histories
+            .iter()
+            .enumerate()
+            .filter(|(index, history)| history.deleted.is_none() && !misfits.contains(index));
+        let newest = there.map(|(_, history)| ProfileHistory {
+            origin: history.origin,
+            versions: history.versions.last().cloned().into_iter().collect(),
+            deleted: None,
+        });
+        newest.collect()
+    }
+
+    /// Where the histories are whose newest version could not be read.
+    fn misplaced(&self) -> impl Iterator<Item = usize> {
+        let misfits = self.unreadable.values().map(|misfit| &misfit.unreadable.object);
+        misfits
+            .filter_map(|object| self.places.get(&self.key_of(object)))
+            .map(|place| place.index)
+    }
+
     /// Takes all that was recorded. A profile whose newest version could not be read is among the unreadable only: by
     /// an older one it might be judged wrong.
     pub fn take(&mut self) -> Recorded {
         let mut record = std::mem::take(self);
-        let misfits = record.unreadable.values().map(|misfit| &misfit.unreadable.object);
-        let stale: HashSet<usize> = misfits
-            .filter_map(|object| record.places.get(&record.key_of(object)))
-            .map(|place| place.index)
-            .collect();
+        let stale: HashSet<usize> = record.misplaced().collect();
         if !stale.is_empty() {
             let mut index = 0..;
             record.histories.retain(|history| {

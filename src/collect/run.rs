@@ -34,6 +34,10 @@ use crate::{
 
 /// How often those are told who wait.
 const TICK: Duration = Duration::from_secs(1);
+/// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
+/// and judging more would keep the watch waiting.
+const GLANCE: u64 = 5;
+const LARGEST_GLANCE: usize = 10_000;
 /// How often a list beside the profiles is tried.
 const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
@@ -198,7 +202,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 // Whichever takes longer. A driver that is stopped has still to undo what it did.
                 ((), done) = join(long_enough, self.drive(&record)) => driver = done,
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
-                () = self.ticks(&record) => {}
+                () = self.ticks(&record, from) => {}
             }
             for watch in watches {
                 watch.finish().await;
@@ -263,9 +267,9 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
     }
 
-    async fn ticks(&self, record: &timeline::Shared) {
+    async fn ticks(&self, record: &timeline::Shared, from: Timestamp) {
         let started = Instant::now();
-        loop {
+        for tick in 1_u64.. {
             sleep(TICK).await;
             let (profiles, writes) = {
                 let record = lock(record);
@@ -273,6 +277,23 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             };
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
+            let is_due = tick.is_multiple_of(GLANCE) && profiles <= LARGEST_GLANCE;
+            if is_due && self.progress.wants_glances() {
+                self.progress.glance(self.inventory(record, from));
+            }
+        }
+    }
+
+    /// The inventory as it is now.
+    fn inventory(&self, record: &timeline::Shared, from: Timestamp) -> Evidence {
+        let mut header = self.evidence.header.clone();
+        let until = self.clock.now();
+        header.window = Some(Window { from, until });
+        let profiles = lock(record).newest();
+        Evidence {
+            header,
+            profiles,
+            ..Evidence::default()
         }
     }
 

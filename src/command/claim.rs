@@ -1,6 +1,6 @@
 //! The flags that say by what to judge.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -9,7 +9,7 @@ use clusterprofile_conformance::{
         Edition, Feature,
         syntax::{is_dns_label, is_label_value},
     },
-    evidence::Claim,
+    evidence::{Claim, Implementation},
 };
 
 use super::Failure;
@@ -39,6 +39,13 @@ pub struct ClaimFlags {
     /// Let a broken SHOULD rule count as a failure
     #[arg(long)]
     pub strict: bool,
+    /// Waive the violations that FILE argues, until the day that it names: `waivers: [{rule, object, reason, link,
+    /// expires}]`. They are told as waived, never as passed
+    #[arg(long, value_name = "FILE")]
+    pub waivers: Option<PathBuf>,
+    /// Who made the implementation: a configuration file tells.
+    #[arg(skip)]
+    pub implementation: Option<Implementation>,
 }
 
 impl ClaimFlags {
@@ -79,6 +86,9 @@ impl ClaimFlags {
             claim.clustersets = clustersets;
         }
         claim.strict |= self.strict;
+        if self.implementation.is_some() {
+            claim.implementation.clone_from(&self.implementation);
+        }
         Ok(())
     }
 

@@ -4,39 +4,69 @@ use std::{collections::BTreeSet, path::Path};
 
 use clusterprofile_conformance::{
     clock::Clock,
-    evidence::{Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
-    judge::{Selection, judge},
-    report::{Form, Output, Prepared, Report, badge, github, json, junit, markdown, sarif, terminal, trials},
+    evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
+    judge::{Selection, Waivers, judge},
+    report::{
+        Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted,
+        terminal, trials,
+    },
     rules,
 };
 
+use jiff::tz::TimeZone;
+
 use super::{Exit, Failure, output::Format, print::print};
+
+/// The file that evidence was read from.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadFrom<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Whether nothing was added to what it tells.
+    pub alone: bool,
+}
 
 /// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
 ///
 /// # Errors
-/// When a file cannot be written after all; the verdicts are printed all the same.
+/// When a file cannot be written after all, though the verdicts are printed all the same; or when these cannot be.
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
+    waivers: Option<&Waivers>,
     outputs: Prepared,
-    read_from: Option<&Path>,
+    read_from: Option<ReadFrom>,
     format: Format,
 ) -> Result<Exit, Failure> {
-    let judgement = judge(evidence, selection);
-    let file = holder(&outputs, read_from);
+    let judged_at = Clock::system().now();
+    let mut judgement = judge(evidence, selection);
+    if let Some(waivers) = waivers {
+        // A day is the same one everywhere: whoever judges, a waiver ends at the same time.
+        let today = judged_at.to_zoned(TimeZone::UTC).date();
+        judgement.waive(waivers, today, evidence.header.claim.strict);
+    }
+    let file = holder(&outputs, read_from.map(|from| from.path));
     let report = Report {
         evidence,
         judgement: &judgement,
         selection,
-        judged_at: Clock::system().now(),
+        judged_at,
         file: file.as_deref(),
     };
-    let left = leave(&report, outputs);
-    if let Err(failure) = show(&report, format) {
-        failure.print();
+    let left = leave(&report, outputs, read_from);
+    // What was found until then stands in the reports; the run itself has not come to an end.
+    let exit = match judgement.partial {
+        true => Exit::Inconclusive,
+        false => judgement.decision.into(),
+    };
+    match (left, show(&report, format)) {
+        (Ok(()), Ok(())) => Ok(exit),
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
+        (Err(unwritten), Err(unshown)) => {
+            unshown.print();
+            Err(unwritten)
+        }
     }
-    left.map(|()| judgement.decision.into())
 }
 
 /// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
@@ -84,7 +114,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
-    if let Err(unwritten) = leave(&report, outputs) {
+    if let Err(unwritten) = leave(&report, outputs, None) {
         unwritten.print();
     }
     failure
@@ -96,38 +126,66 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, and gives back the first failure.
-fn leave(report: &Report, outputs: Prepared) -> Result<(), Failure> {
-    let mut outcome = Ok(());
+/// Writes every file that it can, tells of each that it cannot, and gives back the last failure.
+fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Result<(), Failure> {
+    let mut outcome: Result<(), Failure> = Ok(());
+    let is_recorded = outputs.0.contains_key(&Form::Record);
+    let is_summed = outputs.0.contains_key(&Form::Report);
+    let mut sum = match is_summed && !is_recorded {
+        true => read_from.and_then(sum_of),
+        false => None,
+    };
+    // The record stands first among the forms: the report tells its sum.
     for (form, output) in outputs.0 {
         let path = output.path().to_owned();
         let written = output.write(|into| match form {
+            Form::Record if is_summed => {
+                sum = Some(file::write_summed(report.evidence, &path, into)?);
+                Ok(())
+            }
             Form::Record => file::write_named(report.evidence, &path, into),
             Form::Json => json::write(report, into),
             Form::Junit => junit::write(report, into),
+            Form::Html => html::write(report, into),
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
+            Form::Report => submitted::write(report, sum.as_ref(), into),
+            Form::Matrix => submitted::write_matrix(report, into),
         });
-        outcome = outcome.and(written);
+        if let Err(error) = written {
+            if form == Form::Record {
+                sum = None;
+            }
+            let failure = Failure::could_not_run(error);
+            if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                earlier.print();
+            }
+        }
     }
-    outcome.map_err(Failure::could_not_run)
+    outcome
+}
+
+/// The sum of the file that evidence was read from; none where it alone does not tell what was judged, or can no longer
+/// be read: then the report names no file.
+fn sum_of(from: ReadFrom) -> Option<Checksum> {
+    from.alone
+        .then(|| Checksum::of_file(from.path).ok().flatten())
+        .flatten()
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
-    if trials::print(report, format.into()).is_err() {
-        return Ok(());
-    }
-    match format {
-        Format::Github => {
-            print(&terminal::after_list(report))?;
-            print(&github::annotations(report))
-        }
-        Format::Pretty | Format::Terse => print(&terminal::after_list(report)),
+    let list = match format {
+        Format::Pretty => trials::list(report),
+        Format::Terse => trials::short_list(report),
+        Format::Github => trials::list(report) + &github::annotations(report),
         // Standard output is for a machine then.
         Format::Json => {
-            anstream::eprint!("{}", terminal::decision(report));
-            Ok(())
+            if trials::print_json(report).is_ok() {
+                anstream::eprint!("{}", terminal::decision(report));
+            }
+            return Ok(());
         }
-    }
+    };
+    print(&(list + &terminal::after_list(report)))
 }

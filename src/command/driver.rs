@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use clap::Args;
+use clap::{Args, ValueHint};
 use clusterprofile_conformance::{
     clock::Clock,
     collect::driver::{
@@ -28,7 +28,7 @@ use super::{Failure, reference::ReferenceHooks, stand_ins::StandIns, target::Tar
 pub struct DriverFlags {
     /// Have the implementation act (join, leave, …) and judge its answers: a driver file with commands for it, or
     /// `reference` with --manager reference
-    #[arg(long, value_name = "FILE|reference")]
+    #[arg(long, value_name = "FILE|reference", value_hint = ValueHint::FilePath)]
     pub driver: Option<Choice>,
     /// Let the driver write to the profiles of members that it has joined itself, and put one of its own beside; it
     /// undoes what it writes

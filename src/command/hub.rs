@@ -1,18 +1,20 @@
 //! `hub`: serve a hub of the suite's own, for kubectl and for managers to be tried on.
 
 use std::{
+    fs,
     io::Write,
     path::{Path, PathBuf, absolute},
 };
 
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use clusterprofile_conformance::{
     clock::Clock,
     hub::{Assets, EnvtestOptions, Hub},
     lab::{
         loopback::Loopback,
         manager::{Manager, hub_definitions},
+        member::{MemberState, Property, Served, StandIn},
     },
 };
 use tokio::runtime::Builder;
@@ -44,11 +46,17 @@ pub struct ServeHub {
     #[arg(long, conflicts_with = "manager")]
     no_crds: bool,
     /// Write the kubeconfig of its administrator there, once the hub is ready
-    #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig")]
+    #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig", value_hint = ValueHint::FilePath)]
     kubeconfig_out: PathBuf,
     /// Have the API server write its audit log there (envtest only)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit_log_out: Option<PathBuf>,
+    /// Serve stand-in members of these names beside it, for managers to manage
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    members: Vec<String>,
+    /// Write a kubeconfig NAME.kubeconfig for each of them there
+    #[arg(long, value_name = "FOLDER", default_value = "members", value_hint = ValueHint::DirPath)]
+    members_out: PathBuf,
     /// The port of 127.0.0.1 to listen on (lab only) [default: a free one]
     #[arg(long)]
     port: Option<u16>,
@@ -88,7 +96,7 @@ impl ServeHub {
         runtime.block_on(async {
             tokio::select! {
                 ended = self.serve() => ended,
-                () = signals::signal() => Ok(Exit::Success),
+                () = signals::once() => Ok(Exit::Success),
             }
         })
     }
@@ -100,6 +108,7 @@ impl ServeHub {
             true => Vec::new(),
             false => hub_definitions(faults.unwrap_or_default()),
         };
+        let _members = self.serve_members().await?;
         match self.hub {
             OwnHub::Lab => {
                 let hub = Hub::lab_with(Clock::system(), &definitions)
@@ -138,6 +147,24 @@ impl ServeHub {
         }
     }
 
+    /// Serves the stand-ins for as long as what is returned is kept.
+    async fn serve_members(&self) -> Result<Vec<Served>, Failure> {
+        let mut served = Vec::new();
+        for (number, name) in (0..).zip(&self.members) {
+            let failed = || format!("failed to serve the member {name}, or to write its kubeconfig");
+            let stand_in = StandIn::new(name, Clock::system(), one_of_several(number, name));
+            let member = stand_in.serve().await;
+            let member = member.with_context(failed).map_err(Failure::could_not_run)?;
+            let path = self.members_out.join(format!("{name}.kubeconfig"));
+            fs::create_dir_all(&self.members_out)
+                .and_then(|()| write_private(&path, &member.kubeconfig()))
+                .with_context(failed)
+                .map_err(Failure::could_not_run)?;
+            served.push(member);
+        }
+        Ok(served)
+    }
+
     /// Writes the kubeconfig, and says where it is.
     fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
         write_private(&self.kubeconfig_out, kubeconfig)
@@ -152,6 +179,19 @@ impl ServeHub {
             "serving {server} until Ctrl-C; its kubeconfig is {}\n",
             self.kubeconfig_out.display()
         ))
+    }
+}
+
+/// A member that can be told from its neighbours.
+fn one_of_several(number: u32, name: &str) -> MemberState {
+    MemberState {
+        version: format!("v1.34.{}", number % 10),
+        nodes: 1 + number % 5,
+        cluster_properties: vec![
+            Property::labelled("cluster.clusterset.k8s.io", name),
+            Property::unlabelled("notes.example.com", "for the members' own use"),
+        ],
+        ..MemberState::default()
     }
 }
 

@@ -5,6 +5,7 @@ mod claim;
 mod clean;
 mod completions;
 mod conclude;
+mod config;
 mod crd;
 mod driver;
 mod exit;
@@ -20,13 +21,16 @@ mod progress;
 mod rbac;
 mod reference;
 mod replay;
+mod report;
 mod rule;
 mod run;
+mod schema;
 mod scope;
 mod selection;
 mod signals;
 mod stand_ins;
 mod target;
+mod waivers;
 
 use clap::{Parser, Subcommand};
 
@@ -50,15 +54,34 @@ pub struct Cli {
 enum Command {
     Run(Box<run::Run>),
     Replay(Box<replay::Replay>),
+    Report(report::Report),
     List(list::List),
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
     Hub(hub::ServeHub),
+    Schema(schema::PrintSchema),
     Completions(completions::Completions),
 }
 
 impl Cli {
+    /// Reads the command line of this process, and the configuration file that it names.
+    ///
+    /// # Errors
+    /// When the file cannot be used. Of what is wrong with the command line itself, clap tells, and ends the process.
+    pub fn read() -> Result<Self, Failure> {
+        config::merged(&std::env::args_os().collect::<Vec<_>>())
+    }
+
+    /// What a configuration file can fill in, and no flag.
+    fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
+        match &mut self.command {
+            Command::Run(run) => Some((&mut run.config, &mut run.claim)),
+            Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
+            _ => None,
+        }
+    }
+
     /// Carries out the command.
     ///
     /// # Errors
@@ -67,11 +90,13 @@ impl Cli {
         match self.command {
             Command::Run(run) => run.execute(),
             Command::Replay(replay) => replay.execute(),
+            Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
             Command::Hub(hub) => hub.execute(),
+            Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(),
         }
     }

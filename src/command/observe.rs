@@ -6,6 +6,7 @@ use clusterprofile_conformance::{
     collect::{Plan, collect},
     evidence::Evidence,
     hub::{Assets, EnvtestOptions, Hub, HubError, KubeconfigOptions},
+    judge::Selection,
     lab::{
         apiserver::AuditLevel,
         manager::{Manager, hub_definitions},
@@ -16,9 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{
     Failure, audit,
     driver::Driving,
-    members,
-    progress::Line,
-    signals,
+    members, progress, signals,
     target::{Reference, Target},
 };
 
@@ -26,22 +25,27 @@ use super::{
 ///
 /// # Errors
 /// When there is no hub, or nothing can be seen of it.
-pub fn observe(target: Target, plan: Plan, driving: Option<&Driving>) -> Result<Evidence, Failure> {
+pub fn observe(
+    target: Target,
+    plan: Plan,
+    driving: Option<&Driving>,
+    selection: &Selection,
+) -> Result<Evidence, Failure> {
     let runtime = runtime(&target)?;
     runtime.block_on(async {
         let clock = Clock::system();
         match target {
-            Target::Kubeconfig(options) => somebody_elses(&options, plan, driving, clock).await,
+            Target::Kubeconfig(options) => somebody_elses(&options, plan, driving, clock, selection).await,
             Target::Lab(reference) => {
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::lab_with(clock, &definitions).await.map_err(no_hub)?;
-                ours(hub, reference, plan, driving, clock).await
+                ours(hub, reference, plan, driving, clock, selection).await
             }
             Target::Envtest(reference) => {
                 let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
-                ours(hub.map_err(no_hub)?, reference, plan, driving, clock).await
+                ours(hub.map_err(no_hub)?, reference, plan, driving, clock, selection).await
             }
         }
     })
@@ -69,13 +73,16 @@ async fn somebody_elses(
     mut plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
+    selection: &Selection,
 ) -> Result<Evidence, Failure> {
     let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
     plan.driver = match driving {
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
     };
-    let seen = collect(&hub, &plan, clock, &Line::new(), signals::stop()).await;
+    let progress = progress::told(selection, true);
+    let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
+    drop(progress);
     let mut evidence = seen.map_err(Failure::could_not_run)?;
     audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
@@ -88,8 +95,9 @@ async fn ours(
     plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
+    selection: &Selection,
 ) -> Result<Evidence, Failure> {
-    let seen = side_by_side(&hub, reference, plan, driving, clock)
+    let seen = side_by_side(&hub, reference, plan, driving, clock, selection)
         .await
         .and_then(|mut evidence| {
             audit::add_own(&mut evidence, &hub).map_err(Failure::could_not_run)?;
@@ -106,6 +114,7 @@ async fn side_by_side(
     mut plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
+    selection: &Selection,
 ) -> Result<Evidence, Failure> {
     let failed =
         |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
@@ -118,9 +127,10 @@ async fn side_by_side(
     plan.members = members::of_the_lab(&manager);
     manager.set_up(&client).await.map_err(failed)?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
-    let progress = Line::new();
+    // The lab's time is let run.
+    let progress = progress::told(selection, hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(hub, &plan, clock, &progress, signals::stop()) => seen.map_err(Failure::could_not_run),
+        seen = collect(hub, &plan, clock, progress.as_ref(), signals::stop()) => seen.map_err(Failure::could_not_run),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),

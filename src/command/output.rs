@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::report::{Form, Outputs, Prepared, trials};
+use clusterprofile_conformance::report::{Form, Outputs, Prepared};
 
 use super::Failure;
 
@@ -15,7 +15,10 @@ pub struct OutputFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write a report in Markdown, such as for $GITHUB_STEP_SUMMARY
+    /// Write a report in HTML: one file to look at, with pictures of what was watched
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write a report in Markdown; to $GITHUB_STEP_SUMMARY it is added
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Write a report in SARIF, for code scanning
@@ -24,6 +27,12 @@ pub struct OutputFlags {
     /// Write the decision as a picture (SVG), for a README
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
+    /// Write the report that is submitted, in YAML; with --record, so that others can verify it
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The shape of --report
+    #[arg(long, value_enum, default_value_t, requires = "report")]
+    report_format: ReportFormat,
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,6 +56,25 @@ pub enum Format {
     Json,
     /// Like pretty, and annotations for a GitHub workflow
     Github,
+}
+
+/// The shape of the report that is submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// The suite's own, which can be verified, compared and merged
+    #[default]
+    Clusterprofile,
+    /// The one that the SIG's matrix of implementations is made from
+    SigMulticluster,
+}
+
+impl ReportFormat {
+    fn form(self) -> Form {
+        match self {
+            ReportFormat::Clusterprofile => Form::Report,
+            ReportFormat::SigMulticluster => Form::Matrix,
+        }
+    }
 }
 
 impl OutputFlags {
@@ -73,9 +101,11 @@ impl OutputFlags {
             (Form::Record, &self.record),
             (Form::Json, &self.json),
             (Form::Junit, &self.junit),
+            (Form::Html, &self.html),
             (Form::Markdown, &self.markdown),
             (Form::Sarif, &self.sarif),
             (Form::Badge, &self.badge),
+            (self.report_format.form(), &self.report),
         ];
         Outputs(
             asked
@@ -83,15 +113,5 @@ impl OutputFlags {
                 .filter_map(|(form, path)| Some((form, path.clone()?)))
                 .collect(),
         )
-    }
-}
-
-impl From<Format> for trials::Format {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Pretty | Format::Github => trials::Format::Pretty,
-            Format::Terse => trials::Format::Terse,
-            Format::Json => trials::Format::Json,
-        }
     }
 }

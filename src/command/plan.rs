@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, ValueHint};
 use clusterprofile_conformance::{
     api::Feature,
     collect::{Members, Plan, Wish},
@@ -27,7 +27,7 @@ pub struct PlanFlags {
     /// Ask the members themselves. FILE tells for each profile a kubeconfig (as seen from FILE) and one of its contexts:
     /// `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumers' Secrets, and
     /// tries whether each opens its member (repeatable)
-    #[arg(long, value_name = "FILE|from-secrets")]
+    #[arg(long, value_name = "FILE|from-secrets", value_hint = ValueHint::FilePath)]
     pub members: Vec<MembersFrom>,
     /// Run the credential plugins that FILE names for access providers, in the form of the inventory's consumers:
     /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. Each runs on this

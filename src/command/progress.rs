@@ -1,74 +1,352 @@
-//! How a run goes on, for those who wait at a terminal.
+//! How a run goes on, for those who wait for it: at a terminal a line that changes, elsewhere a line each minute.
 
-use std::{borrow::Cow, io::IsTerminal, time::Duration};
+use std::{
+    borrow::Cow,
+    io::IsTerminal,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use clusterprofile_conformance::{collect::Progress, report::inert};
+use clusterprofile_conformance::{
+    collect::Progress,
+    evidence::{Evidence, Kind},
+    judge::{Selection, Verdict, judge},
+    report::inert,
+    rules::{self, Level, Rule},
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
+use tokio::task::spawn_blocking;
 
-/// How a run with a watch is told: how far it is, what is seen, and what the driver does.
-const WATCHING: &str = "{spinner} watching [{bar:20}] {msg}{prefix}";
+/// How a run with a watch is told: how far it is, what is seen, what is broken, and what the driver does.
+const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
+const ELSE: &str = "{spinner} {wide_msg}";
 
-/// A line on standard error that tells what is being done; nothing where standard error is no terminal.
-#[derive(Debug)]
-pub struct Line(ProgressBar);
+/// How often a log is told of a wait; of a wait that is not as long, it is told nothing.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// Whoever waits at standard error. Without `waits` nobody does: the hub's time is let run.
+pub fn told(selection: &Selection, waits: bool) -> Box<dyn Progress> {
+    match std::io::stderr().is_terminal() {
+        true => Box::new(Line::new(
+            ProgressBar::no_length(),
+            waits.then(|| Glances::new(selection)),
+        )),
+        false => Box::new(Log::new(waits, |line| anstream::eprintln!("{line}"))),
+    }
+}
+
+/// A line on a terminal, gone when it is dropped.
+struct Line {
+    bar: ProgressBar,
+    step: Mutex<String>,
+    glances: Option<Glances>,
+}
 
 impl Line {
-    /// A line that is gone when it is dropped.
-    pub fn new() -> Self {
-        let bar = if std::io::stderr().is_terminal() {
-            ProgressBar::no_length()
-        } else {
-            ProgressBar::hidden()
-        };
-        bar.set_style(style("{spinner} {msg}"));
-        Self(bar)
+    fn new(bar: ProgressBar, glances: Option<Glances>) -> Self {
+        bar.set_style(style(ELSE));
+        Self {
+            bar,
+            step: Mutex::default(),
+            glances,
+        }
     }
 }
 
 impl Progress for Line {
     fn phase(&self, what: &str) {
-        self.0.set_style(style("{spinner} {msg}"));
-        self.0.set_message(what.to_owned());
-        self.0.tick();
+        self.bar.set_style(style(ELSE));
+        self.bar.set_message(inert::line(what).into_owned());
+        self.bar.tick();
     }
 
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
-        if self.0.length().is_none() {
-            self.0.set_style(style(WATCHING));
-            self.0.set_length(observe.as_secs());
+        if self.bar.length().is_none() {
+            self.bar.set_length(observe.as_secs());
         }
-        let position = elapsed.as_secs();
-        let (elapsed, observe) = (told(elapsed), told(observe));
-        self.0.set_message(format!(
-            "{elapsed} of {observe}, {profiles} profiles, {writes} changes"
-        ));
-        self.0.set_position(position);
+        self.bar.set_style(style(WATCHING));
+        let mut told = match observe.saturating_sub(elapsed) {
+            Duration::ZERO => format!("{} watched", in_words(elapsed)),
+            left => format!("{} left", in_words(left)),
+        };
+        told += &format!(", {}", seen(profiles, writes));
+        match self.glances.as_ref().map_or(0, Glances::broken) {
+            0 => {}
+            1 => told += ", 1 MUST rule broken so far",
+            broken => told += &format!(", {broken} MUST rules broken so far"),
+        }
+        let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        if !step.is_empty() {
+            told += &format!("; {step}");
+        }
+        self.bar.set_message(told);
+        self.bar.set_position(elapsed.as_secs());
     }
 
     fn step(&self, what: &str) {
-        self.0.set_prefix(format!("; {}", inert::line(what)));
+        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        *step = inert::line(what).into_owned();
     }
 
     fn warn(&self, what: &str) {
-        self.0
+        self.bar
             .suspend(|| anstream::eprintln!("warning: {}", inert::line(what)));
+    }
+
+    fn wants_glances(&self) -> bool {
+        self.glances.is_some()
+    }
+
+    fn glance(&self, inventory: Evidence) {
+        if let Some(glances) = &self.glances {
+            glances.take(inventory);
+        }
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
+}
+
+/// Judges the inventory while the watch goes on, and beside it.
+struct Glances {
+    selection: Selection,
+    /// How many rules were broken when last looked at.
+    broken: Arc<AtomicUsize>,
+    /// Whether a look is not judged yet: those that come meanwhile are left out.
+    busy: Arc<AtomicBool>,
+}
+
+impl Glances {
+    fn new(selection: &Selection) -> Self {
+        Self {
+            selection: early(selection),
+            broken: Arc::default(),
+            busy: Arc::default(),
+        }
+    }
+
+    fn broken(&self) -> usize {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, inventory: Evidence) {
+        if self.selection.filters.is_empty() || self.busy.swap(true, Ordering::Acquire) {
+            return;
+        }
+        let (broken, busy) = (Arc::clone(&self.broken), Arc::clone(&self.busy));
+        let selection = self.selection.clone();
+        spawn_blocking(move || {
+            let judgement = judge(&inventory, &selection);
+            let failed = judgement.verdicts.iter().filter(|v| v.verdict == Verdict::Fail);
+            broken.store(failed.count(), Ordering::Relaxed);
+            busy.store(false, Ordering::Release);
+        });
+    }
+}
+
+/// Of the rules that the user picked, those whose violations are certain from the inventory alone: they count, and no
+/// other evidence speaks for or against them.
+fn early(selection: &Selection) -> Selection {
+    let is_early = |rule: &&Rule| {
+        let facts = &rule.facts;
+        facts.level == Level::Must
+            && facts.needs == [Kind::Inventory]
+            && facts.needs_one_of.is_empty()
+            && facts.helped_by.is_empty()
+            && selection.holds(rule.id)
+    };
+    let rules = rules::all().iter().filter(is_early);
+    Selection {
+        filters: rules.map(|rule| rule.id.to_owned()).collect(),
+        exact: true,
+        ..Selection::default()
+    }
+}
+
+/// A log, such as a pipeline's: it is not to be silent for long, nor to be flooded.
+struct Log<Say> {
+    waits: bool,
+    /// How many lines there were of this wait.
+    lines: AtomicU64,
+    say: Say,
+}
+
+impl<Say: Fn(&str) + Send + Sync> Log<Say> {
+    fn new(waits: bool, say: Say) -> Self {
+        Self {
+            waits,
+            lines: AtomicU64::new(0),
+            say,
+        }
+    }
+}
+
+impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
+    fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
+        if !self.waits || observe < PERIOD {
+            return;
+        }
+        let periods = elapsed.as_secs() / PERIOD.as_secs();
+        let lines = self.lines.load(Ordering::Relaxed);
+        // The first line comes at once.
+        if lines > periods {
+            return;
+        }
+        self.lines.store(periods + 1, Ordering::Relaxed);
+        let (watched, seen) = (in_words(elapsed), seen(profiles, writes));
+        (self.say)(&match lines {
+            0 => format!("watching for {}: {seen}", in_words(observe)),
+            _ if elapsed < observe => format!("watched {watched} of {}: {seen}", in_words(observe)),
+            _ => format!("watched {watched}, until the driver is done: {seen}"),
+        });
+    }
+
+    fn warn(&self, what: &str) {
+        (self.say)(&format!("warning: {}", inert::line(what)));
+    }
+}
+
+fn seen(profiles: usize, writes: u64) -> String {
+    let plural = |number: u64| if number == 1 { "" } else { "s" };
+    format!(
+        "{profiles} profile{}, {writes} write{}",
+        plural(profiles as u64),
+        plural(writes)
+    )
 }
 
 fn style(template: &'static str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates are constants, and right")
 }
 
-fn told(duration: Duration) -> Cow<'static, str> {
+fn in_words(duration: Duration) -> Cow<'static, str> {
     match SignedDuration::try_from(Duration::from_secs(duration.as_secs())) {
         Ok(duration) => format!("{duration:#}").into(),
         Err(_) => "for ever".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use clusterprofile_conformance::{
+        clock::Clock,
+        collect::{Members, Plan, Wish, collect},
+        evidence::{Claim, Scope},
+        hub::Hub,
+        lab::manager::{Fault, Manager, hub_definitions},
+    };
+
+    use super::*;
+
+    const MINUTE: u64 = 60;
+
+    #[test]
+    fn a_log_is_told_at_once_and_then_each_minute() {
+        let lines = Mutex::new(Vec::new());
+        let log = Log::new(true, |line: &str| {
+            lines.lock().expect("a lock").push(line.to_owned())
+        });
+        for second in 1..=4 * MINUTE {
+            log.tick(
+                Duration::from_secs(second),
+                Duration::from_secs(3 * MINUTE),
+                20,
+                second / 50,
+            );
+        }
+        assert_eq!(
+            *lines.lock().expect("a lock"),
+            [
+                "watching for 3m: 20 profiles, 0 writes",
+                "watched 1m of 3m: 20 profiles, 1 write",
+                "watched 2m of 3m: 20 profiles, 2 writes",
+                "watched 3m, until the driver is done: 20 profiles, 3 writes",
+                "watched 4m, until the driver is done: 20 profiles, 4 writes",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_log_is_not_told_of_what_takes_no_time() {
+        for (waits, observe) in [(true, 59), (false, 600)] {
+            let log = Log::new(waits, |line: &str| panic!("{line}"));
+            for second in 1..=observe {
+                log.tick(Duration::from_secs(second), Duration::from_secs(observe), 1, 0);
+            }
+            assert!(!log.wants_glances());
+        }
+    }
+
+    /// What a line says after that many seconds with the reference manager on the lab.
+    async fn line_after(seconds: u64, faults: &[&str], filters: &[&str]) -> String {
+        let clock = Clock::system();
+        let faults: Vec<Fault> = faults
+            .iter()
+            .map(|fault| Fault::parse(fault).expect("a fault"))
+            .collect();
+        let hub = Hub::lab_with(clock, &hub_definitions(&faults))
+            .await
+            .expect("a hub");
+        let client = hub.client_as(Manager::NAME, Manager::NAME).expect("a client");
+        let mut manager = Manager::new(faults, clock);
+        manager.set_up(&client).await.expect("it starts");
+        let plan = Plan {
+            claim: Claim::default(),
+            scope: Scope::default(),
+            api_version: None,
+            observe: Duration::from_secs(seconds + 60),
+            secrets: Wish::IfAllowed,
+            probe: Wish::IfAllowed,
+            audit_logs: Vec::new(),
+            members: Members::default(),
+            driver: None,
+        };
+        let selection = Selection {
+            filters: filters.iter().map(|&filter| filter.to_owned()).collect(),
+            ..Selection::default()
+        };
+        let line = Line::new(ProgressBar::hidden(), Some(Glances::new(&selection)));
+        tokio::select! {
+            seen = collect(&hub, &plan, clock, &line, pending()) => panic!("{:?}", seen.map(|_| "over")),
+            end = manager.run(client) => panic!("{end:?}"),
+            () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
+        }
+        line.bar.message()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_line_tells_what_is_left_and_what_is_broken_already() {
+        let faults = ["identity/manager-label-matches", "access/server-is-url"];
+        let broken = line_after(10, &faults, &[]).await;
+        assert!(
+            broken.starts_with("1m ") && broken.contains(" left, "),
+            "{broken}"
+        );
+        assert!(broken.ends_with(", 2 MUST rules broken so far"), "{broken}");
+        // Only the rules that the user has picked count.
+        let picked = line_after(10, &faults, &["access/"]).await;
+        assert!(picked.ends_with(", 1 MUST rule broken so far"), "{picked}");
+        let none = line_after(10, &faults, &["properties/", "updates/"]).await;
+        assert!(none.contains(" left, ") && !none.contains("broken"), "{none}");
+    }
+
+    #[test]
+    fn a_line_tells_what_the_driver_does() {
+        let line = Line::new(ProgressBar::hidden(), None);
+        line.step("outage: break of \u{1b}[2Jx");
+        line.tick(Duration::from_secs(400), Duration::from_secs(300), 1, 2);
+        assert_eq!(
+            line.bar.message(),
+            r"6m 40s watched, 1 profile, 2 writes; outage: break of \u{1b}[2Jx"
+        );
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    Exit, Failure, claim::ClaimFlags, output::OutputFlags, run::from_file, scope::ScopeFlags,
-    selection::SelectionFlags,
+    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print, run::from_file,
+    scope::ScopeFlags, selection::SelectionFlags,
 };
 
 /// Judge a recorded evidence file again; the same as `run --from`
@@ -17,9 +17,11 @@ pub struct Replay {
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
+    pub config: ConfigFlags,
+    #[command(flatten)]
     scope: ScopeFlags,
     #[command(flatten)]
-    claim: ClaimFlags,
+    pub claim: ClaimFlags,
     #[command(flatten)]
     outputs: OutputFlags,
 }
@@ -30,6 +32,9 @@ impl Replay {
     /// # Errors
     /// When the file cannot be used, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
+        if let Some(shown) = &self.config.shown {
+            return print(shown).map(|()| Exit::Success);
+        }
         from_file(
             &self.evidence,
             &[],
@@ -37,6 +42,7 @@ impl Replay {
             &self.scope,
             &self.claim,
             &self.outputs,
+            self.config.file(),
         )
     }
 }

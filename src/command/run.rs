@@ -12,14 +12,17 @@ use super::{
     Exit, Failure, audit,
     claim::ClaimFlags,
     clean::clean,
-    conclude::{conclude, conclude_without_evidence},
+    conclude::{ReadFrom, conclude, conclude_without_evidence},
+    config::ConfigFlags,
     driver::DriverFlags,
     members, observe,
     output::OutputFlags,
     plan::PlanFlags,
+    print::print,
     scope::ScopeFlags,
     selection::SelectionFlags,
     target::TargetFlags,
+    waivers,
 };
 
 const EXAMPLES: &str = "\
@@ -40,6 +43,8 @@ Examples:
 pub struct Run {
     #[command(flatten)]
     selection: SelectionFlags,
+    #[command(flatten)]
+    pub config: ConfigFlags,
     /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file; no hub is asked
     #[arg(
         long,
@@ -60,7 +65,7 @@ pub struct Run {
     #[command(flatten)]
     driver: DriverFlags,
     #[command(flatten)]
-    claim: ClaimFlags,
+    pub claim: ClaimFlags,
     #[command(flatten)]
     outputs: OutputFlags,
 }
@@ -71,6 +76,9 @@ impl Run {
     /// # Errors
     /// When the flags cannot be, there is no hub to judge, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
+        if let Some(shown) = &self.config.shown {
+            return print(shown).map(|()| Exit::Success);
+        }
         match &self.from {
             Some(path) => from_file(
                 path,
@@ -79,6 +87,7 @@ impl Run {
                 &self.scope,
                 &self.claim,
                 &self.outputs,
+                self.config.file(),
             ),
             None => self.on_hub(),
         }
@@ -91,6 +100,7 @@ impl Run {
         let selection = self.selection.resolve(claim.edition)?;
         let target = self.target.resolve(claim.edition)?;
         target.claim(&mut claim);
+        let waivers = waivers::read(self.claim.waivers.as_deref())?;
         audit::check(&self.plan.audit_logs)?;
         let source = target.name();
         let (members, files) =
@@ -105,11 +115,20 @@ impl Run {
             .kubeconfig()
             .into_iter()
             .chain(self.driver.file())
+            .chain(self.claim.waivers.as_deref())
+            .chain(self.config.file())
             .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
-        match observe::observe(target, plan, driving.as_ref()) {
-            Ok(evidence) => conclude(&evidence, &selection, outputs, None, self.outputs.format),
+        match observe::observe(target, plan, driving.as_ref(), &selection) {
+            Ok(evidence) => conclude(
+                &evidence,
+                &selection,
+                waivers.as_ref(),
+                outputs,
+                None,
+                self.outputs.format,
+            ),
             Err(failure) => Err(conclude_without_evidence(failure, claim, &source, outputs)),
         }
     }
@@ -126,8 +145,11 @@ pub fn from_file(
     scope: &ScopeFlags,
     claim: &ClaimFlags,
     flags: &OutputFlags,
+    config: Option<&Path>,
 ) -> Result<Exit, Failure> {
-    let outputs = flags.prepare(audit_logs.iter().map(PathBuf::as_path).chain([path]))?;
+    let waivers = waivers::read(claim.waivers.as_deref())?;
+    let inputs = audit_logs.iter().map(PathBuf::as_path).chain([path]);
+    let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
     let input = match read(path, audit_logs) {
         Ok(input) => input,
         Err(failure) => {
@@ -144,7 +166,18 @@ pub fn from_file(
     claim.apply(&mut evidence.header.claim)?;
     scope.apply(&mut evidence.header.scope);
     let selection = selection.resolve(evidence.header.claim.edition)?;
-    conclude(&evidence, &selection, outputs, Some(path), flags.format)
+    let from = ReadFrom {
+        path,
+        alone: audit_logs.is_empty(),
+    };
+    conclude(
+        &evidence,
+        &selection,
+        waivers.as_ref(),
+        outputs,
+        Some(from),
+        flags.format,
+    )
 }
 
 fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {

@@ -7,13 +7,14 @@ use tokio::sync::watch;
 /// Call it inside of a runtime.
 pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     let (told, mut heard) = watch::channel(false);
+    let mut signals = Signals::new();
     tokio::spawn(async move {
-        signal().await;
+        signals.next().await;
         anstream::eprintln!(
             "stopping: what was done is undone, and what was seen so far is judged; once more to leave at once"
         );
         let _ = told.send(true);
-        signal().await;
+        signals.next().await;
         // As a shell reports a process that a signal ended.
         std::process::exit(130);
     });
@@ -25,20 +26,57 @@ pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     }
 }
 
-/// The next Ctrl-C or SIGTERM.
-pub async fn signal() {
-    #[cfg(unix)]
-    {
+/// Resolves at Ctrl-C or SIGTERM, for what has nothing to undo.
+pub async fn once() {
+    Signals::new().next().await;
+}
+
+/// Ctrl-C and SIGTERM. It listens all the time: a second signal may come at the heels of the first.
+#[cfg(unix)]
+struct Signals {
+    interrupt: Option<tokio::signal::unix::Signal>,
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
         }
     }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+
+    /// The next of them.
+    async fn next(&mut self) {
+        let of = async |signal: &mut Option<tokio::signal::unix::Signal>| match signal {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
+        };
+        tokio::select! {
+            () = of(&mut self.interrupt) => {}
+            () = of(&mut self.terminate) => {}
+        }
+    }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Self
+    }
+
+    /// The next one.
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
     }
 }

@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
 /// All that was done in one run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Driver {
     /// The run's id: all that the run created bears it.
@@ -28,7 +29,7 @@ pub struct Driver {
 }
 
 /// Namespace and name of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileKey {
     /// Its namespace.
     pub namespace: String,
@@ -46,7 +47,7 @@ impl From<&ObjectRef> for ProfileKey {
 }
 
 /// One thing that was done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriverStep {
     /// The scenario that it is part of.
@@ -61,8 +62,10 @@ pub struct DriverStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
     /// When it began, by the runner's clock.
+    #[schemars(with = "crate::schema::Time")]
     pub from: Timestamp,
     /// When it was done: a hook had ended, a write was answered.
+    #[schemars(with = "crate::schema::Time")]
     pub until: Timestamp,
     /// How it went.
     pub outcome: StepOutcome,
@@ -70,6 +73,7 @@ pub struct DriverStep {
     pub patience_seconds: i64,
     /// Until when the run looked for the answer. Where nothing was there by then and the patience was not over, the
     /// run was cut short.
+    #[schemars(with = "crate::schema::Time")]
     pub looked_until: Timestamp,
     /// What was changed, where the step wrote to a profile or asked for another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +87,8 @@ pub struct DriverStep {
 }
 
 /// What a step changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepChange")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Change {
     /// The field, such as `status.version.kubernetes`.
@@ -97,7 +102,7 @@ pub struct Change {
 }
 
 /// How a step went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "how")]
 pub enum StepOutcome {
     /// It was done.
@@ -110,7 +115,7 @@ pub enum StepOutcome {
 }
 
 /// A sequence of steps with members of its own. Scenarios that do not disturb each other run side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scenario {
     /// A member joins, and leaves.
@@ -130,7 +135,7 @@ pub enum Scenario {
 }
 
 /// What a step does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriverAction {
     /// Has the implementation take a member (hook).

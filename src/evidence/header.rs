@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Kind};
@@ -12,7 +13,7 @@ use crate::api::{ClusterProfile, Edition, Feature, names};
 pub const FORMAT: &str = "conformance.clusterprofile/evidence/v1";
 
 /// The head of the evidence.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Header {
     /// Version of the format: [`FORMAT`].
@@ -41,7 +42,7 @@ pub struct Header {
 }
 
 /// By which documents to judge, and what the implementation claims.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Claim {
     /// The edition.
@@ -69,7 +70,7 @@ pub struct Claim {
 }
 
 /// Who made the implementation, and which version of it was looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Implementation {
     /// The organization behind it.
@@ -85,7 +86,7 @@ pub struct Implementation {
 }
 
 /// The hub, as far as it told of itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hub {
     /// Where the evidence comes from, such as `context kind-hub`, `lab` or a file's name.
@@ -102,7 +103,7 @@ pub struct Hub {
 }
 
 /// A version of ClusterProfile that the hub's CRD serves.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServedVersion {
     /// Its name, such as `v1alpha1`.
@@ -114,7 +115,7 @@ pub struct ServedVersion {
 }
 
 /// Which profiles are judged; empty means all.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Scope {
     /// Namespaces that were looked at.
@@ -126,16 +127,18 @@ pub struct Scope {
 }
 
 /// A span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its beginning.
+    #[schemars(with = "crate::schema::Time")]
     pub from: Timestamp,
     /// Its end.
+    #[schemars(with = "crate::schema::Time")]
     pub until: Timestamp,
 }
 
 /// One answer of the hub on what the runner may do (SelfSubjectAccessReview).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Permission {
     /// Verb, such as `list`.

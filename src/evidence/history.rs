@@ -1,6 +1,7 @@
 //! A profile over time.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::ClusterProfile;
@@ -28,7 +29,7 @@ pub struct Version {
 }
 
 /// How a profile came into view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
     /// It was there when the runner first looked.

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
 /// A kind of evidence that rules may need (the ledger's list; namespaces stand alone, as a runner that is confined
 /// to some namespaces sees profiles but may not list namespaces).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// ClusterProfiles, listed.
@@ -35,7 +36,7 @@ pub enum Kind {
 }
 
 /// Whether evidence was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Asked {
     /// It was; what of it could not be had is a [`Gap`].
@@ -45,16 +46,18 @@ pub enum Asked {
 }
 
 /// Something that was asked for and could not be had.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gap {
     /// Of which kind of evidence.
     pub kind: Kind,
     /// When it began, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::Time>")]
     pub from: Option<Timestamp>,
     /// When it ended, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::Time>")]
     pub until: Option<Timestamp>,
     /// The one object that it concerns; none: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,12 +6,13 @@ use std::{
 };
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
 /// One member cluster that the runner was given a way to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Member {
     /// The profile that describes it.
@@ -23,12 +24,14 @@ pub struct Member {
 }
 
 /// What a member said when it was asked once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     /// When the first question was sent, by the runner's clock.
+    #[schemars(with = "crate::schema::Time")]
     pub from: Timestamp,
     /// When the last answer had come.
+    #[schemars(with = "crate::schema::Time")]
     pub until: Timestamp,
     /// `gitVersion` of `/version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +59,7 @@ pub struct Look {
 }
 
 /// A part of what a member is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MemberPart {
     /// Its version.
@@ -74,7 +77,7 @@ pub enum MemberPart {
 }
 
 /// What `/readyz?verbose` says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Readyz {
     /// Whether the member calls itself ready.
@@ -85,7 +88,7 @@ pub struct Readyz {
 }
 
 /// A lease of a part of the control plane.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Lease {
     /// `kube-controller-manager` or `kube-scheduler`.
@@ -97,7 +100,7 @@ pub struct Lease {
 }
 
 /// A ClusterProperty of a member (KEP-2149).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterProperty {
     /// Its name.
@@ -109,10 +112,11 @@ pub struct ClusterProperty {
 }
 
 /// An endpoint of a profile that was called from where the runner stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointCall {
     /// When, by the runner's clock.
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     /// The profile that names it.
     pub profile: ObjectRef,
@@ -127,10 +131,11 @@ pub struct EndpointCall {
 }
 
 /// A credential that was tried on the member that it is for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Login {
     /// When, by the runner's clock.
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     /// The profile of the member.
     pub profile: ObjectRef,
@@ -141,7 +146,7 @@ pub struct Login {
 }
 
 /// Where a credential came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LoginWith {
     /// A consumer's Secret.
@@ -151,7 +156,7 @@ pub enum LoginWith {
 }
 
 /// What came of a credential.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum LoginOutcome {
     /// The member knows who asks (SelfSubjectReview).

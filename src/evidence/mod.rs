@@ -3,6 +3,7 @@
 //! Collecting fills an [`Evidence`]; judging reads it. What could not be had stands in it as a [`Gap`] or as an
 //! [`Asked::No`] with its reason, so that a rule can tell "not broken" from "not seen".
 
+mod checksum;
 pub mod crd;
 mod digest;
 mod driver;
@@ -23,6 +24,7 @@ pub mod unfit;
 
 use serde::{Deserialize, Serialize};
 
+pub use checksum::Checksum;
 pub use digest::Digester;
 pub(crate) use digest::{kubeconfig_in_clear, wipe};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};

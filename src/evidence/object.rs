@@ -1,11 +1,12 @@
 //! Objects other than profiles, and references to any object.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{ClusterProfile, Labels};
 
 /// Which object, in which version.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectRef {
     /// Kind, such as `ClusterProfile`.
@@ -21,7 +22,7 @@ pub struct ObjectRef {
 }
 
 /// A namespace of the hub, as last seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Namespace {
     /// Name.
@@ -35,7 +36,7 @@ pub struct Namespace {
 }
 
 /// An object that does not fit the shape of its kind, and so could not be judged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unreadable {
     /// Which object, as far as it could be made out: where its kind is empty, it may be of any.

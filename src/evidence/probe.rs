@@ -1,15 +1,17 @@
 //! Dry-run writes and the hub's answers.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
 /// A dry-run change of `spec.clusterManager`, and what the hub said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// When it was sent.
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     /// The profile that it would have changed.
     pub object: ObjectRef,
@@ -20,7 +22,7 @@ pub struct Probe {
 }
 
 /// The request that a probe makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeMethod {
     /// `PATCH` with a merge patch.
@@ -30,7 +32,7 @@ pub enum ProbeMethod {
 }
 
 /// The hub's answer to a probe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum ProbeOutcome {
     /// The hub would have made the change.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Window;
@@ -18,10 +19,11 @@ pub struct Requests {
 }
 
 /// One write request on a profile that the hub has answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// When the hub received it, by the hub's clock.
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Arc<str>,
@@ -48,7 +50,7 @@ pub struct Request {
 }
 
 /// What rules ask of a request's body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestBody {
     /// `metadata.name`, for creations that the log names only here.

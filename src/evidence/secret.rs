@@ -1,12 +1,13 @@
 //! Consumers' Secrets: what they hold, never a value.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 use crate::api::Labels;
 
 /// A Secret with the label `x-k8s.io/cluster-profile`, as last seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Secret {
     /// Namespace.
@@ -34,7 +35,7 @@ pub struct Secret {
 }
 
 /// The shape of a kubeconfig, without its secrets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Kubeconfig {
     /// `current-context`; empty when not set.
@@ -48,7 +49,7 @@ pub struct Kubeconfig {
 }
 
 /// A context of a kubeconfig.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KubeconfigContext {
     /// Its name.
@@ -60,7 +61,7 @@ pub struct KubeconfigContext {
 }
 
 /// A cluster of a kubeconfig.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KubeconfigCluster {
     /// Its name.
@@ -72,7 +73,7 @@ pub struct KubeconfigCluster {
 }
 
 /// A user of a kubeconfig.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KubeconfigUser {
     /// Its name.
@@ -84,7 +85,7 @@ pub struct KubeconfigUser {
 }
 
 /// A credential, known by its digest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Credential {
     /// What it is.
@@ -95,7 +96,7 @@ pub struct Credential {
 }
 
 /// The kinds of credential in a kubeconfig.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CredentialKind {
     /// `token`

@@ -1,13 +1,14 @@
 //! The verdicts, counted.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{RuleVerdict, Verdict};
 use crate::rules::Level;
 
 /// How the rules of one level came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Count {
     /// Rules of the edition at that level.
     pub rules: usize,
@@ -41,11 +42,8 @@ pub struct Tally {
 
 impl Tally {
     pub(super) fn of(verdicts: &[RuleVerdict]) -> Self {
-        let mut tally = Self::default();
-        for verdict in verdicts {
-            tally.level_mut(verdict.rule.facts.level).add(verdict.verdict);
-        }
-        tally
+        let told = |verdict: &RuleVerdict| (verdict.rule.facts.level, verdict.verdict);
+        verdicts.iter().map(told).collect()
     }
 
     /// The count of one level.
@@ -66,13 +64,23 @@ impl Tally {
     }
 }
 
+impl FromIterator<(Level, Verdict)> for Tally {
+    fn from_iter<T: IntoIterator<Item = (Level, Verdict)>>(verdicts: T) -> Self {
+        let mut tally = Self::default();
+        for (level, verdict) in verdicts {
+            tally.level_mut(level).add(verdict);
+        }
+        tally
+    }
+}
+
 impl Count {
     /// Rules that were examined and came out one way or the other.
     pub fn judged(&self) -> usize {
         self.passed + self.failed + self.warned + self.waived
     }
 
-    fn add(&mut self, verdict: Verdict) {
+    pub(crate) fn add(&mut self, verdict: Verdict) {
         self.rules += 1;
         match verdict {
             Verdict::Pass => self.passed += 1,

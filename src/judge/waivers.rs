@@ -1,19 +1,23 @@
 //! Waivers: violations that are known, argued and dated. What is waived is told as waived, never as passed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_saphyr::Spanned;
+use url::Url;
 
-use super::{Decision, Judgement, RuleVerdict, Tally, Verdict, decide};
+use super::{Decision, Judgement, RuleVerdict, Tally, Verdict, decide, weigh_found};
 use crate::{
     api::UnknownName,
-    evidence::ObjectRef,
-    rules::{self, Finding, Level},
+    evidence::{ObjectRef, Scope},
+    rules::{self, Finding},
+    written,
 };
 
 /// A file of waivers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waivers {
     /// The waivers; of two that cover one violation, the first counts.
@@ -21,7 +25,7 @@ pub struct Waivers {
 }
 
 /// One waiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waiver {
     /// The rule's id.
@@ -34,12 +38,20 @@ pub struct Waiver {
     pub reason: String,
     /// Where that is discussed or tracked.
     pub link: String,
-    /// The last day on which it counts.
+    /// The last day on which it counts, in UTC.
+    #[serde(deserialize_with = "day")]
+    #[schemars(with = "crate::schema::Day")]
     pub expires: Date,
 }
 
+fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
+    let day = String::deserialize(deserializer)?;
+    day.parse()
+        .map_err(|_| D::Error::custom("`expires` is no day: write it like 2027-03-31"))
+}
+
 /// What came of one waiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaiverOutcome {
     /// The waiver.
@@ -49,84 +61,102 @@ pub struct WaiverOutcome {
     pub waived: usize,
     /// Whether its last day is over: then it waives nothing.
     pub expired: bool,
+    /// Whether all that it is for was judged. Where it was not (the rule was deselected or could not be judged, other
+    /// profiles were looked at, the run was cut short), it means nothing that the waiver has waived nothing.
+    pub judged: bool,
 }
 
 /// Why waivers cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WaiversError {
-    /// They are no YAML of that shape.
-    #[error("failed to read the waivers: {0}")]
+    /// They are no YAML of that shape; the place comes first.
+    #[error("{0}")]
     Unreadable(String),
-    /// A rule that is none.
-    #[error("waiver {number}: {cause}")]
-    Rule {
+    /// One of them says what cannot be.
+    #[error("line {line}: waiver {number}: {flaw}")]
+    Wrong {
+        /// The line where it begins.
+        line: u64,
         /// Which one, counted from 1.
         number: usize,
-        /// What is wrong.
-        cause: UnknownName,
+        /// What is wrong, and what to do.
+        flaw: String,
     },
-    /// A part that says nothing.
-    #[error("waiver {number} ({rule}): `{part}` is empty; say {wanted}")]
-    Empty {
-        /// Which one, counted from 1.
-        number: usize,
-        /// Its rule.
-        rule: String,
-        /// The part.
-        part: &'static str,
-        /// What belongs there.
-        wanted: &'static str,
-    },
+}
+
+/// A file of waivers, with the places of each.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    waivers: Vec<Spanned<Waiver>>,
 }
 
 impl Waivers {
     /// Reads a file's text, in YAML or JSON.
     ///
     /// # Errors
-    /// When it has another shape, unknown keys, rules that are none, or empty reasons or links.
+    /// When it has another shape, unknown keys, rules that are none, empty reasons, links that lead nowhere, or the same
+    /// waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
-        let options = serde_saphyr::options! { strict_booleans: true };
-        let waivers: Self = serde_saphyr::from_str_with_options(text, options)
-            .map_err(|error| WaiversError::Unreadable(error.to_string()))?;
-        for (place, waiver) in waivers.waivers.iter().enumerate() {
-            waiver.check(place + 1)?;
+        let Text { waivers } = written::read(text).map_err(WaiversError::Unreadable)?;
+        let mut known = BTreeMap::new();
+        for (
+            place,
+            Spanned {
+                value, referenced, ..
+            },
+        ) in waivers.iter().enumerate()
+        {
+            let (number, line) = (place + 1, referenced.line());
+            let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
+            value.check().map_err(wrong)?;
+            if let Some(first) = known.insert((&value.rule, &value.object), number) {
+                return Err(wrong(format!(
+                    "it is for the same violations as waiver {first}: keep one of them"
+                )));
+            }
         }
-        Ok(waivers)
+        Ok(Self {
+            waivers: waivers.into_iter().map(|waiver| waiver.value).collect(),
+        })
     }
 }
 
 impl Waiver {
-    fn check(&self, number: usize) -> Result<(), WaiversError> {
+    fn check(&self) -> Result<(), String> {
         if rules::find(&self.rule).is_none() {
             let known = rules::all().iter().map(|rule| rule.id);
-            let cause = UnknownName::among("rule", &self.rule, known);
-            return Err(WaiversError::Rule { number, cause });
+            return Err(UnknownName::among("rule", &self.rule, known).to_string());
         }
-        let empty = |part, wanted| {
-            Err(WaiversError::Empty {
-                number,
-                rule: self.rule.clone(),
-                part,
-                wanted,
-            })
-        };
         if self.reason.trim().is_empty() {
-            return empty("reason", "why the violation is lived with");
+            return Err("`reason` is empty: say why the violation is lived with".to_owned());
         }
-        if self.link.trim().is_empty() {
-            return empty("link", "where it is discussed or tracked");
-        }
-        if self
-            .object
-            .as_ref()
-            .is_some_and(|object| object.trim().is_empty())
-        {
-            return empty(
-                "object",
-                "which objects, such as fleet/*, or leave it out for all",
+        // Reports make a link of it, which must not run anything.
+        let leads_somewhere =
+            Url::parse(&self.link).is_ok_and(|link| matches!(link.scheme(), "http" | "https"));
+        if !leads_somewhere {
+            return Err(
+                "`link` is no http or https URL: say where the violation is discussed or tracked".to_owned(),
             );
         }
-        Ok(())
+        match &self.object {
+            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => Err(
+                "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a run of that scope looks at all that the waiver is for.
+    fn is_within(&self, scope: &Scope) -> bool {
+        let namespace = self
+            .object
+            .as_deref()
+            .and_then(|object| Some(object.split_once('/')?.0));
+        scope.cluster_manager.is_none()
+            && (scope.namespaces.is_empty()
+                || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
     }
 
     fn covers(&self, rule: &str, finding: &Finding) -> bool {
@@ -147,11 +177,12 @@ impl WaiverOutcome {
                 "the waiver of {} has expired on {}: mend the violation, or argue and date it anew",
                 waiver.rule, waiver.expires
             ))
-        } else if self.waived == 0 {
-            Some(format!(
-                "the waiver of {} waives nothing: remove it, or correct its object",
-                waiver.rule
-            ))
+        } else if self.waived == 0 && self.judged {
+            let advice = match &waiver.object {
+                Some(object) => format!("remove it, or correct its object `{object}` (namespace/name)"),
+                None => "remove it".to_owned(),
+            };
+            Some(format!("the waiver of {} waives nothing: {advice}", waiver.rule))
         } else {
             None
         }
@@ -160,7 +191,8 @@ impl WaiverOutcome {
 
 impl Judgement {
     /// Takes out the violations that are waived on that day. Warnings are waived too, so that they do not count under
-    /// `--strict`. With `strict`, a waiver that has expired or waives nothing is itself a failure.
+    /// `--strict`. A rule of which not all could be seen is inconclusive then, as it would be without the violation. With
+    /// `strict`, nothing is conformant while a waiver has expired or waives nothing.
     pub fn waive(&mut self, waivers: &Waivers, on: Date, strict: bool) {
         let mut outcomes: Vec<WaiverOutcome> = waivers
             .waivers
@@ -169,19 +201,41 @@ impl Judgement {
                 waiver: waiver.clone(),
                 waived: 0,
                 expired: waiver.expires < on,
+                judged: self.has_judged(waiver),
             })
             .collect();
         for verdict in &mut self.verdicts {
             waive(verdict, &mut outcomes, strict);
         }
         self.tally = Tally::of(&self.verdicts);
-        self.decision = match decide(&self.tally, self.partial) {
-            Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
-                Decision::NotConformant
-            }
-            decision => decision,
-        };
+        self.decision = decide_with(&self.tally, self.partial, &outcomes, strict);
         self.waivers = outcomes;
+    }
+
+    /// Whether all that a waiver is for was judged.
+    fn has_judged(&self, waiver: &Waiver) -> bool {
+        let verdict = self
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.rule.id == waiver.rule);
+        let is_judged =
+            |verdict: &RuleVerdict| matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn);
+        !self.partial && waiver.is_within(&self.scope) && verdict.is_some_and(is_judged)
+    }
+}
+
+/// The decision where waivers were given.
+pub(crate) fn decide_with(
+    tally: &Tally,
+    partial: bool,
+    outcomes: &[WaiverOutcome],
+    strict: bool,
+) -> Decision {
+    match decide(tally, partial) {
+        Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
+            Decision::NotConformant
+        }
+        decision => decision,
     }
 }
 
@@ -203,20 +257,8 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
     if verdict.waived.is_empty() {
         return;
     }
-    let counts = match rule.facts.level {
-        Level::Must => true,
-        Level::Should => strict,
-        Level::May => false,
-    };
-    let broken = verdict.findings.iter().any(|finding| !finding.advisory);
-    verdict.verdict = match (verdict.findings.is_empty(), broken && counts) {
-        (true, _) => Verdict::Waived,
-        (false, true) => Verdict::Fail,
-        (false, false) => Verdict::Warn,
-    };
-    if verdict.verdict == Verdict::Waived {
-        verdict.reason = Some(grounds(verdict, outcomes));
-    }
+    (verdict.verdict, verdict.reason) = weigh_found(rule, &verdict.findings, &verdict.doubts, strict)
+        .unwrap_or_else(|| (Verdict::Waived, Some(grounds(verdict, outcomes))));
 }
 
 /// Why a rule counts as waived: the words of the waivers that cover it.
@@ -337,19 +379,78 @@ mod tests {
         assert_eq!(waived(&both, true).decision, Decision::NotConformant);
     }
 
+    /// Waives the rule of a judgement that something was done to first.
+    fn waived_of(change: impl FnOnce(&mut Judgement), rest: &str) -> Judgement {
+        let mut judgement = judge(&evidence(), &Selection::default());
+        change(&mut judgement);
+        let waivers = Waivers::parse(&waiver(rest)).expect("waivers");
+        judgement.waive(&waivers, "2026-06-01".parse().expect("a day"), true);
+        judgement
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_waived_with_what_was() {
+        let doubt = |judgement: &mut Judgement| {
+            let mut verdicts = judgement.verdicts.iter_mut();
+            let verdict = verdicts.find(|verdict| verdict.rule.id == RULE).expect("judged");
+            verdict.doubts.push("the list broke off".to_owned());
+        };
+        let judgement = waived_of(doubt, "expires: 2027-01-01");
+        let verdict = verdict(&judgement);
+        assert_eq!(
+            (verdict.verdict, verdict.waived.len()),
+            (Verdict::Inconclusive, 2)
+        );
+        assert_eq!(verdict.reason.as_deref(), Some("the list broke off"));
+        assert_eq!(judgement.decision, Decision::Inconclusive);
+    }
+
+    #[test]
+    fn a_waiver_is_idle_only_where_its_rule_was_judged_on_all_that_it_is_for() {
+        let elsewhere = "object: elsewhere/*, expires: 2027-01-01";
+        let complaint = |judgement: Judgement| judgement.waivers[0].complaint();
+        assert!(complaint(waived_of(|_| {}, elsewhere)).is_some_and(|told| told.contains("elsewhere/*")));
+        assert_eq!(complaint(waived_of(|j| j.partial = true, elsewhere)), None);
+        let within = |namespace: &str| vec![namespace.to_owned()];
+        let complaint_in =
+            |namespace: &str| complaint(waived_of(|j| j.scope.namespaces = within(namespace), elsewhere));
+        assert_eq!(complaint_in("fleet"), None);
+        let skipped = |judgement: &mut Judgement| {
+            for verdict in &mut judgement.verdicts {
+                verdict.verdict = Verdict::Skipped;
+                verdict.findings.clear();
+            }
+        };
+        assert_eq!(complaint(waived_of(skipped, elsewhere)), None);
+        // Its day is over, whatever was judged.
+        assert!(complaint(waived_of(skipped, "expires: 2026-05-31")).is_some());
+    }
+
     #[test]
     fn what_does_not_say_everything_is_refused() {
         for (yaml, wanted) in [
             ("waivers: [{rule: x}]", "reason"),
             (&*waiver("expires: 2026-01-01, until: 2027-01-01"), "until"),
-            (&*waiver("expires: soon"), "soon"),
+            (&*waiver("expires: soon"), "write it like 2027-03-31"),
             (
                 &*waiver("expires: 2026-01-01").replace("label-present", "label-presnt"),
                 "did you mean `identity/manager-label-present`?",
             ),
             (
                 &*waiver("expires: 2026-01-01").replace("legacy", "' '"),
-                "`reason` is empty",
+                "line 2: waiver 1: `reason` is empty",
+            ),
+            (
+                &*waiver("expires: 2026-01-01").replace("https:", "javascript:"),
+                "no http or https URL",
+            ),
+            (
+                &*waiver("object: fleet/a/b, expires: 2026-01-01"),
+                "`object` names nothing",
+            ),
+            (
+                &*(waiver("expires: 2026-01-01") + &waiver("expires: 2027-01-01")[9..]),
+                "line 3: waiver 2: it is for the same violations as waiver 1",
             ),
         ] {
             let error = Waivers::parse(yaml).expect_err("it is refused").to_string();

@@ -5,8 +5,9 @@ use std::io;
 use super::Report;
 use crate::judge::Decision;
 
-/// Width of a letter in the picture's font, and the room around a text, in pixels.
-const LETTER: usize = 7;
+/// Width of ten letters in the picture's font, and the room around a text, in pixels. Fonts differ: a text is told its
+/// width and made to fit.
+const TEN_LETTERS: usize = 63;
 const MARGIN: usize = 12;
 
 const SUBJECT: &str = "ClusterProfile";
@@ -20,11 +21,13 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         Decision::Inconclusive => ("inconclusive", "#7d6608"),
     };
     // All of it is our own text: nothing to escape.
-    let told = format!("{words} ({edition})");
+    let partial = if report.judgement.partial { ", partial" } else { "" };
+    let told = format!("{words} ({edition}{partial})");
     let left = width(SUBJECT);
     let right = width(&told);
     let whole = left + right;
     let (subject_at, told_at) = (left / 2, left + right / 2);
+    let (subject_wide, told_wide) = (left - MARGIN, right - MARGIN);
     writeln!(
         into,
         r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{SUBJECT}: {told}">
@@ -32,11 +35,12 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 <clipPath id="round"><rect width="{whole}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444c56"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{subject_at}" y="14">{SUBJECT}</text><text x="{told_at}" y="14">{told}</text>
+<text x="{subject_at}" y="14" textLength="{subject_wide}">{SUBJECT}</text>
+<text x="{told_at}" y="14" textLength="{told_wide}">{told}</text>
 </g></svg>"##
     )
 }
 
 fn width(text: &str) -> usize {
-    text.len() * LETTER + MARGIN
+    text.len() * TEN_LETTERS / 10 + MARGIN
 }

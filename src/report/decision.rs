@@ -1,16 +1,24 @@
 //! The decision in words, with what it stands on.
 
+use std::collections::BTreeMap;
+
 use jiff::SignedDuration;
 
 use super::{Coverage, Report, inert};
-use crate::judge::{Count, Decision};
+use crate::judge::{Count, Decision, Judgement, RuleVerdict};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
     match report.judgement.decision {
-        Decision::Conformant => format!("conformant with edition {edition}"),
+        Decision::Conformant => match report.judgement.waived() {
+            0 => format!("conformant with edition {edition}"),
+            waived => format!(
+                "conformant with edition {edition}, {} waived",
+                count(waived, "rule")
+            ),
+        },
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {
@@ -21,6 +29,11 @@ pub fn headline(report: &Report) -> String {
                     "{} (--strict)",
                     count(tally.should.failed, "SHOULD rule")
                 ));
+            }
+            if broken.is_empty() {
+                return format!(
+                    "not conformant with edition {edition}: a waiver has expired or waives nothing (--strict)"
+                );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
                 "fails"
@@ -80,6 +93,23 @@ pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
     report.evidence.header.cut_short.as_deref()
 }
 
+/// What is waived of a rule, until when and why: the word of each waiver that covers some of it.
+pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
+    let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, place) in &verdict.waived {
+        *by_waiver.entry(*place).or_default() += 1;
+    }
+    let told = by_waiver.into_iter().map(|(place, number)| {
+        let waiver = &judgement.waivers[place].waiver;
+        let violations = count(number, "violation");
+        format!(
+            "{violations} until {}: {} ({})",
+            waiver.expires, waiver.reason, waiver.link
+        )
+    });
+    format!("waived: {}", told.collect::<Vec<_>>().join("; "))
+}
+
 /// Why the others of that level were not judged.
 fn unjudged(rules: &Count) -> String {
     let reasons: Vec<String> = [
@@ -101,5 +131,18 @@ fn unjudged(rules: &Count) -> String {
 /// `1 profile`, `2 profiles`.
 pub(super) fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+    format!("{} {what}{plural}", thousands(number))
+}
+
+/// A number as people read it: `1,048,576`.
+pub(super) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
 }

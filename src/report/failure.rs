@@ -1,85 +1,61 @@
 //! What is told of a broken rule: what offends, where, what was expected, and what to do.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
 use owo_colors::Style;
 
-use super::{decision::count, inert, page::Page};
+use super::{
+    decision::{count, thousands},
+    inert,
+    page::Page,
+};
 use crate::{
-    evidence::ObjectRef,
     judge::{RuleVerdict, Verdict},
     rules::Finding,
 };
 
-/// How many different findings a rule shows, and how many objects each of them.
+/// How many kinds of violation a rule shows, and how many objects each of them.
 const SHOWN: usize = 5;
 
-/// The same violation on one or more objects.
-struct Group<'a> {
-    finding: &'a Finding,
-    objects: Vec<&'a ObjectRef>,
+/// The same kind of violation on one or more objects.
+pub(super) struct Group<'a> {
+    /// In the order in which they were found.
+    pub(super) findings: Vec<&'a Finding>,
 }
 
-/// All that a person needs to mend a broken rule; the rule's id stands above it already.
-pub(super) fn in_full(verdict: &RuleVerdict) -> String {
+/// All that a person needs to mend a broken rule.
+pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     let facts = &verdict.rule.facts;
-    let mut page = Page::default();
     let level = facts.level.name();
     page.marked(0, level, &facts.title);
     page.paragraph(level.len() + 1, &facts.source);
     page.paragraph(level.len() + 1, &extent(verdict));
-    show_findings(&mut page, verdict);
+    show_findings(page, verdict);
     page.gap();
     page.field(2, "remedy", &facts.remedy);
-    page.gap();
-    page.paragraph(
+    page.field(
         2,
+        "explain",
         &format!("clusterprofile-conformance explain {}", verdict.rule.id),
     );
-    page.into_text().trim_end().to_owned()
 }
 
-/// The findings of a rule, each behind an empty line: what is alike together, and the first of many.
+/// The findings of a rule, each kind behind an empty line: what is alike together, and the first of many.
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
-    let groups = groups(&verdict.findings, |finding| {
-        [
-            &finding.message,
-            &finding.path,
-            &finding.expected,
-            &finding.observed,
-        ]
-    });
+    let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.gap();
-        page.styled(2, &inert::line(&group.finding.message), Style::new().bold());
-        for (number, object) in group.objects.iter().take(SHOWN).enumerate() {
-            page.field(
-                4,
-                if number == 0 { "object" } else { "" },
-                &inert::line(&object.to_string()),
-            );
-        }
-        if let Some(more) = more(group.objects.len(), "object") {
-            page.field(4, "", &more);
-        }
-        for (name, value) in [
-            ("path", &group.finding.path),
-            ("expected", &group.finding.expected),
-            ("observed", &group.finding.observed),
-        ] {
-            if !value.is_empty() {
-                page.field(4, name, &inert::line(value));
-            }
-        }
+        page.styled(2, &inert::line(&group.first().message), Style::new().bold());
+        group.show(page, 4, SHOWN);
     }
-    let shown: usize = groups.iter().take(SHOWN).map(|group| group.objects.len()).sum();
-    if verdict.findings.len() > shown {
-        let hidden = count(verdict.findings.len() - shown, "more finding");
+    let hidden: usize = groups.iter().skip(SHOWN).map(|group| group.findings.len()).sum();
+    if hidden > 0 {
         page.gap();
-        page.paragraph(
-            2,
-            &format!("… and {hidden}: a report has them all (--json FILE, --junit FILE)"),
-        );
+        page.paragraph(2, &format!("… and {} of other kinds", count(hidden, "finding")));
+    }
+    if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
+        page.gap();
+        page.paragraph(2, "reports have all of them (--json FILE, --junit FILE)");
     }
 }
 
@@ -91,26 +67,15 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
         &format!("[{}]", rule.facts.level),
         &format!("{}: {}", rule.id, extent(verdict)),
     );
-    let groups = groups(&verdict.findings, |finding| [&finding.message]);
+    let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
-        let others = match group.objects.len() {
-            1 => String::new(),
-            objects => format!(" and {}", count(objects - 1, "other")),
-        };
-        let object = group.objects[0].to_string();
-        page.paragraph(
-            6,
-            &format!(
-                "{}: {}{others}",
-                inert::line(&group.finding.message),
-                inert::line(&object)
-            ),
-        );
+        page.paragraph(4, &inert::line(&group.first().message));
+        group.show(page, 6, 1);
     }
     if groups.len() > SHOWN {
-        page.paragraph(6, &format!("… and {} of other kinds", groups.len() - SHOWN));
+        page.paragraph(4, &format!("… and {} of other kinds", groups.len() - SHOWN));
     }
-    page.field(6, "remedy", &rule.facts.remedy);
+    page.field(4, "remedy", &rule.facts.remedy);
 }
 
 /// Every finding of a rule as plain text, for reports that are read by people and made for machines.
@@ -156,28 +121,109 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
         count(verdict.findings.len(), "finding"),
-        verdict.examined
+        thousands(verdict.examined)
     )
 }
 
-fn more(all: usize, what: &str) -> Option<String> {
-    (all > SHOWN).then(|| format!("… and {}", count(all - SHOWN, &format!("more {what}"))))
+impl Group<'_> {
+    /// The one that stands for all.
+    pub(super) fn first(&self) -> &Finding {
+        self.findings[0]
+    }
+
+    /// The first objects, how many others there are, and what is wrong with them: once where it is the same with all.
+    fn show(&self, page: &mut Page, indent: usize, most: usize) {
+        let [common, own]: [Vec<&Part>; 2] = [true, false].map(|common| {
+            let parts = PARTS.iter().filter(|part| self.is_common(part) == common);
+            parts.collect()
+        });
+        let shown = self.findings.iter().take(most);
+        if own.is_empty() {
+            for (number, finding) in shown.enumerate() {
+                let name = if number == 0 { "object" } else { "" };
+                page.field(indent, name, &inert::line(&finding.object.to_string()));
+            }
+            self.others(page, indent, most, "object");
+            show_parts(page, indent, self.first(), &common);
+            return;
+        }
+        show_parts(page, indent, self.first(), &common);
+        for finding in shown {
+            page.field(indent, "object", &inert::line(&finding.object.to_string()));
+            show_parts(page, indent, finding, &own);
+        }
+        self.others(page, indent, most, "finding");
+    }
+
+    fn is_common(&self, part: &Part) -> bool {
+        let first = (part.of)(self.first());
+        self.findings.iter().all(|finding| (part.of)(finding) == first)
+    }
+
+    fn others(&self, page: &mut Page, indent: usize, most: usize, what: &str) {
+        if self.findings.len() > most {
+            let more = count(self.findings.len() - most, &format!("more {what}"));
+            page.field(indent, "", &format!("… and {more}"));
+        }
+    }
+}
+
+/// A part of a finding that its object may have in common with others.
+struct Part {
+    name: &'static str,
+    of: fn(&Finding) -> &String,
+}
+
+const PARTS: [Part; 3] = [
+    Part {
+        name: "path",
+        of: |finding| &finding.path,
+    },
+    Part {
+        name: "expected",
+        of: |finding| &finding.expected,
+    },
+    Part {
+        name: "observed",
+        of: |finding| &finding.observed,
+    },
+];
+
+fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]) {
+    for part in parts {
+        let value = (part.of)(finding);
+        if !value.is_empty() {
+            page.field(indent, part.name, &inert::line(value));
+        }
+    }
+}
+
+/// Puts findings of one message together.
+fn of_one_message(findings: &[Finding]) -> Vec<Group<'_>> {
+    groups(findings, |finding| &finding.message)
+}
+
+/// Puts findings together that differ in nothing but their objects.
+pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
+    groups(findings, |finding| {
+        let parts = PARTS.map(|part| (part.of)(finding));
+        (&finding.message, parts)
+    })
 }
 
 /// Puts findings that agree in these parts together, in the order in which each first came up.
-fn groups<const PARTS: usize>(
-    findings: &[Finding],
-    parts: fn(&Finding) -> [&String; PARTS],
-) -> Vec<Group<'_>> {
+fn groups<'a, Parts: Eq + Hash>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    parts: impl Fn(&'a Finding) -> Parts,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places = HashMap::new();
     for finding in findings {
         let place = *places.entry(parts(finding)).or_insert(groups.len());
         match groups.get_mut(place) {
-            Some(group) => group.objects.push(&finding.object),
+            Some(group) => group.findings.push(finding),
             None => groups.push(Group {
-                finding,
-                objects: vec![&finding.object],
+                findings: vec![finding],
             }),
         }
     }

@@ -1,61 +1,83 @@
 //! Annotations of a GitHub workflow: lines on standard output that the runner turns into remarks on the job.
+//!
+//! A step may make ten of each kind, so that a rule gets one, with the first of its findings, rather than each finding.
+//! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
 
-use std::{borrow::Cow, fmt::Write as _};
-
-use super::{Report, decision, inert};
+use super::{Report, decision, failure, inert};
 use crate::judge::{RuleVerdict, Verdict};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
 const SHOWN: usize = 10;
 
-/// One line for each finding, as far as GitHub takes them, and one for the decision.
+/// How many findings of a rule are told, and how many characters of each: GitHub shows no more of an annotation than a
+/// few thousand.
+const FINDINGS: usize = 3;
+const LONGEST: usize = 500;
+
+/// Who makes the annotations that belong to no rule.
+const SUITE: &str = "clusterprofile-conformance";
+
+/// An error for each broken rule, a warning for each rule with warnings, as far as GitHub takes them, and a notice with
+/// the decision.
 pub fn annotations(report: &Report) -> String {
     let mut text = String::new();
     for (command, which) in [("error", Verdict::Fail), ("warning", Verdict::Warn)] {
-        let found: Vec<(&RuleVerdict, String)> = report
-            .judgement
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.verdict == which)
-            .flat_map(|verdict| {
-                verdict.findings.iter().map(move |finding| {
-                    let told = format!("{}: {}", finding.object, finding.message);
-                    (verdict, told)
-                })
-            })
-            .collect();
+        let verdicts = report.judgement.verdicts.iter();
+        let told: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
         // The last place is for the count of those that have none.
-        let shown = if found.len() > SHOWN { SHOWN - 1 } else { SHOWN };
-        for (verdict, told) in found.iter().take(shown) {
+        let shown = if told.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+        for verdict in told.iter().take(shown) {
             let rule = verdict.rule;
             let title = format!("{} [{}]", rule.id, rule.facts.level);
-            line(
-                &mut text,
-                command,
-                &title,
-                &format!("{told}; remedy: {}", rule.facts.remedy),
-            );
+            text += &line(command, &title, &lines(verdict));
         }
-        if found.len() > shown {
-            let more = decision::count(found.len() - shown, "more finding");
-            line(&mut text, command, "clusterprofile-conformance", &more);
+        if told.len() > shown {
+            let more = decision::count(told.len() - shown, "more rule");
+            text += &line(command, SUITE, &[format!("{more}: the log tells of each")]);
         }
     }
     let decided = format!("{}; {}", decision::headline(report), decision::scope(report));
-    line(&mut text, "notice", "clusterprofile-conformance", &decided);
-    text
+    text + &line("notice", SUITE, &[decided])
 }
 
-fn line(text: &mut String, command: &str, title: &str, message: &str) {
-    let _ = writeln!(text, "::{command} title={}::{}", property(title), data(message));
+/// What is wrong, where, and how to mend it.
+fn lines(verdict: &RuleVerdict) -> Vec<String> {
+    let facts = &verdict.rule.facts;
+    let mut lines = vec![format!("{} ({})", facts.title, failure::extent(verdict))];
+    for finding in verdict.findings.iter().take(FINDINGS) {
+        let mut told = format!("{}: {}", finding.object, finding.message);
+        for (name, value) in [
+            ("at", &finding.path),
+            ("expected", &finding.expected),
+            ("observed", &finding.observed),
+        ] {
+            if !value.is_empty() {
+                told += &format!("; {name} {value}");
+            }
+        }
+        lines.push(inert::short(&told, LONGEST).into_owned());
+    }
+    if verdict.findings.len() > FINDINGS {
+        let more = decision::count(verdict.findings.len() - FINDINGS, "more finding");
+        lines.push(format!("… and {more}"));
+    }
+    lines.push(format!("remedy: {}", facts.remedy));
+    lines.push(format!("{SUITE} explain {}", verdict.rule.id));
+    lines
 }
 
-/// Text of a message: the runner takes the escapes back.
+/// The runner takes the escapes back: these lines become lines of one annotation.
+fn line(command: &str, title: &str, lines: &[String]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| data(line)).collect();
+    format!("::{command} title={}::{}\n", property(title), lines.join("%0A"))
+}
+
+/// Text within a line of a message.
 fn data(text: &str) -> String {
     inert::line(text).replace('%', "%25")
 }
 
 /// Text of a property, which ends at a comma or colon.
-fn property(text: &str) -> Cow<'_, str> {
-    data(text).replace(':', "%3A").replace(',', "%2C").into()
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
 }

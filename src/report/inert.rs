@@ -5,21 +5,96 @@
 
 use std::borrow::Cow;
 
+/// How many characters of one text a person is shown. Findings quote less; this is for names, reasons and remarks,
+/// which may be as long as a hub or a dump lets them.
+const LONGEST: usize = 3000;
+
+/// How many marks may stand above or below one letter: no language needs more, and towers of them cover other lines.
+const MARKS: usize = 3;
+
 /// Text for one line that a person reads: every character that is not seen as itself (controls, line breaks, marks
-/// that change the direction of text, characters of no width) stands as its escape, such as `\n` or `\u{1b}`.
+/// that change the direction of text, characters of no width) stands as its escape, such as `\n` or `\u{1b}`, and so
+/// does what a CI system would take for a command. What is too long to be read is cut, with a count.
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
+    short(text, LONGEST)
+}
+
+/// The same for a place that has room for fewer characters.
+pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
+    let end = match text.len() > longest {
+        true => text.char_indices().nth(longest).map(|(end, _)| end),
+        false => None,
+    };
+    let shown = without_command(visible(&text[..end.unwrap_or(text.len())]));
+    match end {
+        Some(end) => {
+            let more = thousands(text[end..].chars().count());
+            Cow::Owned(format!("{shown}… {more} more characters"))
+        }
+        None => shown,
+    }
+}
+
+/// Escapes what is not seen as itself.
+fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| is_hidden(c) || is_mark(c)) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
+    // At the beginning a mark would stand on what comes before.
+    let mut marks = MARKS;
+    for (at, c) in text.char_indices() {
+        let marks_before = marks;
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        let towers = is_mark(c) && marks_before >= MARKS;
+        if is_hidden(c) || towers {
             // `escape_default` writes `\n`, `\t` and `\r` by name, and the others by number.
-            c if is_hidden(c) => shown.extend(c.escape_default()),
-            c => shown.push(c),
+            shown.extend(c.escape_default());
+        } else if c == '[' && ends_in_command_mark(&text[..at]) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
         }
     }
     Cow::Owned(shown)
+}
+
+/// Whether an opening bracket would make a command of what is before it: runners of workflows act on `##[error]`,
+/// `##vso[…]` or `##teamcity[…]` wherever it stands in a line.
+pub(super) fn ends_in_command_mark(before: &str) -> bool {
+    before
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+        .ends_with("##")
+}
+
+/// A line of output that no runner of workflows takes for a command. GitHub's acts on `::error::text` at the beginning
+/// of a line, whatever space is before it.
+pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
+    let command = line.trim_start();
+    let begins = command.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
+    if !begins {
+        return line;
+    }
+    let margin = line.len() - command.len();
+    Cow::Owned(format!(
+        "{}{}{}",
+        &line[..margin],
+        ':'.escape_unicode(),
+        &command[1..]
+    ))
+}
+
+/// A number with its thousands apart, such as `1,048,576`.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut told = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
 }
 
 /// Text of several lines for an XML attribute or element that the writer escapes itself: characters that XML 1.0
@@ -58,12 +133,27 @@ pub(super) fn is_hidden(c: char) -> bool {
             | '\u{2028}'..='\u{202e}'       // line and paragraph separators, direction embeddings and overrides
             | '\u{2060}'..='\u{206f}'       // invisible operators, direction isolates, deprecated controls
             | '\u{fe00}'..='\u{fe0f}'       // variation selectors
+            | '\u{fdd0}'..='\u{fdef}'       // no characters
             | '\u{feff}'                    // byte order mark
-            | '\u{fff9}'..='\u{fffb}'       // interlinear annotations
-            | '\u{fffe}' | '\u{ffff}'       // no characters
+            | '\u{fff0}'..='\u{fffb}'       // interlinear annotations
+            | '\u{1bca0}'..='\u{1bca3}'     // shorthand formatting
             | '\u{1d173}'..='\u{1d17a}'     // musical formatting
             | '\u{e0000}'..='\u{e0fff}'     // tags and more variation selectors
         )
+        // The last two of each plane are no characters.
+        || u32::from(c) & 0xfffe == 0xfffe
+}
+
+/// Whether a character stands on the one before it.
+fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}'
+        | '\u{483}'..='\u{489}'
+        | '\u{1ab0}'..='\u{1aff}'
+        | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe20}'..='\u{fe2f}'
+    )
 }
 
 /// Whether XML 1.0 has no place for a character (its production 2, `Char`).
@@ -88,11 +178,45 @@ mod tests {
         );
     }
 
+    #[test]
+    fn no_line_is_a_command() {
+        assert_eq!(line("::error::x"), r"\u{3a}:error::x");
+        assert_eq!(line("\u{a0} ::group::x"), "\u{a0} \\u{3a}:group::x");
+        assert_eq!(
+            line("a ##[error]b ##vso[c]d"),
+            r"a ##\u{5b}error]b ##vso\u{5b}c]d"
+        );
+        // Addresses and headings are none.
+        for kept in ["::1", "fe80::a1, fe80::b2", "## a [b]", "a::b::c", "# [a]"] {
+            assert_eq!(line(kept), kept);
+        }
+    }
+
+    #[test]
+    fn marks_stand_on_letters_and_do_not_tower() {
+        assert_eq!(line("Việt e\u{301}"), "Việt e\u{301}");
+        assert_eq!(line("\u{301}a"), r"\u{301}a");
+        let tower = format!("a{}b", "\u{301}".repeat(5));
+        assert_eq!(line(&tower), "a\u{301}\u{301}\u{301}\\u{301}\\u{301}b");
+    }
+
+    #[test]
+    fn what_nobody_would_read_is_cut_with_a_count() {
+        assert_eq!(short("é日x", 3), "é日x");
+        assert_eq!(short("é日xy", 2), "é日… 2 more characters");
+        let told = line(&"x".repeat(1 << 20)).into_owned();
+        assert!(told.ends_with("x… 1,045,576 more characters"), "{}", told.len());
+        assert_eq!(thousands(7), "7");
+        assert_eq!(thousands(1_000), "1,000");
+    }
+
     proptest::proptest! {
         #[test]
         fn nothing_gets_through(text in proptest::collection::vec(proptest::prelude::any::<char>(), 0..40)) {
             let text: String = text.into_iter().collect();
-            assert!(!line(&text).chars().any(is_hidden));
+            let told = line(&text);
+            assert!(!told.chars().any(is_hidden));
+            assert!(!told.contains("##[") && !told.starts_with(is_mark));
             assert!(!xml(&text).chars().any(is_forbidden_in_xml));
             // Read back as an XML parser does, section by section, the text is whole.
             let document = format!("<![CDATA[{}]]>", cdata(&text));

@@ -5,6 +5,7 @@
 use std::{collections::BTreeMap, io};
 
 use jiff::Timestamp;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::{Coverage, Report, visible};
@@ -19,7 +20,7 @@ use crate::{
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
 
 /// The whole report.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     /// [`API_VERSION`].
@@ -27,6 +28,7 @@ struct Document<'a> {
     /// The suite that judged.
     suite: Suite,
     /// When it judged, RFC 3339.
+    #[schemars(with = "crate::schema::Time")]
     judged_at: Timestamp,
     /// What it judged.
     evidence: Source<'a>,
@@ -59,18 +61,18 @@ struct Document<'a> {
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
     /// What came of each waiver, where some were given.
-    #[serde(skip_serializing_if = "<[WaiverOutcome]>::is_empty")]
-    waivers: &'a [WaiverOutcome],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waivers: Vec<Waiving<'a>>,
 }
 
 /// The suite that judged.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Suite {
     version: &'static str,
 }
 
 /// Where the evidence comes from.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Source<'a> {
     /// The hub or the dump that was looked at.
@@ -88,7 +90,7 @@ struct Source<'a> {
 }
 
 /// How the rules came out, by level.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Levels {
     must: Outcomes,
     should: Outcomes,
@@ -96,7 +98,7 @@ struct Levels {
 }
 
 /// How the rules of one level came out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Outcomes {
     /// Rules that passed, failed or warned.
     judged: usize,
@@ -105,7 +107,7 @@ struct Outcomes {
 }
 
 /// The verdict on one rule.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Entry<'a> {
     /// The rule's id.
@@ -136,12 +138,22 @@ struct Entry<'a> {
 }
 
 /// A violation that is waived.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Waived<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
     /// The place of its waiver in `waivers`, counted from 0.
     waiver: usize,
+}
+
+/// What came of a waiver.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Waiving<'a> {
+    #[serde(flatten)]
+    outcome: &'a WaiverOutcome,
+    /// What is wrong with the waiver itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    complaint: Option<String>,
 }
 
 /// Writes the report. Fails only when `into` does.
@@ -174,10 +186,15 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         not_asked: &coverage.not_asked,
         unreadable: &report.evidence.unreadable,
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
-        waivers: &report.judgement.waivers,
+        waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
     visible::write(&document, &mut into)?;
     into.write_all(b"\n")
+}
+
+/// The JSON Schema of the report.
+pub fn schema() -> Schema {
+    crate::schema::written::<Document>()
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -206,6 +223,15 @@ impl<'a> Entry<'a> {
                 .collect(),
             notes: &verdict.notes,
             remedy: (!verdict.findings.is_empty() || !verdict.waived.is_empty()).then_some(&facts.remedy),
+        }
+    }
+}
+
+impl<'a> Waiving<'a> {
+    fn of(outcome: &'a WaiverOutcome) -> Self {
+        Self {
+            outcome,
+            complaint: outcome.complaint(),
         }
     }
 }

@@ -10,8 +10,13 @@ use crate::{
     rules::{Finding, Level},
 };
 
-/// How many findings of a rule are shown: GitHub takes no more than 1 MiB in all.
+/// How many findings of a rule are shown, and how many characters in a cell of a table.
 const SHOWN: usize = 20;
+const CELL: usize = 300;
+
+/// How many bytes the report has at most. GitHub throws away the whole summary of a step that has more than 1 MiB, and the
+/// step may have something to say besides.
+const LONGEST: usize = 1_000_000;
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
@@ -19,14 +24,24 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     head(&mut text, report);
     counts(&mut text, report);
     complaints(&mut text, report);
+    let tail = unjudged(report);
+    let room = LONGEST.saturating_sub(tail.len());
+    let mut left_out = 0;
     for (heading, which) in [
         ("Failures", Verdict::Fail),
         ("Warnings", Verdict::Warn),
         ("Waived", Verdict::Waived),
     ] {
-        findings(&mut text, report, heading, which);
+        left_out += findings(&mut text, report, (heading, which), room);
     }
-    unjudged(&mut text, report);
+    if left_out > 0 {
+        let more = decision::count(left_out, "more rule");
+        let _ = writeln!(
+            text,
+            "… and {more} with findings, left out for the report's size (the JSON report has them all)\n"
+        );
+    }
+    text += &tail;
     into.write_all(text.as_bytes())
 }
 
@@ -81,20 +96,26 @@ fn complaints(text: &mut String, report: &Report) {
     }
 }
 
-fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict) {
-    let mut found = report
-        .judgement
-        .verdicts
-        .iter()
-        .filter(|verdict| verdict.verdict == which)
-        .peekable();
+/// Tells the rules with that verdict as far as there is room, and how many there was none for.
+fn findings(text: &mut String, report: &Report, (heading, which): (&str, Verdict), room: usize) -> usize {
+    let verdicts = report.judgement.verdicts.iter();
+    let mut found = verdicts.filter(|verdict| verdict.verdict == which).peekable();
     if found.peek().is_none() {
-        return;
+        return 0;
     }
     let _ = writeln!(text, "### {heading}\n");
+    let mut left_out = 0;
     for verdict in found {
-        rule(text, verdict);
+        let mut told = String::new();
+        rule(&mut told, verdict);
+        // A few lines are kept for what tells of those left out, and for the headings.
+        if text.len() + told.len() + 1000 > room {
+            left_out += 1;
+        } else {
+            *text += &told;
+        }
     }
+    left_out
 }
 
 fn rule(text: &mut String, verdict: &RuleVerdict) {
@@ -149,7 +170,8 @@ fn row(text: &mut String, finding: &Finding, remark: &str) {
 }
 
 /// The rules that were not judged, and why.
-fn unjudged(text: &mut String, report: &Report) {
+fn unjudged(report: &Report) -> String {
+    let mut text = String::new();
     let others: Vec<&RuleVerdict> = report
         .judgement
         .verdicts
@@ -162,7 +184,7 @@ fn unjudged(text: &mut String, report: &Report) {
         })
         .collect();
     if others.is_empty() {
-        return;
+        return text;
     }
     let _ = writeln!(
         text,
@@ -180,6 +202,7 @@ fn unjudged(text: &mut String, report: &Report) {
         );
     }
     text.push_str("\n</details>\n");
+    text
 }
 
 /// Text as a code span that stays one whatever is in it, in a table too; nothing for nothing.
@@ -187,7 +210,10 @@ fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    let line = inert::line(text).replace('|', "\\|");
+    // A bar is escaped for the table; a backslash before it would escape the escape.
+    let line = inert::short(text, CELL)
+        .replace("\\|", "\\\\u{7c}")
+        .replace('|', "\\|");
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     // A backtick at an end would join the fence.
@@ -225,6 +251,8 @@ mod tests {
         assert_eq!(code("a`b``c"), "```a`b``c```");
         assert_eq!(code("`x"), "`` `x ``");
         assert_eq!(code("<b>|\n"), "`<b>\\|\\n`");
+        // Two backslashes before a bar would be one that is taken as itself, and a bar that ends the cell.
+        assert_eq!(code("a\\|b"), "`a\\\\u{7c}b`");
     }
 
     #[test]

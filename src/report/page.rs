@@ -3,9 +3,13 @@
 use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
+use unicode_width::UnicodeWidthChar;
 
 /// The width that is written for. It does not follow the terminal's, so that logs look alike everywhere.
 const WIDTH: usize = 80;
+
+/// How wide the parts of a long word may be to be kept in one piece, in columns: less than any line.
+const PART: usize = 20;
 
 const PLAIN: Style = Style::new();
 
@@ -26,22 +30,27 @@ impl Page {
 
     /// A paragraph, each line of it indented.
     pub fn paragraph(&mut self, indent: usize, text: &str) {
-        self.lay(indent, ("", PLAIN), (text, PLAIN));
+        self.styled(indent, text, PLAIN);
     }
 
     /// A paragraph that stands out.
     pub fn styled(&mut self, indent: usize, text: &str, style: Style) {
-        self.lay(indent, ("", PLAIN), (text, style));
+        self.lay(indent, None, &[(text, style)]);
+    }
+
+    /// A paragraph whose first part stands out; all its lines but the first are indented.
+    pub fn sentence(&mut self, strong: &str, style: Style, rest: &str) {
+        self.lay(2, Some(("", PLAIN)), &[(strong, style), (rest, PLAIN)]);
     }
 
     /// A paragraph behind a mark in bold; all its lines stand to the right of the mark.
     pub fn marked(&mut self, indent: usize, mark: &str, text: &str) {
-        self.lay(indent, (&format!("{mark} "), PLAIN.bold()), (text, PLAIN));
+        self.behind(indent, &format!("{mark} "), PLAIN.bold(), text);
     }
 
     /// A named value: the name in a dim column of its own.
     pub fn field(&mut self, indent: usize, name: &str, value: &str) {
-        self.lay(indent, (&format!("{name:<10}"), PLAIN.dimmed()), (value, PLAIN));
+        self.behind(indent, &format!("{name:<10}"), PLAIN.dimmed(), value);
     }
 
     /// Lines that must stay as they are, such as YAML, indented.
@@ -51,15 +60,27 @@ impl Page {
         }
     }
 
-    /// Styles go on after wrapping, so that they do not count as width.
-    fn lay(&mut self, indent: usize, (mark, mark_style): (&str, Style), (text, style): (&str, Style)) {
-        let hang = indent + mark.chars().count();
-        for (number, line) in wrap(text, WIDTH.saturating_sub(hang)).into_iter().enumerate() {
-            let line = line.style(style);
+    fn behind(&mut self, indent: usize, mark: &str, style: Style, text: &str) {
+        let hang = indent + width(mark);
+        let mark = format!("{:indent$}{mark}", "");
+        self.lay(hang, Some((&mark, style)), &[(text, PLAIN)]);
+    }
+
+    /// Lines that hang behind a mark, or are all indented. Styles go on after wrapping, so that they do not count as
+    /// width.
+    fn lay(&mut self, hang: usize, mark: Option<(&str, Style)>, spans: &[(&str, Style)]) {
+        let margin = " ".repeat(hang);
+        let (first, style) = mark.unwrap_or((&margin, PLAIN));
+        let lines = Wrapping::of(spans, hang, first);
+        for (number, line) in lines.into_iter().enumerate() {
             let _ = match number {
-                0 => writeln!(self.0, "{:indent$}{}{line}", "", mark.style(mark_style)),
-                _ => writeln!(self.0, "{:hang$}{line}", ""),
+                0 => write!(self.0, "{}", first.style(style)),
+                _ => write!(self.0, "{margin}"),
             };
+            for (text, style) in line {
+                let _ = write!(self.0, "{}", text.style(style));
+            }
+            self.0.push('\n');
         }
     }
 
@@ -69,44 +90,111 @@ impl Page {
     }
 }
 
-/// Breaks text into lines of at most `width` characters: between words, and inside of a word only where it would
-/// not fit a line by itself. Gives at least one line.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(20);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        let long = word.chars().count();
-        if used > 0 && used + 1 + long > width {
-            lines.push(std::mem::take(&mut line));
-            used = 0;
-        } else if used > 0 {
-            line.push(' ');
-            used += 1;
-        }
-        for c in word.chars() {
-            if used == width {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
+/// A line: texts of one style each.
+type Line = Vec<(String, Style)>;
+
+/// Text that is broken into lines: between words, and inside of a word only where it would not fit a line by itself.
+struct Wrapping {
+    /// Where lines end.
+    edge: usize,
+    /// Where all lines but the first begin.
+    hang: usize,
+    lines: Vec<Line>,
+    /// The end of the last line.
+    column: usize,
+    /// Whether nothing but space stands on the last line.
+    blank: bool,
+}
+
+impl Wrapping {
+    /// At least one line. Texts are a space apart; the first line has `mark` before it.
+    fn of(spans: &[(&str, Style)], hang: usize, mark: &str) -> Vec<Line> {
+        let mut wrapping = Self {
+            // However deep it is indented, some text has to fit.
+            edge: WIDTH.max(hang + 20),
+            hang,
+            lines: vec![Line::new()],
+            column: width(mark),
+            blank: mark.trim().is_empty(),
+        };
+        for (text, style) in spans {
+            for word in text.split(' ') {
+                wrapping.word(word, *style);
             }
-            line.push(c);
-            used += 1;
+        }
+        wrapping.lines
+    }
+
+    fn word(&mut self, word: &str, style: Style) {
+        let fresh = self.lines.last().is_none_or(Vec::is_empty);
+        if !fresh && self.column + 1 + width(word) > self.edge {
+            self.next_line();
+        } else if !fresh {
+            self.put(" ", style);
+        }
+        let mut rest = word;
+        // A path or an address is better read where it breaks between its parts.
+        for part in word.split_inclusive(['.', '/', ',', ']']) {
+            if self.column + width(part) > self.edge && width(part) < PART {
+                self.next_line();
+            }
+            for c in part.chars() {
+                if self.column + width_of(c) > self.edge {
+                    self.next_line();
+                }
+                match self.blank && rest.starts_with("::") {
+                    true => self.put("\\u{3a}", style),
+                    false => self.put(c.encode_utf8(&mut [0; 4]), style),
+                }
+                self.blank = false;
+                rest = &rest[c.len_utf8()..];
+            }
         }
     }
-    lines.push(line);
-    lines
+
+    fn next_line(&mut self) {
+        self.lines.push(Line::new());
+        self.column = self.hang;
+        self.blank = true;
+    }
+
+    fn put(&mut self, text: &str, style: Style) {
+        self.column += width(text);
+        let Some(line) = self.lines.last_mut() else { return };
+        match line.last_mut() {
+            Some((run, known)) if *known == style => run.push_str(text),
+            _ => line.push((text.to_owned(), style)),
+        }
+    }
+}
+
+/// How many columns a text takes.
+fn width(text: &str) -> usize {
+    text.chars().map(width_of).sum()
+}
+
+fn width_of(c: char) -> usize {
+    c.width().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn told(lay: impl FnOnce(&mut Page)) -> Vec<String> {
+        let mut page = Page::default();
+        lay(&mut page);
+        let text = anstream::adapter::strip_str(&page.into_text()).to_string();
+        let columns = |line: &str| line.chars().map(width_of).sum::<usize>();
+        assert!(text.lines().all(|line| columns(line) <= WIDTH), "{text}");
+        text.lines().map(str::to_owned).collect()
+    }
+
     #[test]
     fn wraps_between_words_and_splits_only_what_cannot_fit() {
         let text = format!("the quick brown fox jumps {} over", "x".repeat(45));
         assert_eq!(
-            wrap(&text, 20),
+            told(|page| page.paragraph(60, &text)),
             [
                 "the quick brown fox",
                 "jumps",
@@ -114,17 +202,73 @@ mod tests {
                 &"x".repeat(20),
                 "xxxxx over"
             ]
+            .map(|line| format!("{:60}{line}", ""))
         );
-        assert_eq!(wrap("", 20), [""]);
+        assert_eq!(told(|page| page.paragraph(0, "")), [""]);
+    }
+
+    #[test]
+    fn a_path_breaks_between_its_parts() {
+        let path = "status.accessProviders[one].cluster.extensions[client.authentication.k8s.io/exec].token";
+        let lines = told(|page| page.field(4, "path", path));
+        assert_eq!(
+            lines[0],
+            "    path      status.accessProviders[one].cluster.extensions[client."
+        );
+        assert_eq!(lines[1], "              authentication.k8s.io/exec].token");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let lines = told(|page| page.field(4, "observed", &"漢字".repeat(40)));
+        assert_eq!(lines[0], format!("    observed  {}", "漢字".repeat(16) + "漢"));
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn a_sentence_goes_on_where_its_strong_part_ends() {
+        let lines = told(|page| page.sentence(&"strong ".repeat(9), PLAIN.bold(), &"rest ".repeat(9)));
+        assert!(
+            lines[0].starts_with("strong") && lines[0].ends_with("rest"),
+            "{lines:?}"
+        );
+        assert!(lines[1].starts_with("  rest"), "{lines:?}");
+    }
+
+    #[test]
+    fn no_line_gives_orders_to_the_runner_of_a_pipeline() {
+        let lines = told(|page| {
+            page.paragraph(2, "::add-mask::e");
+            page.field(2, "observed", &format!("::1 {}", "::stop-commands::x".repeat(9)));
+        });
+        assert_eq!(lines[0], r"  \u{3a}:add-mask::e");
+        assert_eq!(lines[1], "  observed  ::1");
+        assert!(
+            !lines.iter().any(|line| line.trim_start().starts_with("::")),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn no_line_becomes_a_command_by_wrapping() {
+        let mut page = Page::default();
+        page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
+        page.paragraph(2, &format!("{}::stop-commands::x", "x".repeat(WIDTH - 2)));
+        let text = anstream::adapter::strip_str(&page.into_text()).to_string();
+        assert!(
+            text.contains("error::forged") && text.lines().count() == 4,
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| !line.trim_start().starts_with("::")),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_hanging_paragraph_keeps_within_the_width() {
-        let mut page = Page::default();
-        page.field(4, "observed", &"word ".repeat(40));
-        let text = anstream::adapter::strip_str(&page.into_text()).to_string();
-        assert!(text.lines().count() > 2);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
-        assert!(text.lines().skip(1).all(|line| line.starts_with(&" ".repeat(14))));
+        let lines = told(|page| page.field(4, "observed", &"word ".repeat(40)));
+        assert!(lines.len() > 2);
+        assert!(lines.iter().skip(1).all(|line| line.starts_with(&" ".repeat(14))));
     }
 }

@@ -1,25 +1,54 @@
 //! The report in SARIF 2.1.0, for code scanning and editors.
 //!
-//! SARIF tells of files; here an object's `namespace/name` stands for one. Waived findings are suppressed results.
+//! SARIF tells of files; here an object's `namespace/name` stands for one, and its first line for all of it. Waived
+//! findings are suppressed results. What could not be judged is no result but a notification: GitHub refuses a whole
+//! file for one result without a location. GitHub keeps to other limits too, of which [`RESULTS`] is one.
 
-use std::io;
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+};
 
+use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::{Report, decision, inert, visible};
+use super::{Report, decision, inert, unread, visible};
 use crate::{
     evidence::ObjectRef,
     judge::{RuleVerdict, Verdict},
     rules::{Finding, Level},
 };
 
+/// How many results GitHub takes; it refuses a file with more.
+const RESULTS: usize = 25_000;
+
+/// How many characters of a rule's description GitHub takes.
+const DESCRIPTION: usize = 1000;
+
+/// How many bytes of an object's path stand in its URI.
+const LONGEST_URI: usize = 2000;
+
+/// How many objects that could not be read are told.
+const UNREAD: usize = 20;
+
+/// Where the documents of a KEP are.
+const KEPS: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster";
+
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let verdicts = &report.judgement.verdicts;
-    let results: Vec<Value> = verdicts
+    let mut results = Vec::new();
+    let mut twins = HashMap::new();
+    for (index, verdict) in verdicts.iter().enumerate() {
+        results.extend(results_of(report, index, verdict, &mut twins));
+    }
+    let left_out = fit(&mut results);
+    let tried: BTreeMap<&str, Value> = verdicts
         .iter()
-        .enumerate()
-        .flat_map(|(index, verdict)| results(report, index, verdict))
+        .map(|verdict| {
+            let told = json!({"verdict": verdict.verdict, "examined": verdict.examined});
+            (verdict.rule.id, told)
+        })
         .collect();
     let document = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -33,13 +62,16 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             "invocations": [{
                 "executionSuccessful": !report.judgement.partial,
                 "endTimeUtc": report.judged_at,
+                "toolExecutionNotifications": notifications(report, left_out),
             }],
             "columnKind": "unicodeCodePoints",
             "properties": {
                 "decision": report.judgement.decision.name(),
+                "headline": decision::headline(report),
                 "partial": report.judgement.partial,
                 "scope": decision::scope(report),
                 "edition": report.judgement.edition,
+                "verdicts": tried,
             },
             "results": results,
         }],
@@ -48,68 +80,168 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     into.write_all(b"\n")
 }
 
-/// What is known of a rule.
+/// What is known of a rule, whatever came of it: readers take rules of two runs for the same.
 fn rule(verdict: &RuleVerdict) -> Value {
     let facts = &verdict.rule.facts;
+    let meaning = facts.reasoning.as_deref().unwrap_or(&facts.title);
     json!({
         "id": verdict.rule.id,
-        "shortDescription": {"text": facts.title},
-        "fullDescription": {"text": facts.reasoning.as_deref().unwrap_or(&facts.title)},
-        "help": {"text": format!("{}\n\nSource: {}", facts.remedy, facts.source)},
+        "name": name(verdict.rule.id),
+        "shortDescription": {"text": inert::short(&facts.title, DESCRIPTION)},
+        "fullDescription": {"text": inert::short(meaning, DESCRIPTION)},
+        "help": {
+            "text": format!("{}\n\nSource: {}", facts.remedy, facts.source),
+            "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, facts.source),
+        },
+        "helpUri": documents(&facts.source),
         "defaultConfiguration": {"level": level(facts.level)},
         "properties": {
             "level": facts.level,
-            "verdict": verdict.verdict,
-            "examined": verdict.examined,
+            "precision": "very-high",
+            "problem.severity": match facts.level {
+                Level::Must => "error",
+                Level::Should => "warning",
+                Level::May => "recommendation",
+            },
             "tags": [verdict.rule.suite(), facts.level.name()],
         },
     })
 }
 
-fn results(report: &Report, index: usize, verdict: &RuleVerdict) -> Vec<Value> {
-    let found = verdict
-        .findings
-        .iter()
-        .map(|finding| result(index, verdict, finding));
-    let waived = verdict.waived.iter().map(|(finding, place)| {
-        let mut result = result(index, verdict, finding);
+/// A rule's id as a name, such as `IdentityManagerLabelPresent`.
+fn name(id: &str) -> String {
+    let words = id.split(['/', '-']).filter(|word| !word.is_empty());
+    words
+        .map(|word| word[..1].to_ascii_uppercase() + &word[1..])
+        .collect()
+}
+
+/// Where the document is that a rule is taken from.
+fn documents(source: &str) -> String {
+    let folder = match source {
+        source if source.starts_with("KEP-5339") => "5339-clusterprofile-plugin-credentials",
+        source if source.starts_with("KEP-2149") => "2149-clusterid",
+        _ => "4322-cluster-inventory",
+    };
+    format!("{KEPS}/{folder}")
+}
+
+/// Leaves as many results as GitHub takes, the gravest, and tells how many are gone.
+fn fit(results: &mut Vec<Value>) -> usize {
+    let left_out = results.len().saturating_sub(RESULTS);
+    if left_out > 0 {
+        let gravity = |result: &Value| match result["level"].as_str() {
+            Some("error") => 0,
+            Some("warning") => 1,
+            _ => 2,
+        };
+        results.sort_by_key(gravity);
+        results.truncate(RESULTS);
+        results.sort_by_key(|result| result["ruleIndex"].as_u64());
+    }
+    left_out
+}
+
+/// What keeps the report from telling all.
+fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
+    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": inert::line(text)}});
+    let mut notes = Vec::new();
+    if let Some(why) = decision::partial(report) {
+        notes.push(note("error", &format!("the run was cut short: {why}")));
+    }
+    for (index, verdict) in report.judgement.verdicts.iter().enumerate() {
+        if verdict.verdict == Verdict::Inconclusive {
+            let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
+            let mut note = note(
+                "warning",
+                &format!("{} is inconclusive: {reason}", verdict.rule.id),
+            );
+            note["associatedRule"] = json!({"id": verdict.rule.id, "index": index});
+            notes.push(note);
+        }
+    }
+    let complaints = report.judgement.waivers.iter();
+    let complaints = complaints.filter_map(|outcome| outcome.complaint());
+    notes.extend(complaints.map(|complaint| note("warning", &complaint)));
+    notes.extend(
+        unread::lines(report, UNREAD)
+            .iter()
+            .map(|line| note("warning", line)),
+    );
+    if left_out > 0 {
+        let more = decision::count(left_out, "more finding");
+        notes.push(note(
+            "warning",
+            &format!("{more}: a JSON report has them all (--json FILE)"),
+        ));
+    }
+    notes
+}
+
+fn results_of(
+    report: &Report,
+    index: usize,
+    verdict: &RuleVerdict,
+    twins: &mut HashMap<String, usize>,
+) -> Vec<Value> {
+    let mut results = Vec::new();
+    for finding in &verdict.findings {
+        results.push(result(index, verdict, finding, twins));
+    }
+    for (finding, place) in &verdict.waived {
         let waiver = &report.judgement.waivers[*place].waiver;
+        let justification = format!("{} ({}), until {}", waiver.reason, waiver.link, waiver.expires);
+        let mut result = result(index, verdict, finding, twins);
         result["suppressions"] = json!([{
             "kind": "external",
             "status": "accepted",
-            "justification": format!("{} ({}), until {}", waiver.reason, waiver.link, waiver.expires),
+            "justification": inert::line(&justification),
         }]);
-        result
-    });
-    let doubt = (verdict.verdict == Verdict::Inconclusive).then(|| {
-        let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
-        json!({
-            "ruleId": verdict.rule.id,
-            "ruleIndex": index,
-            "kind": "open",
-            "level": "none",
-            "message": {"text": inert::line(reason)},
-        })
-    });
-    found.chain(waived).chain(doubt).collect()
+        results.push(result);
+    }
+    results
 }
 
-fn result(index: usize, verdict: &RuleVerdict, finding: &Finding) -> Value {
-    let level = match (verdict.verdict, finding.advisory) {
-        (Verdict::Fail, false) => "error",
-        (Verdict::Warn, _) if verdict.rule.facts.level == Level::May => "note",
-        _ => "warning",
-    };
+fn result(
+    index: usize,
+    verdict: &RuleVerdict,
+    finding: &Finding,
+    twins: &mut HashMap<String, usize>,
+) -> Value {
     json!({
         "ruleId": verdict.rule.id,
         "ruleIndex": index,
-        "level": level,
+        "level": match finding.advisory {
+            true => "warning",
+            false => level(verdict.rule.facts.level),
+        },
         "message": {"text": message(finding)},
         "locations": [location(&finding.object, &finding.path)],
-        "partialFingerprints": {
-            "finding/v1": format!("{}|{}|{}", verdict.rule.id, finding.object, finding.path),
-        },
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint(verdict, finding, twins)},
     })
+}
+
+/// What is the same in two runs that find the same: the digest of rule, object and field, and the how manieth it is of
+/// those that have these in common. GitHub looks at no other fingerprint than the one of this name and form.
+fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<String, usize>) -> String {
+    let object = &finding.object;
+    let parts = [
+        verdict.rule.id,
+        &object.kind,
+        &object.namespace,
+        &object.name,
+        &finding.path,
+    ];
+    // No part holds what is between them in this form.
+    let parts = json!(parts).to_string();
+    let digest = digest(&SHA256, parts.as_bytes());
+    let digest: String = digest.as_ref()[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let number = twins.entry(digest.clone()).or_default();
+    *number += 1;
+    format!("{digest}:{number}")
 }
 
 fn message(finding: &Finding) -> String {
@@ -119,31 +251,52 @@ fn message(finding: &Finding) -> String {
             message += &format!("; {name}: {}", inert::line(value));
         }
     }
-    message
+    escaped(&message)
+}
+
+/// Text of a message, in which brackets would make links, and braces stand for arguments.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '[' | ']' => escaped.extend(['\\', c]),
+            '{' | '}' => escaped.extend([c, c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 fn location(object: &ObjectRef, field: &str) -> Value {
     let path = object.path();
-    json!({
-        "physicalLocation": {"artifactLocation": {"uri": uri(&path)}},
+    let region = json!({"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1});
+    let mut location = json!({
+        "physicalLocation": {"artifactLocation": {"uri": uri(&path)}, "region": region},
         "logicalLocations": [{
-            "name": inert::line(field),
+            "name": inert::line(&path),
             "fullyQualifiedName": inert::line(&format!("{}/{path}", object.kind)),
             "kind": "resource",
         }],
-    })
+    });
+    if !field.is_empty() {
+        location["message"] = json!({"text": escaped(&inert::line(field))});
+    }
+    location
 }
 
-/// A path as a relative URI reference: what has a meaning in one is escaped.
+/// A path as a relative URI reference: what has a meaning in one is escaped. Never empty, as GitHub takes no empty one.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
+    for byte in path.bytes().take(LONGEST_URI) {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => uri.push(byte.into()),
             _ => uri += &format!("%{byte:02X}"),
         }
     }
-    uri
+    match uri.trim_matches(['.', '/']) {
+        "" => "unnamed".to_owned(),
+        _ => uri.trim_start_matches('/').to_owned(),
+    }
 }
 
 fn level(level: Level) -> &'static str {

@@ -1,4 +1,5 @@
-//! What follows the list on a terminal: warnings, what could not be judged and why, and the decision.
+//! What follows the list on a terminal: what matters most comes last. What was not judged and why, remarks, warnings,
+//! the broken rules, and the decision.
 
 use owo_colors::Style;
 
@@ -11,25 +12,16 @@ const UNREAD: usize = 5;
 /// The parts after the list. Colours are in the text: print it through something that knows when to take them out.
 pub fn after_list(report: &Report) -> String {
     let mut page = Page::default();
-    warnings(&mut page, report);
-    notes(&mut page, report);
-    not_read(&mut page, report);
-    waivers(&mut page, report);
     let verdicts = &report.judgement.verdicts;
-    by_reason(&mut page, "waived", verdicts, Verdict::Waived);
-    by_reason(
-        &mut page,
-        "unclear (inconclusive)",
-        verdicts,
-        Verdict::Inconclusive,
-    );
-    by_reason(
-        &mut page,
-        "n/a (not applicable)",
-        verdicts,
-        Verdict::NotApplicable,
-    );
     not_asked(&mut page, report);
+    by_reason(&mut page, verdicts, Verdict::NotApplicable);
+    notes(&mut page, report);
+    by_reason(&mut page, verdicts, Verdict::Waived);
+    waivers(&mut page, report);
+    not_read(&mut page, report);
+    warnings(&mut page, report);
+    by_reason(&mut page, verdicts, Verdict::Inconclusive);
+    failures(&mut page, report);
     decide(&mut page, report);
     page.into_text()
 }
@@ -41,13 +33,27 @@ pub fn decision(report: &Report) -> String {
     page.into_text()
 }
 
-fn warnings(page: &mut Page, report: &Report) {
-    let mut warned = with_verdict(&report.judgement.verdicts, Verdict::Warn).peekable();
-    if warned.peek().is_none() {
-        return;
+/// The broken rules, each with all that it takes to mend it.
+fn failures(page: &mut Page, report: &Report) {
+    for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Fail).enumerate() {
+        if number == 0 {
+            page.heading("failures");
+        }
+        page.styled(
+            0,
+            &format!("---- {} ----", verdict.rule.id),
+            Style::new().red().bold(),
+        );
+        failure::in_full(page, verdict);
+        page.gap();
     }
-    page.heading("warnings");
-    for verdict in warned {
+}
+
+fn warnings(page: &mut Page, report: &Report) {
+    for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Warn).enumerate() {
+        if number == 0 {
+            page.heading("warnings");
+        }
         failure::in_short(page, verdict);
         page.gap();
     }
@@ -89,7 +95,7 @@ fn waivers(page: &mut Page, report: &Report) {
     told(page, "waivers to be looked at", &complaints);
 }
 
-fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Verdict) {
+fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
     let mut reasons = Vec::new();
     for verdict in with_verdict(verdicts, which) {
         gather(
@@ -98,7 +104,7 @@ fn by_reason(page: &mut Page, heading: &str, verdicts: &[RuleVerdict], which: Ve
             verdict.rule.id,
         );
     }
-    told(page, heading, &reasons);
+    told(page, which.words(), &reasons);
 }
 
 /// What was not asked for, with the rules that were skipped for it. A rule that could do with either of two kinds of
@@ -133,7 +139,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             .iter()
             .map(|(reason, rules)| (reason.as_str(), rules.clone())),
     );
-    told(page, "not asked for (skipped)", &reasons);
+    told(page, "skipped (not asked for)", &reasons);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
@@ -149,8 +155,8 @@ fn decide(page: &mut Page, report: &Report) {
         Decision::NotConformant => Style::new().red().bold(),
         Decision::Inconclusive => Style::new().yellow().bold(),
     };
-    page.styled(0, &decision::headline(report), style);
-    page.paragraph(2, &decision::scope(report));
+    let headline = format!("{};", decision::headline(report));
+    page.sentence(&headline, style, &decision::scope(report));
 }
 
 fn with_verdict(verdicts: &[RuleVerdict], which: Verdict) -> impl Iterator<Item = &RuleVerdict> {

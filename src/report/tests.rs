@@ -50,6 +50,7 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         reason: tells_why.then(|| format!("the reason of {}", verdict.name())),
         findings,
         waived: Vec::new(),
+        doubts: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -97,6 +98,7 @@ fn judgement() -> Judgement {
         tally,
         verdicts,
         waivers: Vec::new(),
+        scope: Default::default(),
         partial: false,
     }
 }
@@ -139,10 +141,7 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
 
 #[test]
 fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
-    let told = with_report(|report| {
-        let failures = failure::in_full(&report.judgement.verdicts[1]);
-        format!("{failures}\n{}", terminal::after_list(report))
-    });
+    let told = with_report(|report| trials::list(report) + &terminal::after_list(report));
     let plain = strip_str(&told).to_string();
     for line in plain.lines() {
         assert!(line.chars().count() <= 80, "too wide: {line}");
@@ -168,8 +167,10 @@ fn junit_is_well_formed_whatever_the_hub_says() {
     assert_eq!(xml.matches("<failure ").count(), 1);
     assert_eq!(xml.matches("<error ").count(), 1);
     assert_eq!(xml.matches("<skipped ").count(), 2);
-    assert!(xml.contains(r#"<testsuite id="0" name="identity""#), "{xml}");
-    assert!(xml.contains(r#"tests="3" errors="1" failures="1""#), "{xml}");
+    assert!(
+        xml.contains(r#"<testsuite name="identity" tests="3" failures="1" errors="1" skipped="0" "#),
+        "{xml}"
+    );
     assert!(xml.contains(r#"classname="conditions.SHOULD""#), "{xml}");
     assert!(xml.contains("cluster-11"), "every object is there");
 }
@@ -306,6 +307,117 @@ fn every_report_tells_what_could_not_be_read() {
     assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(30));
     assert_eq!(json["unreadable"][29]["object"]["name"], "odd-29");
     assert_eq!(json["unreadable"][29]["message"], format!("status is {HOSTILE}"));
+}
+
+/// A report whose rule `identity/broken` has these findings, as a terminal shows it.
+fn on_a_terminal(findings: Vec<Finding>) -> String {
+    let (evidence, mut judgement) = (evidence(), judgement());
+    judgement.verdicts[1].findings = findings;
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    strip_str(&terminal::after_list(&report)).to_string()
+}
+
+#[test]
+fn a_terminal_shows_the_first_of_ten_thousand_objects() {
+    let missing = |number| Finding::on(object(&format!("cluster-{number}")), "the label is missing");
+    let alike = on_a_terminal((0..10_000).map(|number| missing(number).expected("m")).collect());
+    assert!(
+        alike.contains("cluster-4") && !alike.contains("cluster-5"),
+        "{alike}"
+    );
+    assert!(
+        alike.contains("… and 9,995 more objects\n    expected  m\n"),
+        "{alike}"
+    );
+    assert!(
+        alike.contains("reports have all of them (--json FILE, --junit FILE)"),
+        "{alike}"
+    );
+
+    let observed = |number: u32| missing(number).expected("m").observed(number.to_string());
+    let differing = on_a_terminal((0..10_000).map(observed).collect());
+    assert_eq!(
+        differing.matches("the label is missing").count(),
+        1,
+        "{differing}"
+    );
+    assert_eq!(differing.matches("expected  m\n").count(), 1, "{differing}");
+    assert!(
+        differing.contains("    object    ClusterProfile fleet/cluster-4\n    observed  4\n"),
+        "{differing}"
+    );
+    assert!(differing.contains("… and 9,995 more findings"), "{differing}");
+}
+
+#[test]
+fn failures_come_last_and_the_decision_behind_them() {
+    let told = on_a_terminal(vec![Finding::on(object("a"), "the label is missing")]);
+    let places = [
+        "skipped (",
+        "notes:",
+        "warnings:",
+        "inconclusive:",
+        "failures:",
+        "remedy    Set",
+        "not conformant with",
+    ];
+    let places: Vec<Option<usize>> = places.iter().map(|part| told.rfind(part)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?}: {told}");
+    let (_, last) = told.trim_end().rsplit_once("\n\n").expect("paragraphs");
+    let words: Vec<&str> = last.split_whitespace().collect();
+    assert_eq!(
+        words.join(" "),
+        "not conformant with edition standard: 1 MUST rule fails; 2 of 3 MUST rules judged (1 inconclusive), over 1 \
+         profile, watched for 30m"
+    );
+}
+
+#[test]
+fn annotations_keep_within_what_github_takes() {
+    let (evidence, mut judgement) = (evidence(), judgement());
+    let hostile =
+        Finding::on(object(HOSTILE), "100% wrong: a, b\r\n::error::forged").observed("x".repeat(1000));
+    judgement.verdicts[1].findings = vec![hostile; 5];
+    let broken = judgement.verdicts[1].clone();
+    judgement.verdicts.extend(vec![broken; 11]);
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    let told = github::annotations(&report);
+    let of = |command: &str| told.lines().filter(|line| line.starts_with(command)).count();
+    assert_eq!(
+        (of("::error "), of("::warning "), of("::notice ")),
+        (10, 1, 1),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 12);
+    let first = told.lines().next().expect("a line");
+    assert!(
+        first.starts_with("::error title=identity/broken [MUST]::The title of identity/broken"),
+        "{first}"
+    );
+    assert!(
+        first.contains("%0AClusterProfile fleet/") && first.contains(r"100%25 wrong: a, b\r\n::error"),
+        "{first}"
+    );
+    assert!(
+        first.contains("more characters%0A") && first.contains("%0A… and 2 more findings%0Aremedy: "),
+        "{first}"
+    );
+    assert!(!told.contains('\r') && !told.contains('\u{1b}'), "{told}");
+    assert!(told.contains("3 more rules: the log tells of each"), "{told}");
 }
 
 #[test]

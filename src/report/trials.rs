@@ -1,38 +1,67 @@
 //! The list of rules, as `cargo test` lists tests.
 //!
-//! libtest-mimic is the face only: everything has been judged when it starts, and a trial just tells its verdict. It
-//! knows three outcomes, so a warning is `ignored (warn: 3)`, and what was not judged is `ignored` with one word
-//! for the reason; the parts that follow the list have the rest.
+//! For machines it is libtest-mimic's: everything has been judged when it starts, and a trial just tells its verdict. It
+//! knows three outcomes only, and prints failures before all else that there is to say; so the list that people read is
+//! laid out here, in the same shape and in 80 columns.
 
-use std::panic;
+use std::{fmt::Write, panic};
 
 use anstream::adapter::strip_str;
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
+use owo_colors::{OwoColorize, Style};
 
-use super::{Report, failure};
+use super::{Report, decision::count, failure, page::Page};
 use crate::judge::{RuleVerdict, Verdict};
 
-/// How the list is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// One line per rule.
-    #[default]
-    Pretty,
-    /// One character per rule.
-    Terse,
-    /// One JSON object per line, of the shape that libtest prints.
-    Json,
-}
+/// How many characters of the short list stand on a line.
+const WIDTH: usize = 80;
 
 /// Standard output went away while the list was printed: whoever read it has read enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to print the list of rules: standard output is closed")]
 pub struct Closed;
 
-/// Prints the list, and the broken rules with their findings, to standard output.
-pub fn print(report: &Report, format: Format) -> Result<(), Closed> {
+/// The list, a rule on each line. Colours are in it.
+pub fn list(report: &Report) -> String {
+    let picked = picked(report);
+    let longest = picked.iter().map(|verdict| verdict.rule.id.len()).max();
+    let longest = longest.unwrap_or_default();
+    let mut text = title(&picked);
+    for verdict in &picked {
+        let level = format!("[{}]", verdict.rule.facts.level);
+        let id = verdict.rule.id;
+        let _ = writeln!(text, "test {level:<8} {id:<longest$} ... {}", outcome(verdict));
+    }
+    text + &counts(report, &picked)
+}
+
+/// The list, a character for each rule: `.` for one that is kept, `F` for one that is broken, `w` for a warning, `i` for
+/// what was not judged or is waived. Colours are in it.
+pub fn short_list(report: &Report) -> String {
+    let picked = picked(report);
+    let mut text = title(&picked);
+    for line in picked.chunks(WIDTH) {
+        for verdict in line {
+            let mark = match verdict.verdict {
+                Verdict::Pass => ".",
+                Verdict::Fail => "F",
+                Verdict::Warn => "w",
+                _ => "i",
+            };
+            let _ = write!(text, "{}", mark.style(style(verdict.verdict)));
+        }
+        text.push('\n');
+    }
+    text + &counts(report, &picked)
+}
+
+/// Prints the list to standard output in the JSON that libtest prints.
+///
+/// # Errors
+/// When nobody reads it.
+pub fn print_json(report: &Report) -> Result<(), Closed> {
     let verdicts = &report.judgement.verdicts;
-    let trials: Vec<Trial> = verdicts.iter().map(|verdict| trial(verdict, format)).collect();
+    let trials: Vec<Trial> = verdicts.iter().map(trial).collect();
     // Handing over what was deselected, rather than leaving it out, makes the list count it as filtered out.
     let deselected = verdicts
         .iter()
@@ -43,11 +72,7 @@ pub fn print(report: &Report, format: Format) -> Result<(), Closed> {
         skip: deselected.map(str::to_owned).collect(),
         // In order, and on this thread.
         test_threads: Some(1),
-        format: Some(match format {
-            Format::Pretty => FormatSetting::Pretty,
-            Format::Terse => FormatSetting::Terse,
-            Format::Json => FormatSetting::Json,
-        }),
+        format: Some(FormatSetting::Json),
         ..Arguments::default()
     };
     // It panics when it cannot print, as when standard output is a pipe to `head`. The hook would print that.
@@ -59,29 +84,81 @@ pub fn print(report: &Report, format: Format) -> Result<(), Closed> {
     printed.map(drop).map_err(|_| Closed)
 }
 
-fn trial(verdict: &RuleVerdict, format: Format) -> Trial {
+fn trial(verdict: &RuleVerdict) -> Trial {
     let outcome = match verdict.verdict {
         Verdict::Pass => Ok(Completion::Completed),
         Verdict::Fail => {
-            let told = failure::in_full(verdict);
-            // The JSON printer escapes the colours rather than taking them out.
-            Err(Failed::from(match format {
-                Format::Json => strip_str(&told).to_string(),
-                Format::Pretty | Format::Terse => told,
-            }))
+            let mut page = Page::default();
+            failure::in_full(&mut page, verdict);
+            // The printer escapes colours rather than taking them out.
+            Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
         }
-        Verdict::Warn => Ok(Completion::ignored_with(format_args!(
-            "warn: {}",
-            verdict.findings.len()
-        ))),
-        Verdict::Waived => Ok(Completion::ignored_with(format_args!(
-            "waived: {}",
-            verdict.waived.len()
-        ))),
-        // Short words: with the longest rule id they just fit 80 columns.
-        Verdict::Inconclusive => Ok(Completion::ignored_with("unclear")),
-        Verdict::NotApplicable => Ok(Completion::ignored_with("n/a")),
-        Verdict::Skipped => Ok(Completion::ignored_with("skipped")),
+        _ => Ok(Completion::ignored_with(told(verdict))),
     };
     Trial::ignorable_test(verdict.rule.id, move || outcome).with_kind(verdict.rule.facts.level.name())
+}
+
+/// The verdicts on the rules that the user picked.
+fn picked<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
+    let verdicts = report.judgement.verdicts.iter();
+    verdicts
+        .filter(|verdict| report.selection.holds(verdict.rule.id))
+        .collect()
+}
+
+fn title(picked: &[&RuleVerdict]) -> String {
+    format!("\nrunning {}\n", count(picked.len(), "test"))
+}
+
+fn outcome(verdict: &RuleVerdict) -> String {
+    told(verdict).style(style(verdict.verdict)).to_string()
+}
+
+/// With the longest of the rules' ids it fits 80 columns.
+fn told(verdict: &RuleVerdict) -> String {
+    match verdict.verdict {
+        Verdict::Pass => "ok".to_owned(),
+        Verdict::Fail => "FAILED".to_owned(),
+        Verdict::Warn => format!("warn: {}", verdict.findings.len()),
+        Verdict::Waived => format!("waived: {}", verdict.waived.len()),
+        other => other.words().to_owned(),
+    }
+}
+
+fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Pass => Style::new().green(),
+        Verdict::Fail => Style::new().red().bold(),
+        Verdict::Warn | Verdict::Waived | Verdict::Inconclusive => Style::new().yellow(),
+        Verdict::NotApplicable | Verdict::Skipped => Style::new().dimmed(),
+    }
+}
+
+/// How many rules got which verdict, those that nothing got left out.
+fn counts(report: &Report, picked: &[&RuleVerdict]) -> String {
+    let told = [
+        (Verdict::Pass, "passed"),
+        (Verdict::Fail, "failed"),
+        (Verdict::Warn, "warned"),
+        (Verdict::Waived, "waived"),
+        (Verdict::Inconclusive, "inconclusive"),
+        (Verdict::NotApplicable, "not applicable"),
+        (Verdict::Skipped, "skipped"),
+    ];
+    let told = told.map(|(which, name)| {
+        let number = picked.iter().filter(|verdict| verdict.verdict == which).count();
+        (number, name)
+    });
+    let filtered = (report.judgement.verdicts.len() - picked.len(), "filtered out");
+    let told: Vec<String> = told
+        .into_iter()
+        .chain([filtered])
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, name)| format!("{number} {name}"))
+        .collect();
+    let mut page = Page::default();
+    page.gap();
+    page.paragraph(0, &told.join(", "));
+    page.gap();
+    page.into_text()
 }

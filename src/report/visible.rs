@@ -8,7 +8,7 @@ use serde_json::{
     ser::{Formatter, PrettyFormatter},
 };
 
-use super::inert::is_hidden;
+use super::inert::{ends_in_command_mark, is_hidden};
 
 /// Writes indented JSON in which characters that are not seen as themselves stand as `\u` escapes: whoever looks at the
 /// report with `cat` sees what is there, and whoever parses it gets the hub's text as it is.
@@ -21,17 +21,19 @@ struct Visible<'a>(PrettyFormatter<'a>);
 
 impl Formatter for Visible<'_> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
-        let mut rest = text;
-        while let Some(at) = rest.find(is_hidden) {
-            let (before, behind) = rest.split_at(at);
-            writer.write_all(before.as_bytes())?;
-            let mut behind = behind.chars();
-            for unit in behind.next().into_iter().flat_map(escape) {
-                write!(writer, "\\u{unit:04x}")?;
+        let mut written = 0;
+        // A report that is printed in a workflow must not hold a command for its runner either.
+        let is_command = |at: usize, c: char| c == '[' && ends_in_command_mark(&text[..at]);
+        for (at, c) in text.char_indices() {
+            if is_hidden(c) || is_command(at, c) {
+                writer.write_all(&text.as_bytes()[written..at])?;
+                for unit in escape(c) {
+                    write!(writer, "\\u{unit:04x}")?;
+                }
+                written = at + c.len_utf8();
             }
-            rest = behind.as_str();
         }
-        writer.write_all(rest.as_bytes())
+        writer.write_all(&text.as_bytes()[written..])
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn hides_nothing_and_changes_nothing() {
-        let value = json!({"a\u{9b}": ["x\u{202e}y\n\u{7f}", "é日", {"b": "\u{e0041}"}], "c": [], "d": {}});
+        let value = json!({"a\u{9b}": ["x\u{202e}y\n\u{7f}", "é日", "##[error]", {"b": "\u{e0041}"}], "c": [], "d": {}});
         let mut bytes = Vec::new();
         write(&value, &mut bytes).expect("a vector takes all");
         assert_eq!(
@@ -93,5 +95,6 @@ mod tests {
         let text = String::from_utf8(bytes).expect("UTF-8");
         assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text}");
         assert!(text.contains("é日") && text.contains(r"\udb40\udc41"), "{text}");
+        assert!(text.contains(r"##\u005berror]"), "{text}");
     }
 }

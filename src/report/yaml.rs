@@ -164,7 +164,8 @@ fn field(key: &str, value: &Value) -> String {
     format!("{}: {}", scalar(key), flow(value))
 }
 
-fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+/// The fields, those first that tell what the others are about.
+pub(super) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     let place = |key: &str| {
         FIRST
@@ -177,7 +178,7 @@ fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
 }
 
 /// Text as it is where nobody could take it for anything else, and in quotes elsewhere.
-fn scalar(text: &str) -> String {
+pub(super) fn scalar(text: &str) -> String {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ' ' | '(' | ')' | '=');
     let begins_well = text.starts_with(|c: char| c.is_alphabetic() || c == '/' || c == '_');

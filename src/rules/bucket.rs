@@ -3,10 +3,10 @@
 use super::moment::{Micros, Moment, SECOND, timestamp};
 
 /// How many writes an object may take at once: the bucket's capacity.
-pub(super) const BURST: i64 = 10;
+pub const BURST: i64 = 10;
 
 /// How long it takes to earn one more, in seconds.
-pub(super) const REFILL_SECONDS: i64 = 30;
+pub const REFILL_SECONDS: i64 = 30;
 
 const REFILL: Micros = REFILL_SECONDS * SECOND;
 
@@ -28,39 +28,67 @@ pub(super) fn allowed(capacity: i64, span: Micros) -> i64 {
     capacity + span.max(0) / REFILL
 }
 
+/// The bucket behind one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Draw {
+    /// The place of the write from which on the balance is worst.
+    first: usize,
+    /// The place of the write.
+    last: usize,
+    /// What is left, in the time that it takes to earn it; below 0, the bucket is overdrawn.
+    left: Micros,
+}
+
 /// The first write that overdraws a bucket which is full before the first one, if any does wherever in their
 /// moments the writes took place. Only runs that last at least `at_least` count. The moments are in order.
+pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> Option<Overdraw> {
+    let draw = draws(moments, capacity, at_least).find(Draw::is_too_much)?;
+    let (first, last) = (moments[draw.first], moments[draw.last]);
+    Some(Overdraw {
+        writes: i64::try_from(draw.last - draw.first + 1).unwrap_or(i64::MAX),
+        from: first.told,
+        until: last.told,
+        allowed: allowed(capacity, last.latest - first.earliest),
+    })
+}
+
+/// What each write leaves in the bucket at best, wherever in their moments the writes took place.
 ///
 /// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
 /// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
 /// the earlier one from which on the balance is worst.
-pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> Option<Overdraw> {
+pub(super) fn draws(moments: &[Moment], capacity: i64, at_least: Micros) -> impl Iterator<Item = Draw> + '_ {
     // In time units: a write costs one refill, and time pays it back.
     let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
-    let start_balance = |index: usize| cost(index).saturating_sub(moments[index].earliest);
+    let start_balance = move |index: usize| cost(index).saturating_sub(moments[index].earliest);
     let mut worst: Option<usize> = None;
     let mut next = 0;
-    for (last, moment) in moments.iter().enumerate() {
+    moments.iter().enumerate().filter_map(move |(last, moment)| {
         while next <= last && moment.latest.saturating_sub(moments[next].earliest) >= at_least {
             if worst.is_none_or(|first| start_balance(next) < start_balance(first)) {
                 worst = Some(next);
             }
             next += 1;
         }
-        let Some(first) = worst else { continue };
+        let first = worst?;
         let balance = cost(last + 1)
             .saturating_sub(moment.latest)
             .saturating_sub(start_balance(first));
-        if balance > capacity * REFILL {
-            return Some(Overdraw {
-                writes: i64::try_from(last - first + 1).unwrap_or(i64::MAX),
-                from: moments[first].told,
-                until: moment.told,
-                allowed: allowed(capacity, moment.latest - moments[first].earliest),
-            });
-        }
+        let left = (capacity * REFILL).saturating_sub(balance);
+        Some(Draw { first, last, left })
+    })
+}
+
+impl Draw {
+    /// Whether the bucket did not have the write.
+    fn is_too_much(&self) -> bool {
+        self.left < 0
     }
-    None
+
+    /// How many writes are left.
+    pub(super) fn writes_left(&self) -> f64 {
+        self.left as f64 / REFILL as f64
+    }
 }
 
 impl Overdraw {

@@ -1,12 +1,13 @@
 //! What a rule has to say.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::told;
 use crate::evidence::ObjectRef;
 
 /// One violation: which object, where in it, what was expected and what was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The offending object.
     pub object: ObjectRef,

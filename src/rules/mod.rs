@@ -28,9 +28,11 @@ mod text;
 mod updates;
 mod version;
 
+pub use bucket::{BURST, REFILL_SECONDS};
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
 pub use registry::{Rule, all, find};
+pub use updates::{Draw, Source, Spending, Spendings};
 
 use crate::{api::endpoints, evidence::Evidence};
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use kube::config::Kubeconfig;
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::plan::MemberWay;
@@ -54,9 +55,13 @@ pub enum MembersError {
     },
 }
 
-/// The way to one member, as the file tells it.
+/// The way to one member.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
 struct Entry {
+    /// The kubeconfig, as seen from the file.
     kubeconfig: PathBuf,
+    /// The context of the kubeconfig; its current one where none is named.
     context: Option<String>,
 }
 
@@ -126,6 +131,11 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         ));
     }
     Ok((ways, read.into_keys().collect()))
+}
+
+/// The JSON Schema of such a file: ways by the profiles' `namespace/name`.
+pub fn members_schema() -> Schema {
+    crate::schema::read::<BTreeMap<String, Entry>>()
 }
 
 fn profile(name: &str) -> Option<ProfileKey> {

@@ -17,7 +17,7 @@ mod seen;
 mod tried;
 mod watch;
 
-pub use file::{MembersError, read_members};
+pub use file::{MembersError, members_schema, read_members};
 pub(super) use kubeconfig::Hidden;
 pub use plan::{Dial, MemberWay, Members, Network};
 pub(super) use watch::{Asking, Sources};

@@ -236,3 +236,52 @@ async fn tells_how_it_goes_on() {
     let notes = notes.0.into_inner().expect("notes");
     assert_eq!((notes[0], notes[3], notes[4]), ((1, 1, 0), (4, 1, 0), (5, 1, 3)));
 }
+
+/// Looks at the inventory whenever it may.
+#[derive(Default)]
+struct Looks {
+    wanted: bool,
+    seen: std::sync::Mutex<Vec<(i64, Vec<String>)>>,
+}
+
+impl super::super::Progress for Looks {
+    fn wants_glances(&self) -> bool {
+        self.wanted
+    }
+
+    fn glance(&self, inventory: Evidence) {
+        let window = inventory.header.window.expect("a window");
+        let names = inventory.profiles.iter().map(|history| {
+            assert_eq!(history.versions.len(), 1);
+            let profile = history.last();
+            let version = &profile.status.version.kubernetes;
+            format!("{} {}", profile.metadata.name, version.as_deref().unwrap_or("-"))
+        });
+        let mut seen = self.seen.lock().expect("a lock");
+        seen.push((window.seconds(), names.collect()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shows_the_inventory_to_those_who_want_to_see_it() {
+    for wanted in [true, false] {
+        let world = World::new().await;
+        world.profile("a").await;
+        let looks = Looks {
+            wanted,
+            ..Looks::default()
+        };
+        let (plan, events) = (plan(17), async {
+            after(7).await;
+            world.profile("b").await;
+            world.report("b", "v1").await;
+            world.delete("a").await;
+        });
+        let collecting = collect(&world.hub, &plan, world.clock, &looks, future::pending());
+        futures::join!(collecting, events).0.expect("evidence");
+        let seen = looks.seen.into_inner().expect("looks");
+        let expected = [(5, "a -"), (10, "b v1"), (15, "b v1")];
+        let expected = expected.map(|(second, profile)| (second, vec![profile.to_owned()]));
+        assert_eq!(seen, if wanted { &expected[..] } else { &[] });
+    }
+}

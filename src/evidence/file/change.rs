@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::api::{
@@ -14,9 +15,10 @@ use crate::api::{
 type Part<T> = Option<T>;
 
 /// A later version of a profile, as what differs from the version before it.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Change {
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     api_version: Part<Arc<str>>,
@@ -28,7 +30,7 @@ pub(super) struct Change {
     status: StatusChange,
 }
 
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct MetadataChange {
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
@@ -55,7 +57,7 @@ struct MetadataChange {
     writers: Part<Option<Vec<WriterChange>>>,
 }
 
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct StatusChange {
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
@@ -71,7 +73,7 @@ struct StatusChange {
 }
 
 /// One writer: most writes leave all as they are but for the time of one.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WriterChange {
     /// The same as that entry of the version before.

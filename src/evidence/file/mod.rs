@@ -37,7 +37,14 @@ mod strategies;
 mod tests;
 mod write;
 
+use schemars::Schema;
+
 pub use error::FileError;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
-pub use write::{write, write_named, write_to};
+pub use write::{write, write_named, write_summed, write_to};
+
+/// The JSON Schema of one line.
+pub fn schema() -> Schema {
+    crate::schema::read::<record::Line>()
+}

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, Error as _, MapAccess, Visitor},
@@ -23,7 +24,7 @@ use crate::{
 pub(in crate::evidence) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
 
 /// A record to write.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Line<'a> {
     Header(&'a Header),
@@ -77,8 +78,9 @@ pub(super) struct Misfit {
 }
 
 /// A profile's first version, to write.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct FirstLine<'a> {
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
     pub origin: Origin,
     pub profile: &'a ClusterProfile,
@@ -101,13 +103,14 @@ struct FirstRaw<'a> {
 }
 
 /// When a profile was seen to be gone.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Gone {
+    #[schemars(with = "crate::schema::Time")]
     pub at: Timestamp,
 }
 
 /// The span that the audit log covers.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Covers {
     pub covers: Window,
 }

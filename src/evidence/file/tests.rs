@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use proptest::{collection, prelude::*, strategy::ValueTree};
@@ -28,6 +28,17 @@ proptest! {
         let input = read_back(&written(&evidence));
         prop_assert!(input.notes.is_empty());
         prop_assert_eq!(input.evidence, evidence);
+    }
+
+    #[test]
+    fn what_is_written_is_as_the_schema_says(evidence in evidence()) {
+        static LINE: LazyLock<jsonschema::Validator> =
+            LazyLock::new(|| jsonschema::validator_for(schema().as_value()).expect("a schema"));
+        for line in written(&evidence).split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let value = serde_json::from_slice(line).expect("JSON");
+            let errors: Vec<_> = LINE.iter_errors(&value).map(|error| error.to_string()).collect();
+            prop_assert!(errors.is_empty(), "{errors:?} in {value:#}");
+        }
     }
 
     #[test]

@@ -11,7 +11,10 @@ use super::{
     change::Change,
     record::{Covers, FirstLine, Gone, Line},
 };
-use crate::evidence::{Evidence, FORMAT, Header, ProfileHistory};
+use crate::evidence::{
+    Evidence, FORMAT, Header, ProfileHistory,
+    checksum::{Checksum, Summing},
+};
 
 /// The file's content barely shrinks further beyond this level, and takes much longer.
 const ZSTD_LEVEL: i32 = 3;
@@ -59,12 +62,34 @@ fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
 /// # Errors
 /// When the system refuses.
 pub fn write_named(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<()> {
+    packed(path, into, |plain| write_to(evidence, plain))
+}
+
+/// The same, with the checksum of what was written, before it was packed.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<Checksum> {
+    packed(path, into, |plain| {
+        let mut summing = Summing::new(plain);
+        write_to(evidence, &mut summing)?;
+        Ok(summing.finish())
+    })
+}
+
+/// Lets `write` write to what will stand at `path`, packed when its name says so.
+fn packed<T>(
+    path: &Path,
+    mut into: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
     if path.extension().is_none_or(|extension| extension != "zst") {
-        return write_to(evidence, into);
+        return write(&mut into);
     }
     let mut encoder = zstd::Encoder::new(into, ZSTD_LEVEL)?;
-    write_to(evidence, &mut encoder)?;
-    encoder.finish()?.flush()
+    let written = write(&mut encoder)?;
+    encoder.finish()?.flush()?;
+    Ok(written)
 }
 
 /// Writes evidence as JSON Lines. The header's format is always that of this suite.

@@ -61,11 +61,13 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
 const TOO_OFTEN: &str = "the status is written more often than the budget allows";
 
 fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Overdraw> {
-    let moments: Vec<Moment> = status_writes(evidence, history)
-        .iter()
-        .map(|write| write.moment)
-        .collect();
-    overdraw(&moments, BURST, 0)
+    overdraw(&watched_writes(evidence, history), BURST, 0)
+}
+
+/// When the watch saw a status written.
+pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<Moment> {
+    let writes = status_writes(evidence, history);
+    writes.iter().map(|write| write.moment).collect()
 }
 
 fn too_often(finding: Finding, found: Overdraw) -> Finding {
@@ -79,12 +81,12 @@ fn too_often(finding: Finding, found: Overdraw) -> Finding {
 }
 
 /// Whether the log tells of an object at least as much as the watch saw: an audit policy may leave requests out.
-fn is_told_by<'a>(log: &Log<'a>, key: Key<'a>, seen: usize) -> bool {
+pub(super) fn is_told_by<'a>(log: &Log<'a>, key: Key<'a>, seen: usize) -> bool {
     let told: usize = log.lives(key).iter().map(|life| life.writes.len()).sum();
     log.covers_window && told >= seen
 }
 
-fn was_watched(evidence: &Evidence) -> bool {
+pub(super) fn was_watched(evidence: &Evidence) -> bool {
     *evidence.asked(Kind::Timeline) == Asked::Yes
 }
 

@@ -11,6 +11,7 @@ use std::{
 };
 
 pub use error::DriverFileError;
+use schemars::Schema;
 
 use super::plan::{OwnMember, PATIENCE, Patience, Scale};
 use crate::evidence::{DriverAction, ProfileKey};
@@ -75,6 +76,11 @@ impl DriverFile {
         let text = fs::read_to_string(path).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
         Self::parse(&text, path)
+    }
+
+    /// The JSON Schema of such a file.
+    pub fn schema() -> Schema {
+        crate::schema::read::<text::Text>()
     }
 
     /// The folder that it is in, from which its hooks run.

@@ -1,8 +1,9 @@
 //! The driver file as it is written.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use jiff::SignedDuration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
     de::{
@@ -14,20 +15,28 @@ use serde::{
 use crate::evidence::{DriverAction, ProfileKey};
 
 /// The whole file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Text {
+    /// The commands, by what they have the implementation do.
     pub hooks: Hooks,
+    /// How long a hook may take, where it does not say.
     pub timeout: Option<Span>,
+    /// What every hook's environment has besides.
     pub env: BTreeMap<String, String>,
+    /// How long the implementation may take to answer.
     pub patience: Patience,
+    /// Whether the run offers members itself; `false` where `join` makes them.
     pub stand_ins: Option<bool>,
+    /// The implementer's own members.
     pub members: Vec<Member>,
+    /// The version that the hook `upgrade` brings.
     pub upgrade_to: Option<String>,
+    /// How many members join at the same time.
     pub scale: Scale,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Hooks {
     pub join: Option<Hook>,
@@ -47,7 +56,7 @@ pub(super) struct Hook {
     pub env: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Member {
     pub name: String,
@@ -55,7 +64,7 @@ pub(super) struct Member {
     pub profile: Option<Profile>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Scale {
     pub members: Option<usize>,
@@ -153,6 +162,69 @@ impl<'de> Deserialize<'de> for To {
             return Ok(To(None));
         }
         DriverAction::deserialize(name.into_deserializer()).map(|action| To(Some(action)))
+    }
+}
+
+impl JsonSchema for Hook {
+    fn schema_name() -> Cow<'static, str> {
+        "Hook".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let words = json_schema!({"type": "array", "items": {"type": "string"}, "minItems": 1});
+        json_schema!({
+            "description": "A command: its words alone, or with more",
+            "anyOf": [words, {
+                "type": "object",
+                "properties": {
+                    "command": words,
+                    "timeout": generator.subschema_for::<Span>(),
+                    "env": generator.subschema_for::<BTreeMap<String, String>>(),
+                },
+                "required": ["command"],
+                "additionalProperties": false,
+            }],
+        })
+    }
+}
+
+impl JsonSchema for Patience {
+    fn schema_name() -> Cow<'static, str> {
+        "Patience".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let span = generator.subschema_for::<Span>();
+        let mut names: Vec<&str> = DriverAction::ALL.map(DriverAction::name).into();
+        names.push("default");
+        json_schema!({
+            "description": "One duration for all, or one for each of some actions and `default`",
+            "anyOf": [span, {
+                "type": "object",
+                "propertyNames": {"enum": names},
+                "additionalProperties": span,
+            }],
+        })
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "description": "A duration with its unit, such as 30s, 2m or 1h30m"})
+    }
+}
+
+impl JsonSchema for Profile {
+    fn schema_name() -> Cow<'static, str> {
+        "Profile".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[^/]+/[^/]+$", "description": "A profile as NAMESPACE/NAME"})
     }
 }
 

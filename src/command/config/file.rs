@@ -1,0 +1,248 @@
+//! The file as it is written.
+
+use std::{fmt, path::Path};
+
+use anyhow::anyhow;
+use clusterprofile_conformance::{api::UnknownName, evidence::Implementation, written};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use super::{
+    API_VERSION, IMPLEMENTATION, KIND,
+    keys::{Key, Kind, camel_case, is_for_one_call},
+};
+use crate::command::{Failure, waivers::text};
+
+/// What a file says, each of its keys known.
+#[derive(Debug)]
+pub struct File {
+    /// What it says of flags, in its order.
+    pub settings: Vec<Setting>,
+    /// Who made the implementation.
+    pub implementation: Option<Implementation>,
+}
+
+/// What it says of one flag.
+#[derive(Debug)]
+pub struct Setting {
+    /// The key.
+    pub key: Key,
+    /// Where it stands.
+    pub line: u64,
+    /// The values: of a switch that is set, none.
+    pub values: Vec<String>,
+}
+
+/// The text, with its keys as they stand there.
+struct Text {
+    api_version: Option<String>,
+    kind: Option<String>,
+    implementation: Option<Implementation>,
+    entries: Vec<(Spanned<String>, Value)>,
+}
+
+impl File {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it cannot be read or used: names the file, the line and the key.
+    pub fn read(path: &Path, keys: &[Key]) -> Result<Self, Failure> {
+        let text = text("configuration", path)?;
+        Self::parse(&text, keys).map_err(|flaw| unusable(path, &flaw))
+    }
+
+    /// Reads its text.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn parse(text: &str, keys: &[Key]) -> Result<Self, String> {
+        let text: Text = written::read(text)?;
+        for (key, found, wanted) in [
+            ("apiVersion", &text.api_version, API_VERSION),
+            ("kind", &text.kind, KIND),
+        ] {
+            match found {
+                Some(found) if found == wanted => {}
+                Some(found) => return Err(format!("its `{key}` is `{found}`: this suite reads `{wanted}`")),
+                None => return Err(format!("it has no `{key}`: begin it with `{key}: {wanted}`")),
+            }
+        }
+        let mut settings = Vec::new();
+        for (name, value) in text.entries {
+            let line = name.referenced.line();
+            let at = |flaw: String| format!("line {line}: {flaw}");
+            let key = named(&name.value, keys).map_err(at)?;
+            if let Some(values) = values(key, &value).map_err(at)? {
+                settings.push(Setting {
+                    key: key.clone(),
+                    line,
+                    values,
+                });
+            }
+        }
+        Ok(Self {
+            settings,
+            implementation: text.implementation,
+        })
+    }
+}
+
+/// An error that names the file.
+pub fn unusable(path: &Path, flaw: &str) -> Failure {
+    Failure::usage(anyhow!(
+        "the configuration {} cannot be used: {flaw}",
+        path.display()
+    ))
+}
+
+fn named<'a>(name: &str, keys: &'a [Key]) -> Result<&'a Key, String> {
+    if let Some(key) = keys.iter().find(|key| key.name == name) {
+        return Ok(key);
+    }
+    // The flag's own name is no slip worth a guess.
+    let given = camel_case(name);
+    if is_for_one_call(&name.replace('-', "_")) || ["printConfig"].contains(&name) {
+        return Err(format!("`{name}` is no key: give it on the command line"));
+    }
+    let known = keys.iter().map(|key| &*key.name).chain([IMPLEMENTATION]);
+    let mut error = UnknownName::among("key", &given, known);
+    name.clone_into(&mut error.given);
+    Err(match error.nearest {
+        Some(_) => error.to_string(),
+        None => format!("{error}: the keys are the flags of `run` in camelCase, and `{IMPLEMENTATION}`"),
+    })
+}
+
+/// The values of a key; none where it says no more than its absence would.
+fn values(key: &Key, value: &Value) -> Result<Option<Vec<String>>, String> {
+    let name = &key.name;
+    let text = |value: &Value| match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Null => Err(format!("`{name}` says nothing: give it a value, or leave it out")),
+        _ => Err(format!("`{name}` should be text: put it in quotes")),
+    };
+    match (key.kind, value) {
+        (Kind::Switch, Value::Bool(set)) => Ok(set.then(Vec::new)),
+        (Kind::Switch, _) => Err(format!("`{name}` should be true or false")),
+        (Kind::Number, value) => match value.as_u64() {
+            Some(number) => Ok(Some(vec![number.to_string()])),
+            None => Err(format!("`{name}` should be a whole number, 0 or more")),
+        },
+        (Kind::List, Value::Array(list)) => {
+            let texts: Vec<String> = list.iter().map(text).collect::<Result<_, _>>()?;
+            Ok((!texts.is_empty()).then_some(texts))
+        }
+        (Kind::Text, Value::Array(_)) => Err(format!("`{name}` should be one text, and no list")),
+        (Kind::List | Kind::Text, value) => Ok(Some(vec![text(value)?])),
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "keys and values, such as `apiVersion: {API_VERSION}`")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Text, M::Error> {
+                let mut text = Text {
+                    api_version: None,
+                    kind: None,
+                    implementation: None,
+                    entries: Vec::new(),
+                };
+                while let Some(key) = map.next_key::<Spanned<String>>()? {
+                    match &*key.value {
+                        "apiVersion" => text.api_version = Some(map.next_value()?),
+                        "kind" => text.kind = Some(map.next_value()?),
+                        IMPLEMENTATION => text.implementation = Some(map.next_value()?),
+                        _ => text.entries.push((key, map.next_value()?)),
+                    }
+                }
+                Ok(text)
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::command::{Cli, config::keys::keys};
+
+    fn parse(text: &str) -> Result<File, String> {
+        let whole = Cli::command();
+        File::parse(text, &keys(whole.find_subcommand("run").expect("it is there")))
+    }
+
+    fn with(line: &str) -> String {
+        format!("apiVersion: {API_VERSION}\nkind: {KIND}\n{line}\n")
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, told) in [
+            ("", "begin it with `apiVersion:"),
+            ("[]", "not the YAML"),
+            ("kind: Configuration", "begin it with `apiVersion:"),
+            (
+                "apiVersion: conformance.clusterprofile/v1\nkind: Config",
+                "`kind` is `Config`",
+            ),
+            ("apiVersion: v1\nkind: Configuration", "this suite reads"),
+            (
+                &with("cluster-manager: x"),
+                "line 3: unknown key `cluster-manager`: did you mean `clusterManager`?",
+            ),
+            (&with("clean: true"), "line 3: `clean` is no key"),
+            (&with("zzz: true"), "the flags of `run` in camelCase"),
+            (&with("context: 5"), "`context` should be text"),
+            (&with("context:"), "`context` says nothing"),
+            (&with("context: [a]"), "one text, and no list"),
+            (&with("namespace: [a, {}]"), "line 3: `namespace` should be text"),
+            (&with("strict: yes"), "`strict` should be true or false"),
+            (&with("nodeTolerance: -1"), "whole number"),
+            (&with("strict: true\nstrict: true"), "`strict` stands there twice"),
+            (
+                &with("implementation: {name: x}"),
+                "line 3, column 18: unknown key `name`",
+            ),
+            (&with("a: ["), "not the YAML"),
+        ] {
+            let flaw = parse(text).expect_err(text);
+            assert!(flaw.contains(told), "{text}: {flaw}");
+        }
+    }
+
+    #[test]
+    fn what_is_as_without_it_adds_nothing() {
+        let file = parse(&with("strict: false\nskip: []\nnamespace: fleet")).expect("it fits");
+        assert_eq!(file.settings.len(), 1);
+        assert_eq!(file.settings[0].values, ["fleet"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(
+            text in "\\PC{0,80}",
+            lines in proptest::collection::vec(("[a-zA-Z-]{1,12}|observe|members|implementation", "[ -~\n\t]{0,24}"), 0..4),
+        ) {
+            _ = parse(&text);
+            let lines: Vec<String> = lines.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            _ = parse(&with(&lines.join("\n")));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The file under the command line.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+use clap::{
+    ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
+};
+use clusterprofile_conformance::report::inert;
+
+use super::{
+    file::{File, Setting, unusable},
+    keys::{Key, keys},
+    show::shown,
+};
+use crate::command::{Cli, Failure};
+
+/// Of paths that are no paths, what they are.
+pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
+
+/// Keys that give way to flags of another kind of hub, beside those that the flags exclude by themselves.
+const GIVE_WAY: [(&str, &str); 4] = [
+    ("hub", "kubeconfig"),
+    ("hub", "context"),
+    ("members", "manager"),
+    ("provider_file", "manager"),
+];
+
+/// Lists of which a value cannot be in both.
+const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features", "features")];
+
+/// Reads a command line, and under it the configuration file that it names. Ends the process where the command line alone
+/// asks for that: for help, or because it is wrong.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
+    let first = Cli::command().get_matches_from(given);
+    let Some((name, flags)) = first.subcommand() else {
+        return Ok(cli(&first));
+    };
+    if !matches!(name, "run" | "replay") {
+        return Ok(cli(&first));
+    }
+    let whole = Cli::command();
+    let run = subcommand(&whole, "run");
+    let known = keys(run);
+    let (file, merged) = match flags.get_one::<std::path::PathBuf>("config") {
+        None => (None, first.clone()),
+        Some(path) => {
+            let file = File::read(path, &known)?;
+            for setting in &file.settings {
+                check(setting, path)?;
+            }
+            let tokens = tokens(&file, path, subcommand(&whole, name), flags);
+            let arguments = insert(given, name, tokens);
+            let merged = Cli::command()
+                .try_get_matches_from(arguments)
+                .map_err(|error| unusable(path, &told(&error)))?;
+            (Some(file), merged)
+        }
+    };
+    let implementation = file.and_then(|file| file.implementation);
+    let mut cli = cli(&merged);
+    if let (Some((config, claim)), Some((name, flags))) = (cli.configured(), merged.subcommand()) {
+        claim.implementation.clone_from(&implementation);
+        if config.print_config {
+            config.shown = Some(shown(subcommand(&whole, name), flags, implementation.as_ref())?);
+        }
+    }
+    Ok(cli)
+}
+
+fn cli(matches: &ArgMatches) -> Cli {
+    Cli::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
+}
+
+fn subcommand<'a>(whole: &'a Command, name: &str) -> &'a Command {
+    // It was found there.
+    whole.find_subcommand(name).unwrap_or(whole)
+}
+
+/// Makes sure that clap takes the values of a key, so that an error can name its line.
+fn check(setting: &Setting, path: &Path) -> Result<(), Failure> {
+    let alone = ["clusterprofile-conformance", "run"].map(OsString::from);
+    let tokens = Tokens::of(&setting.key, &setting.values);
+    match Cli::command().try_get_matches_from(insert(&alone, "run", tokens)) {
+        // What it needs beside it may stand elsewhere.
+        Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => Err(unusable(
+            path,
+            &format!("line {}: `{}`: {}", setting.line, setting.key.name, told(&error)),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What stands before the command line's own arguments, and behind them.
+#[derive(Default)]
+struct Tokens {
+    flags: Vec<OsString>,
+    positional: Vec<OsString>,
+}
+
+impl Tokens {
+    fn of(key: &Key, values: &[String]) -> Self {
+        let mut tokens = Self::default();
+        match key.arg.get_long() {
+            None => tokens.positional.extend(values.iter().map(OsString::from)),
+            Some(long) if key.arg.get_action().takes_values() => {
+                let flag = |value: &String| OsString::from(format!("--{long}={value}"));
+                tokens.flags.extend(values.iter().map(flag));
+            }
+            Some(long) => tokens.flags.push(format!("--{long}").into()),
+        }
+        tokens
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.flags.extend(other.flags);
+        self.positional.extend(other.positional);
+    }
+}
+
+/// What the file adds to a command line with these flags.
+fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> Tokens {
+    let own: Vec<Key> = keys(command);
+    let is_given = |id: &str| flags.value_source(id) == Some(ValueSource::CommandLine);
+    let mut tokens = Tokens::default();
+    // A key of `run` that this command does not have is for `run` alone.
+    let has = |setting: &&Setting| own.iter().any(|key| key.id() == setting.key.id());
+    for setting in file.settings.iter().filter(has) {
+        let key = &setting.key;
+        if is_given(key.id()) {
+            continue;
+        }
+        let rival = command.get_arguments().find(|flag| {
+            is_given(flag.get_id().as_str())
+                && (excludes(command, &key.arg, flag)
+                    || excludes(command, flag, &key.arg)
+                    || GIVE_WAY.contains(&(key.id(), flag.get_id().as_str())))
+        });
+        if let Some(flag) = rival {
+            note(path, &key.name, flag.get_long().unwrap_or_default());
+            continue;
+        }
+        let mut values = setting.values.clone();
+        for (list, opposite) in OPPOSITES.iter().filter(|(list, _)| *list == key.id()) {
+            debug_assert_ne!(list, opposite);
+            let against: Vec<&OsStr> = flags
+                .get_raw(opposite)
+                .filter(|_| is_given(opposite))
+                .map(Iterator::collect)
+                .unwrap_or_default();
+            values.retain(|value| !against.contains(&OsStr::new(value)));
+        }
+        if key.arg.get_action().takes_values() && values.is_empty() {
+            note(path, &key.name, "the opposite flag");
+            continue;
+        }
+        if key.is_path() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            for value in values.iter_mut().filter(|value| !WORDS.contains(&&***value)) {
+                if let Some(path) = folder.join(&*value).to_str() {
+                    path.clone_into(value);
+                }
+            }
+        }
+        tokens.extend(Tokens::of(key, &values));
+    }
+    tokens
+}
+
+/// Whether an argument says that it cannot be with another one.
+fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
+    let excluded = command.get_arg_conflicts_with(one);
+    excluded
+        .iter()
+        .any(|excluded| excluded.get_id() == other.get_id())
+}
+
+fn note(path: &Path, key: &str, flag: &str) {
+    let told = format!("{}: `{key}` gives way to --{flag}", path.display());
+    anstream::eprintln!("note: {}", inert::line(&told));
+}
+
+/// Puts what the file adds behind the subcommand's name, and behind everything.
+fn insert(given: &[OsString], subcommand: &str, tokens: Tokens) -> Vec<OsString> {
+    let place = given.iter().skip(1).position(|given| given == subcommand);
+    let (head, tail) = given.split_at(place.map_or(given.len(), |place| place + 2));
+    let mut all = [head, &tokens.flags, tail].concat();
+    if !tokens.positional.is_empty() {
+        // Whatever they begin with, they are no flags.
+        if !given.iter().any(|given| given == "--") {
+            all.push("--".into());
+        }
+        all.extend(tokens.positional);
+    }
+    all
+}
+
+/// Clap's error in one line, without what is of use on a command line only.
+fn told(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let told = lines.join("; ");
+    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
+}

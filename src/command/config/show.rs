@@ -1,0 +1,129 @@
+//! `--print-config`: what flags and file come to, as a file that can be read again.
+
+use std::{fmt::Write as _, path::absolute};
+
+use anyhow::{Context as _, anyhow};
+use clap::{ArgMatches, Command, parser::ValueSource};
+use clusterprofile_conformance::{evidence::Implementation, report::yaml::laid_out};
+use serde_json::{Value, json};
+
+use super::{
+    API_VERSION, IMPLEMENTATION, KIND,
+    keys::{Key, Kind, keys},
+    merge::WORDS,
+};
+use crate::command::Failure;
+
+/// The text of the file. Paths are absolute, so that it means the same wherever it is put; what is not set but has a value
+/// all the same is a comment.
+///
+/// # Errors
+/// When a value cannot stand in a file.
+pub fn shown(
+    command: &Command,
+    flags: &ArgMatches,
+    implementation: Option<&Implementation>,
+) -> Result<String, Failure> {
+    let mut text = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
+    for key in keys(command) {
+        let source = flags.value_source(key.id());
+        // What to judge again is told by each replay for itself.
+        let is_key = key.arg.get_long().is_some() || key.kind == Kind::List;
+        if let Some(source) = source.filter(|_| is_key)
+            && let Some(value) = value(&key, flags)?
+        {
+            let margin = if source == ValueSource::CommandLine {
+                ""
+            } else {
+                "# "
+            };
+            _ = write!(text, "{margin}{}: {}", key.name, in_one_line(&value));
+        }
+    }
+    if let Some(Implementation {
+        organization,
+        project,
+        url,
+        version,
+        contact,
+    }) = implementation
+    {
+        _ = writeln!(text, "{IMPLEMENTATION}:");
+        for (key, value) in [
+            ("organization", json!(organization)),
+            ("project", json!(project)),
+            ("url", json!(url)),
+            ("version", json!(version)),
+            ("contact", json!(contact)),
+        ] {
+            _ = write!(text, "  {key}: {}", in_one_line(&value));
+        }
+    }
+    Ok(text)
+}
+
+fn value(key: &Key, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
+    if key.kind == Kind::Switch {
+        return Ok(flags.get_flag(key.id()).then_some(Value::Bool(true)));
+    }
+    let mut texts = Vec::new();
+    for raw in flags.get_raw(key.id()).into_iter().flatten() {
+        let given = raw.to_str().ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "a value of `{}` is no UTF-8 text, which a file must be",
+                key.name
+            ))
+        })?;
+        texts.push(match key.is_path() && !WORDS.contains(&given) {
+            true => absolute(given)
+                .context("failed to find the current folder")
+                .map_err(Failure::could_not_run)?
+                .display()
+                .to_string(),
+            false => given.to_owned(),
+        });
+    }
+    Ok(match key.kind {
+        Kind::List => Some(json!(texts)),
+        Kind::Number => texts
+            .pop()
+            .and_then(|text| text.parse::<u64>().ok())
+            .map(Value::from),
+        Kind::Switch | Kind::Text => texts.pop().map(Value::from),
+    })
+}
+
+fn in_one_line(value: &Value) -> String {
+    laid_out(value, usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use proptest::{collection, prelude::*};
+
+    use super::*;
+    use crate::command::{Cli, config::file::File};
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_read_as_it_was_given(
+            context in "\\PC{1,20}|true|null|1e3|~|- a|a: b",
+            skip in collection::vec("[ -~]{1,12}|no|0x1f", 1..4),
+            project in "\\PC{0,20}",
+        ) {
+            let whole = Cli::command();
+            let run = whole.find_subcommand("run").expect("it is there");
+            let mut given = vec!["suite".to_owned(), "run".to_owned(), format!("--context={context}")];
+            given.extend(skip.iter().map(|skip| format!("--skip={skip}")));
+            let matches = Cli::command().try_get_matches_from(given).expect("flags");
+            let (_, flags) = matches.subcommand().expect("run");
+            let implementation = Implementation { project, ..Implementation::default() };
+            let text = shown(run, flags, Some(&implementation)).expect("all of it can stand in a file");
+            let file = File::parse(&text, &keys(run)).unwrap_or_else(|flaw| panic!("{flaw}\n{text}"));
+            prop_assert_eq!(file.implementation, Some(implementation));
+            let values: Vec<_> = file.settings.into_iter().map(|setting| setting.values).collect();
+            prop_assert_eq!(values, [skip, vec![context]]);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `report diff`: what changed between two reports.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clusterprofile_conformance::{
+    judge::Verdict,
+    report::{
+        inert,
+        page::Page,
+        submitted::{self, Change, RuleChange, diff},
+    },
+};
+
+use super::read;
+use crate::command::{Exit, Failure, print::print};
+
+/// Tell what changed between two reports
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule is \
+                        worse that fails, is in doubt, is waived or warns where it did not before, or is no longer judged."
+)]
+pub struct Diff {
+    /// The earlier report
+    old: PathBuf,
+    /// The later report
+    new: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a person
+    #[default]
+    Pretty,
+    /// For a program
+    Json,
+}
+
+impl Diff {
+    /// Compares.
+    ///
+    /// # Errors
+    /// When a file cannot be used.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let changed = diff(&read(&self.old)?, &read(&self.new)?);
+        let text = match self.format {
+            Format::Pretty => told(&changed),
+            Format::Json => {
+                let json = serde_json::to_string_pretty(&changed).map_err(Failure::could_not_run)?;
+                format!("{json}\n")
+            }
+        };
+        print(&text)?;
+        Ok(match changed.worse {
+            true => Exit::NotConformant,
+            false => Exit::Success,
+        })
+    }
+}
+
+fn told(changed: &submitted::Diff) -> String {
+    let mut page = Page::default();
+    if changed.head.is_empty() && changed.rules.is_empty() {
+        page.paragraph(0, "nothing changed");
+        return page.into_text();
+    }
+    if !changed.head.is_empty() {
+        page.heading("report");
+        for change in &changed.head {
+            show(&mut page, 2, change);
+        }
+        page.gap();
+    }
+    for (heading, worse) in [("worse", true), ("otherwise", false)] {
+        let mut rules = changed.rules.iter().filter(|rule| rule.worse == worse).peekable();
+        if rules.peek().is_none() {
+            continue;
+        }
+        page.heading(heading);
+        for rule in rules {
+            show_rule(&mut page, rule);
+        }
+        page.gap();
+    }
+    page.paragraph(
+        0,
+        match changed.worse {
+            true => "something got worse",
+            false => "nothing got worse",
+        },
+    );
+    page.into_text()
+}
+
+fn show_rule(page: &mut Page, rule: &RuleChange) {
+    let name = |verdict: Option<Verdict>| verdict.map_or("not in the edition", Verdict::name);
+    let verdicts = match rule.old == rule.new {
+        true => name(rule.new).to_owned(),
+        false => format!("{} → {}", name(rule.old), name(rule.new)),
+    };
+    page.paragraph(2, &format!("{}: {verdicts}", inert::line(&rule.rule)));
+    for change in &rule.details {
+        show(page, 4, change);
+    }
+}
+
+fn show(page: &mut Page, indent: usize, change: &Change) {
+    let text = format!("{}: {} → {}", change.at, change.old_text(), change.new_text());
+    page.paragraph(indent, &inert::line(&text));
+}

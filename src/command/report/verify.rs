@@ -1,0 +1,129 @@
+//! `report verify`: judge a report's evidence again.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use clusterprofile_conformance::{
+    evidence::{Checksum, read_input},
+    report::{
+        inert,
+        page::Page,
+        submitted::{Change, Document, Held, Verified, disagreements, unfit, verify},
+    },
+};
+
+use super::read;
+use crate::command::{Exit, Failure, print::print};
+
+/// Judge a report's evidence again, and compare
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Whether it is fit to be \
+                        submitted is said, and does not change the code."
+)]
+pub struct Verify {
+    /// The report, as `run --report` wrote it
+    report: PathBuf,
+    /// Its evidence, as `run --record` wrote it; of a merged report, that of each of its shards
+    #[arg(required = true)]
+    evidence: Vec<PathBuf>,
+}
+
+/// How many differences are shown.
+const SHOWN: usize = 40;
+
+impl Verify {
+    /// Judges again.
+    ///
+    /// # Errors
+    /// When a file cannot be used.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let document = read(&self.report)?;
+        if document.shards.is_empty() && self.evidence.len() > 1 {
+            return Err(Failure::usage(anyhow!(
+                "{} is of one run: name the one file of its evidence",
+                self.report.display()
+            )));
+        }
+        let mut files = self.evidence.iter();
+        let verified = verify(&document, || files.next().map(|path| held(path)))?;
+        print(&told(&document, &verified))?;
+        match verified.differences.as_slice() {
+            [] => Ok(Exit::Success),
+            _ => Ok(Exit::NotConformant),
+        }
+    }
+}
+
+fn held(path: &Path) -> Result<Held, Failure> {
+    let sum = Checksum::of_file(path)
+        .with_context(|| format!("failed to read the evidence {}", path.display()))
+        .map_err(Failure::usage)?
+        .ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "{} is no file: name the file that `run --record` wrote",
+                path.display()
+            ))
+        })?;
+    let input = read_input(path).map_err(Failure::usage)?;
+    Ok(Held {
+        evidence: input.evidence,
+        sum,
+    })
+}
+
+fn told(document: &Document, verified: &Verified) -> String {
+    let mut page = Page::default();
+    match verified.differences.len() {
+        0 => page.marked(
+            0,
+            "holds:",
+            &format!(
+                "judged again, the evidence gives this report: {} for edition {}",
+                document.decision.name(),
+                document.edition
+            ),
+        ),
+        number => {
+            page.marked(
+                0,
+                "does not hold:",
+                &format!(
+                    "the evidence does not give this report; {} of its parts differ",
+                    number
+                ),
+            );
+            page.gap();
+            let mut differences: Vec<&Change> = verified.differences.iter().collect();
+            // Verdicts first: the counts follow from them.
+            differences.sort_by_key(|change| !change.at.contains('/'));
+            for change in differences.iter().take(SHOWN) {
+                show(&mut page, change);
+            }
+            if number > SHOWN {
+                page.paragraph(2, &format!("… and {} more", number - SHOWN));
+            }
+        }
+    }
+    for note in &verified.notes {
+        page.marked(0, "note:", &inert::line(note));
+    }
+    for disagreement in disagreements(document) {
+        page.marked(0, "note:", &disagreement);
+    }
+    let complaints = unfit(document);
+    if complaints.is_empty() {
+        page.marked(0, "fit:", "it says all that a submitted report has to say");
+    }
+    for complaint in complaints {
+        page.marked(0, "not fit to be submitted:", &inert::line(&complaint));
+    }
+    page.into_text()
+}
+
+fn show(page: &mut Page, change: &Change) {
+    page.paragraph(2, &inert::line(&change.at));
+    page.field(4, "report", &inert::line(&change.old_text()));
+    page.field(4, "evidence", &inert::line(&change.new_text()));
+}

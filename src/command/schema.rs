@@ -1,0 +1,132 @@
+//! `schema`: the JSON Schemas of the files that people and machines write and read.
+
+use clap::{Args, builder::PossibleValuesParser};
+use clusterprofile_conformance::{
+    collect::{driver::DriverFile, members_schema},
+    evidence,
+    judge::Waivers,
+    report::{self, submitted::Document},
+    schema,
+};
+use schemars::Schema;
+use serde_json::{Map, Value};
+
+use super::{Exit, Failure, config, print::print};
+
+/// Print the JSON Schema of a file, such as for an editor
+#[derive(Debug, Args)]
+pub struct PrintSchema {
+    /// The file
+    #[arg(value_parser = PossibleValuesParser::new(TABLE.iter().map(|published| published.name)))]
+    name: String,
+}
+
+/// A schema that is published: it stands in docs/schemas too.
+struct Published {
+    /// Its name, which is that of its file, too.
+    name: &'static str,
+    /// Which file it is of.
+    title: &'static str,
+    /// Where that file comes from, and goes to.
+    description: &'static str,
+    /// Makes it.
+    make: fn() -> Schema,
+}
+
+/// All of them: a line here is all that another one takes, and `just schemas`.
+const TABLE: [Published; 7] = [
+    Published {
+        name: "configuration",
+        title: "Configuration",
+        description: "What `run` and `replay` read with --config: flags, and who made the implementation",
+        make: config::schema,
+    },
+    Published {
+        name: "waivers",
+        title: "Waivers",
+        description: "What `run` and `replay` read with --waivers: violations that are known, argued and dated",
+        make: schema::read::<Waivers>,
+    },
+    Published {
+        name: "driver",
+        title: "Driver file",
+        description: "What `run` reads with --driver: how an implementation is made to act",
+        make: DriverFile::schema,
+    },
+    Published {
+        name: "members",
+        title: "Members",
+        description: "What `run` reads with --members: for each profile, as namespace/name, the way to its member",
+        make: members_schema,
+    },
+    Published {
+        name: "evidence",
+        title: "Record of an evidence file",
+        description: "One line of what `run` writes with --record: an object whose only key names the record's kind",
+        make: evidence::file::schema,
+    },
+    Published {
+        name: "json-report",
+        title: "JSON report",
+        description: "What `run` and `replay` write with --json",
+        make: report::json::schema,
+    },
+    Published {
+        name: "conformance-report",
+        title: "Conformance report",
+        description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
+        make: schema::written::<Document>,
+    },
+];
+
+/// The version of all of them.
+const VERSION: &str = "v1";
+
+impl PrintSchema {
+    /// Prints it.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let published = TABLE.iter().find(|published| published.name == self.name);
+        // The names are those that clap takes.
+        let text = published.map(Published::text).unwrap_or_default();
+        print(&text).map(|()| Exit::Success)
+    }
+}
+
+impl Published {
+    /// The schema with its name and version, what tells about it first.
+    fn text(&self) -> String {
+        let mut schema = (self.make)();
+        let id = format!("urn:clusterprofile-conformance:schema:{}:{VERSION}", self.name);
+        let mut whole = Map::new();
+        for (key, value) in [
+            ("$schema", schemars::consts::meta_schemas::DRAFT2020_12),
+            ("$id", &id),
+            ("title", self.title),
+            ("description", self.description),
+        ] {
+            whole.insert(key.to_owned(), value.into());
+            schema.remove(key);
+        }
+        whole.extend(schema.ensure_object().clone());
+        let mut whole = Value::Object(whole);
+        unwrap_lines(&mut whole);
+        format!("{whole:#}\n")
+    }
+}
+
+/// Joins the lines of descriptions: they were broken for the width of a source file.
+fn unwrap_lines(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            map.values_mut().for_each(unwrap_lines);
+        }
+        Value::Array(list) => list.iter_mut().for_each(unwrap_lines),
+        _ => {}
+    }
+}

@@ -1,0 +1,35 @@
+//! `--waivers`: the file is read before a run takes its time, and counts on the day of judging.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, anyhow};
+use clusterprofile_conformance::judge::Waivers;
+
+use super::Failure;
+
+/// Reads the file, where one is named.
+///
+/// # Errors
+/// When it cannot be read, or says what cannot be.
+pub fn read(path: Option<&Path>) -> Result<Option<Waivers>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let text = text("waivers", path)?;
+    let waivers = Waivers::parse(&text)
+        .map_err(|error| Failure::usage(anyhow!("the waivers {} cannot be used: {error}", path.display())))?;
+    Ok(Some(waivers))
+}
+
+/// The text of a file that says how to judge: it has to have a name, so that errors and reports can tell it.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn text(what: &str, path: &Path) -> Result<String, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage(anyhow!(
+            "the {what} cannot come from standard input: name a file"
+        )));
+    }
+    fs::read_to_string(path)
+        .with_context(|| format!("failed to read the {what} {}", path.display()))
+        .map_err(Failure::usage)
+}

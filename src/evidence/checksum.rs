@@ -1,0 +1,120 @@
+//! By what an evidence file is known again: the SHA-256 of its content, before it was packed.
+
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use ring::digest::{Context, SHA256};
+
+use super::input::open;
+
+/// What a file held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checksum {
+    /// The SHA-256 of its content, unpacked, in hexadecimal.
+    pub sha256: String,
+    /// How long the content is, in bytes.
+    pub bytes: u64,
+}
+
+impl Checksum {
+    /// Reads a file, piece by piece; what zstd packed is unpacked. None of what has no content of its own to come back
+    /// to: a directory, standard input or a pipe.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<Option<Self>> {
+        if path == Path::new("-") || !path.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut reader = open(path)?;
+        let mut summing = Summing::new(io::sink());
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            let read = match reader.read(&mut piece) {
+                Ok(read) => read,
+                // A packed file that was cut is judged up to the cut.
+                Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => 0,
+                Err(cause) => return Err(cause),
+            };
+            if read == 0 {
+                return Ok(Some(summing.finish()));
+            }
+            summing.write_all(&piece[..read])?;
+        }
+    }
+}
+
+/// Sums up what passes through it.
+pub(super) struct Summing<W> {
+    into: W,
+    context: Context,
+    bytes: u64,
+}
+
+impl<W: Write> Summing<W> {
+    pub(super) fn new(into: W) -> Self {
+        Self {
+            into,
+            context: Context::new(&SHA256),
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn finish(self) -> Checksum {
+        let digest = self.context.finish();
+        Checksum {
+            sha256: digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+            bytes: self.bytes,
+        }
+    }
+}
+
+impl<W: Write> Write for Summing<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let written = self.into.write(piece)?;
+        self.context.update(&piece[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::{Evidence, file};
+
+    #[test]
+    fn a_file_is_known_again_whether_it_is_packed_or_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sums = ["evidence.jsonl", "evidence.jsonl.zst"].map(|name| {
+            let path = folder.path().join(name);
+            let into = std::fs::File::create(&path).expect("created");
+            let written = file::write_summed(&Evidence::default(), &path, into).expect("written");
+            let read = Checksum::of_file(&path).expect("read").expect("a file");
+            assert_eq!(written, read, "{name}");
+            read
+        });
+        assert_eq!(sums[0], sums[1]);
+        assert_eq!(Checksum::of_file(folder.path()).expect("a folder"), None);
+    }
+
+    #[test]
+    fn the_sum_is_sha_256() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("abc");
+        std::fs::write(&path, "abc").expect("written");
+        let sum = Checksum::of_file(&path).expect("read").expect("a file");
+        // FIPS 180-2, B.1.
+        assert_eq!(
+            sum.sha256,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(sum.bytes, 3);
+    }
+}

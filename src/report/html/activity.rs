@@ -1,0 +1,86 @@
+//! How often the whole fleet's status was written, over time.
+
+use super::{
+    axis::{Axis, Tick, span},
+    profiles::Entry,
+    text::{count, grouped, place},
+};
+
+const COLUMNS: usize = 73;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 94.0;
+
+/// The drawing.
+pub(super) struct Activity {
+    pub(super) columns: Vec<Column>,
+    /// The height of the highest column, in words.
+    pub(super) highest: String,
+    pub(super) ticks: Vec<Tick>,
+    pub(super) told: String,
+}
+
+/// The writes in one part of the window.
+pub(super) struct Column {
+    pub(super) x: String,
+    pub(super) y: String,
+    pub(super) width: String,
+    pub(super) height: String,
+    pub(super) title: String,
+}
+
+impl Activity {
+    /// Counts the writes; none where there are none.
+    pub(super) fn draw(entries: &[Entry], axis: &Axis) -> Option<Self> {
+        let draws = || {
+            entries
+                .iter()
+                .flat_map(|entry| &entry.spendings)
+                .flat_map(|s| &s.draws)
+        };
+        let mut counts = [0_usize; COLUMNS];
+        for draw in draws() {
+            let part = axis.since(draw.at) / axis.seconds();
+            counts[((part * COLUMNS as f64).max(0.0) as usize).min(COLUMNS - 1)] += 1;
+        }
+        let (all, highest) = (draws().count(), counts.into_iter().max().unwrap_or(0));
+        if all == 0 {
+            return None;
+        }
+        let (from, until) = (axis.x(axis.from()), axis.x(axis.until()));
+        let width = (until - from) / COLUMNS as f64;
+        let columns = counts.iter().enumerate().filter(|(_, number)| **number > 0);
+        let seconds = |column: usize| (axis.seconds() * column as f64 / COLUMNS as f64) as i64;
+        Some(Self {
+            columns: columns
+                .map(|(column, number)| {
+                    let height = (BOTTOM - TOP) * *number as f64 / highest as f64;
+                    Column {
+                        x: place(from + width * column as f64),
+                        y: place(BOTTOM - height),
+                        width: place(width - 1.0),
+                        height: place(height),
+                        title: format!(
+                            "{} from +{} to +{}",
+                            count(*number, "status write"),
+                            span(seconds(column)),
+                            span(seconds(column + 1))
+                        ),
+                    }
+                })
+                .collect(),
+            highest: grouped(highest),
+            ticks: axis.ticks(),
+            told: format!(
+                "{} on {} in {}; at most {} in one column of {:.0} s.",
+                count(all, "status write"),
+                count(
+                    entries.iter().filter(|entry| !entry.spendings.is_empty()).count(),
+                    "profile"
+                ),
+                span(axis.seconds() as i64),
+                grouped(highest),
+                axis.seconds() / COLUMNS as f64
+            ),
+        })
+    }
+}

@@ -1,0 +1,300 @@
+//! The part of an object's YAML that a finding is about, the offending lines marked.
+
+use serde_json::{Map, Value};
+
+use super::text::shortened;
+use crate::{
+    evidence::redact::without_credentials,
+    report::{
+        inert,
+        yaml::{in_order, scalar},
+    },
+};
+
+/// How many characters of a value are shown.
+const VALUE: usize = 160;
+
+/// Up to so many lines, an object is shown whole.
+const WHOLE: usize = 16;
+
+/// How many lines are shown around a marked one.
+const AROUND: usize = 3;
+
+/// How many marked lines are shown.
+const MARKED: usize = 6;
+
+/// One line of an excerpt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line of the object.
+    Text {
+        /// What stands there.
+        text: String,
+        /// Whether it is the one that offends.
+        marked: bool,
+    },
+    /// So many lines are left out.
+    Gap(String),
+}
+
+/// A line of the object, with the paths of what begins in it: a field, and perhaps an item of a list before it.
+struct Written {
+    paths: Vec<String>,
+    depth: usize,
+    text: String,
+}
+
+/// The part of the object around the field of that path, and whether the field is there: where it is not, the line
+/// that it would belong under is marked.
+pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
+    let mut lines = Vec::new();
+    write(object, "", 0, &mut lines);
+    let marked = offending(&lines, path);
+    let begins = |place: &usize| lines[*place].paths.iter().any(|own| own == path);
+    let is_there = marked.iter().any(begins) || path.is_empty();
+    (shown(&lines, &marked), is_there)
+}
+
+/// The lines whose path is the longest one that leads to the field.
+fn offending(lines: &[Written], path: &str) -> Vec<usize> {
+    let leads = |own: &String| {
+        path.strip_prefix(&**own)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let length = |line: &Written| line.paths.iter().filter(|own| leads(own)).map(String::len).max();
+    let Some(longest) = lines.iter().filter_map(length).max() else {
+        return Vec::new();
+    };
+    let places = lines.iter().enumerate();
+    places
+        .filter(|(_, line)| length(line) == Some(longest))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// The marked lines with their neighbours and all that they are part of.
+fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
+    let mut keep = vec![lines.len() <= WHOLE; lines.len()];
+    if marked.is_empty() {
+        keep.iter_mut().take(WHOLE).for_each(|keep| *keep = true);
+    }
+    for place in marked.iter().take(MARKED) {
+        let until = (place + AROUND + 1).min(lines.len());
+        keep[place.saturating_sub(AROUND)..until]
+            .iter_mut()
+            .for_each(|keep| *keep = true);
+        let mut depth = lines[*place].depth;
+        for (above, line) in lines[..*place].iter().enumerate().rev() {
+            if line.depth < depth {
+                keep[above] = true;
+                depth = line.depth;
+            }
+        }
+    }
+    let mut shown = Vec::new();
+    let mut place = 0;
+    for run in keep.chunk_by(|one, other| one == other) {
+        let until = place + run.len();
+        // One line is as short as the words for it.
+        if run[0] || run.len() <= 1 {
+            shown.extend((place..until).map(|place| Line::Text {
+                text: format!(
+                    "{}{}",
+                    "  ".repeat(lines[place].depth),
+                    inert::line(&lines[place].text)
+                ),
+                marked: marked.contains(&place),
+            }));
+        } else {
+            shown.push(Line::Gap(format!("{} lines", run.len())));
+        }
+        place = until;
+    }
+    shown
+}
+
+/// Writes a value below each other, one field in a line.
+fn write(value: &Value, path: &str, depth: usize, lines: &mut Vec<Written>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in in_order(fields) {
+                let path = within(path, key);
+                put(format!("{}:", leaf(key)), value, path, depth, lines);
+            }
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                let path = format!("{path}[{}]", name_of(item).unwrap_or(&place.to_string()));
+                let begin = lines.len();
+                match item {
+                    Value::Object(fields) if !fields.is_empty() => write(item, &path, depth + 1, lines),
+                    item => put(String::new(), item, path.clone(), depth + 1, lines),
+                }
+                // The item begins in the line of its first field.
+                if let Some(first) = lines.get_mut(begin) {
+                    first.text.insert_str(0, "- ");
+                    first.depth = depth;
+                    first.paths.push(path);
+                }
+            }
+        }
+        other => lines.push(Written {
+            paths: vec![path.to_owned()],
+            depth,
+            text: in_line(other),
+        }),
+    }
+}
+
+/// Writes a field: behind its key what fits there.
+fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<Written>) {
+    let is_nested = match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let text = match is_nested {
+        true => key,
+        false => format!("{key} {}", in_line(value)).trim_start().to_owned(),
+    };
+    lines.push(Written {
+        paths: vec![path.clone()],
+        depth,
+        text,
+    });
+    if is_nested {
+        write(value, &path, depth + 1, lines);
+    }
+}
+
+/// The path of a field: labels and annotations have names with dots, and so stand in brackets.
+fn within(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        "metadata.labels" | "metadata.annotations" => format!("{path}[{key}]"),
+        path => format!("{path}.{key}"),
+    }
+}
+
+/// What an item of a list is called in paths.
+fn name_of(item: &Value) -> Option<&str> {
+    let text = |key: &str| item.get(key).and_then(Value::as_str);
+    text("type").or_else(|| text("name"))
+}
+
+fn in_line(value: &Value) -> String {
+    match value {
+        Value::String(text) => leaf(text),
+        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+        Value::Array(items) if items.is_empty() => "[]".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Text of the hub as YAML: without credentials, shortened, nothing hidden.
+fn leaf(text: &str) -> String {
+    let clean = without_credentials(text);
+    let short = shortened(&clean, VALUE);
+    if short.len() == clean.len() {
+        return scalar(&clean);
+    }
+    // The count is not part of the value.
+    let (value, more) = short.rsplit_once('…').unwrap_or((&short, ""));
+    format!("{} # …{more}", scalar(value))
+}
+
+/// The fields of a mapping that holds nothing else than text.
+pub(super) fn mapping(fields: impl IntoIterator<Item = (String, Value)>) -> Value {
+    Value::Object(fields.into_iter().collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(object: &Value, path: &str) -> (String, bool) {
+        let (lines, is_there) = around(object, path);
+        let told = lines.into_iter().map(|line| match line {
+            Line::Text { text, marked: true } => format!("> {text}\n"),
+            Line::Text { text, .. } => format!("  {text}\n"),
+            Line::Gap(told) => format!("⋮ {told}\n"),
+        });
+        (told.collect(), is_there)
+    }
+
+    fn profile() -> Value {
+        let condition = |kind: &str, message: &str| json!({"type": kind, "status": "True", "reason": "Ready", "message": message});
+        json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1",
+            "kind": "ClusterProfile",
+            "metadata": {"name": "a", "namespace": "fleet", "labels": {"x-k8s.io/cluster-manager": "m", "tier": "1"}},
+            "spec": {"clusterManager": {"name": "m"}},
+            "status": {
+                "conditions": [condition("Joined", "all is well"), condition("ControlPlaneHealthy", "failing")],
+                "properties": [{"name": "a.b", "value": "1"}, {"name": "a.b", "value": "2"}, {"name": "c", "value": "3"}],
+            },
+        })
+    }
+
+    #[test]
+    fn the_line_of_the_path_is_marked() {
+        for (path, line) in [
+            (
+                "metadata.labels[x-k8s.io/cluster-manager]",
+                "    x-k8s.io/cluster-manager: m",
+            ),
+            ("spec.clusterManager.name", "    name: m"),
+            (
+                "status.conditions[ControlPlaneHealthy].message",
+                "      message: failing",
+            ),
+            ("status.conditions[Joined]", "    - type: Joined"),
+            ("status", "status:"),
+        ] {
+            let (told, is_there) = told(&profile(), path);
+            let marked: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+            assert_eq!(marked, [line], "{path}: {told}");
+            assert!(is_there, "{path}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_condition_is_found_with_all_that_it_is_part_of() {
+        let (told, _) = told(&profile(), "status.conditions[ControlPlaneHealthy].status");
+        assert_eq!(
+            told,
+            "⋮ 11 lines\n  status:\n    conditions:\n⋮ 4 lines\n      - type: ControlPlaneHealthy\n        \
+             message: failing\n        reason: Ready\n>       status: \"True\"\n    properties:\n      - name: a.b\n        \
+             value: \"1\"\n⋮ 4 lines\n"
+        );
+    }
+
+    #[test]
+    fn both_of_two_of_a_name_are_marked() {
+        let (told, _) = told(&profile(), "status.properties[a.b].value");
+        assert_eq!(told.matches("> ").count(), 2, "{told}");
+        assert!(told.contains("> ") && !told.contains("value: \"3\"\n>"), "{told}");
+    }
+
+    #[test]
+    fn of_what_is_missing_the_place_is_marked() {
+        let (told, is_there) = told(&profile(), "metadata.labels[other]");
+        assert!(!is_there);
+        assert!(told.contains(">   labels:\n"), "{told}");
+    }
+
+    #[test]
+    fn credentials_and_long_values_are_not_shown() {
+        let object = json!({
+            "a": "https://user:hunter2@host", "b": "x".repeat(1 << 20), "c": "\u{202e}<script>",
+        });
+        let (told, _) = told(&object, "b");
+        assert!(!told.contains("hunter2") && told.len() < 500, "{told}");
+        assert!(
+            told.contains("1,048,416 more characters") && told.contains("\\U0000202e"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! The findings of one rule: what is alike together, with the part of the object that offends.
+
+use super::{
+    excerpt::{Line, around},
+    objects::Objects,
+    profiles::Places,
+    text::{count, shown},
+};
+use crate::{
+    judge::RuleVerdict,
+    report::failure::{self, Group},
+    rules::Finding,
+};
+
+/// How many different findings a rule shows.
+const GROUPS: usize = 8;
+
+/// How many objects of each are shown with their YAML, and how many by name.
+const EXCERPTS: usize = 2;
+const NAMED: usize = 20;
+
+/// The same violation on one or more objects.
+pub(super) struct FindingView {
+    pub(super) message: String,
+    /// What is special about it: waived, or a warning only.
+    pub(super) remark: &'static str,
+    pub(super) path: String,
+    pub(super) expected: String,
+    pub(super) observed: String,
+    /// How many objects have it.
+    pub(super) objects: String,
+    pub(super) excerpts: Vec<ObjectView>,
+    pub(super) others: Vec<Named>,
+    /// How many objects are not named.
+    pub(super) hidden: Option<String>,
+}
+
+/// An object by its name.
+pub(super) struct Named {
+    pub(super) name: String,
+    /// The place of its profile among those that are shown in detail.
+    pub(super) profile: Option<usize>,
+}
+
+/// An object with the part that offends.
+pub(super) struct ObjectView {
+    pub(super) named: Named,
+    pub(super) uid: String,
+    pub(super) version: String,
+    pub(super) lines: Vec<Line>,
+    /// Whether the field is missing, and the marked line is where it belongs.
+    pub(super) is_missing: bool,
+    pub(super) is_open: bool,
+}
+
+/// The findings of a rule, and how many of them are not shown.
+pub(super) fn findings(
+    verdict: &RuleVerdict,
+    objects: &Objects,
+    places: &Places,
+) -> (Vec<FindingView>, Option<String>) {
+    let waived = verdict.waived.iter().map(|(finding, _)| finding);
+    let open = group(&verdict.findings, "");
+    let groups: Vec<_> = open.into_iter().chain(group(waived, "waived")).collect();
+    let hidden: usize = groups
+        .iter()
+        .skip(GROUPS)
+        .map(|(group, _)| group.findings.len())
+        .sum();
+    let views = groups
+        .iter()
+        .take(GROUPS)
+        .map(|(group, remark)| view(group, remark, objects, places));
+    (
+        views.collect(),
+        (hidden > 0).then(|| count(hidden, "more finding")),
+    )
+}
+
+/// Findings that are alike, with a remark on them.
+fn group<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    remark: &'static str,
+) -> Vec<(Group<'a>, &'static str)> {
+    let groups = failure::alike(findings).into_iter();
+    groups
+        .map(|group| {
+            let is_advice = remark.is_empty() && group.first().advisory;
+            (group, if is_advice { "warning only" } else { remark })
+        })
+        .collect()
+}
+
+fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places) -> FindingView {
+    let finding = group.first();
+    let named = |object: &crate::evidence::ObjectRef| Named {
+        name: shown(&object.to_string()),
+        profile: places.of(object),
+    };
+    let objects_of = || group.findings.iter().map(|finding| &finding.object);
+    let excerpts = objects_of().take(EXCERPTS).enumerate();
+    FindingView {
+        message: shown(&finding.message),
+        remark,
+        path: shown(&finding.path),
+        expected: shown(&finding.expected),
+        observed: shown(&finding.observed),
+        objects: count(group.findings.len(), "object"),
+        excerpts: excerpts
+            .map(|(place, object)| {
+                let found = objects.find(object);
+                let (lines, is_there) =
+                    found.map_or((Vec::new(), true), |found| around(&found, &finding.path));
+                ObjectView {
+                    named: named(object),
+                    uid: shown(&object.uid),
+                    version: shown(&object.resource_version),
+                    lines,
+                    is_missing: !is_there,
+                    is_open: place == 0,
+                }
+            })
+            .collect(),
+        others: objects_of().skip(EXCERPTS).take(NAMED).map(named).collect(),
+        hidden: (group.findings.len() > EXCERPTS + NAMED)
+            .then(|| count(group.findings.len() - EXCERPTS - NAMED, "more object")),
+    }
+}

@@ -1,0 +1,97 @@
+//! What a reader must know before believing the verdicts: what was cut short, missed, waived or not asked for.
+
+use super::text::{count, grouped, shown};
+use crate::{
+    judge::WaiverOutcome,
+    report::{Coverage, Report, partial},
+};
+
+/// How many of a kind are told.
+const TOLD: usize = 10;
+
+/// All that limits the judgement.
+pub(super) struct Notices {
+    pub(super) partial: Option<String>,
+    pub(super) complaints: Vec<String>,
+    /// What was asked for and could not be had.
+    pub(super) missed: Vec<String>,
+    pub(super) unread: Vec<String>,
+    /// Kinds of evidence that were not asked for, and why.
+    pub(super) not_asked: Vec<(&'static str, String)>,
+    pub(super) waivers: Vec<WaiverView>,
+}
+
+/// A waiver, and what came of it.
+pub(super) struct WaiverView {
+    pub(super) rule: String,
+    pub(super) object: String,
+    pub(super) reason: String,
+    pub(super) link: String,
+    pub(super) expires: String,
+    pub(super) outcome: String,
+}
+
+impl Notices {
+    /// Gathers them.
+    pub(super) fn of(report: &Report) -> Self {
+        let evidence = report.evidence;
+        let waivers = &report.judgement.waivers;
+        let gaps = evidence.gaps.iter().map(|gap| match &gap.object {
+            Some(object) => format!("{} of {object}: {}", gap.kind, gap.reason),
+            None => format!("{}: {}", gap.kind, gap.reason),
+        });
+        let not_asked = Coverage::of(report).not_asked.into_iter();
+        Self {
+            partial: partial(report).map(shown),
+            complaints: waivers
+                .iter()
+                .filter_map(WaiverOutcome::complaint)
+                .map(|c| shown(&c))
+                .collect(),
+            missed: first_of(gaps, "more like these"),
+            unread: first_of(
+                evidence.unreadable.iter().map(ToString::to_string),
+                "more objects",
+            ),
+            not_asked: not_asked
+                .map(|(kind, reason)| (kind.name(), shown(&reason)))
+                .collect(),
+            waivers: waivers.iter().map(WaiverView::of).collect(),
+        }
+    }
+}
+
+impl WaiverView {
+    fn of(outcome: &WaiverOutcome) -> Self {
+        let waiver = &outcome.waiver;
+        Self {
+            rule: shown(&waiver.rule),
+            object: waiver.object.as_deref().map_or("all".to_owned(), shown),
+            reason: shown(&waiver.reason),
+            link: shown(&waiver.link),
+            expires: waiver.expires.to_string(),
+            outcome: match outcome.expired {
+                true => "expired: waives nothing".to_owned(),
+                false => format!("waives {}", count(outcome.waived, "finding")),
+            },
+        }
+    }
+}
+
+/// The first few, each once, and how many more there are.
+fn first_of(all: impl Iterator<Item = String>, what: &str) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    let mut more = 0;
+    for one in all {
+        let one = shown(&one);
+        match told.len() < TOLD {
+            true if told.contains(&one) => {}
+            true => told.push(one),
+            false => more += 1,
+        }
+    }
+    if more > 0 {
+        told.push(format!("… and {} {what}", grouped(more)));
+    }
+    told
+}

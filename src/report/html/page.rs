@@ -1,0 +1,61 @@
+//! The page: what its templates show, and what a browser lets it do.
+
+use std::io;
+
+use askama::Template;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use ring::digest::{SHA256, digest};
+
+use super::{
+    excerpt::Line,
+    fleet::Fleet,
+    head::Head,
+    notices::Notices,
+    objects::Objects,
+    profiles::{Places, ranked},
+    rules::Rules,
+};
+use crate::report::Report;
+
+/// All that is ours to run and to paint with. They stand in the page as they are.
+pub(super) const STYLE: &str = include_str!("../../../templates/report/style.css");
+pub(super) const SCRIPT: &str = include_str!("../../../templates/report/script.js");
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    policy: String,
+    style: &'static str,
+    script: &'static str,
+    head: Head,
+    notices: Notices,
+    rules: Rules<'a>,
+    fleet: Fleet,
+}
+
+/// Writes the report. Fails only when `into` does.
+pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
+    let objects = Objects::of(report.evidence);
+    let entries = ranked(report);
+    let places = Places::of_ranked(&entries);
+    let page = Page {
+        policy: policy(),
+        style: STYLE,
+        script: SCRIPT,
+        head: Head::of(report),
+        notices: Notices::of(report),
+        rules: Rules::of(report, &objects, &places),
+        fleet: Fleet::of(report, &objects, &entries),
+    };
+    page.write_into(&mut into)
+}
+
+/// What a browser lets the page do: nothing but its own style and script, which it knows by their digests.
+pub(super) fn policy() -> String {
+    let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+}

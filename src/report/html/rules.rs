@@ -1,0 +1,183 @@
+//! The rules: a matrix to see where it fails, and each rule with all that is to be known of its verdict.
+
+use super::{
+    findings::{FindingView, findings},
+    objects::Objects,
+    profiles::Places,
+    sign::{self, Sign},
+    text::{count, shown},
+};
+use crate::{
+    judge::{RuleVerdict, Verdict},
+    report::Report,
+    rules::Level,
+};
+
+/// How many of a rule's notes are shown.
+const NOTES: usize = 10;
+
+/// All rules of the edition.
+pub(super) struct Rules<'a> {
+    pub(super) suites: Vec<Suite<'a>>,
+    /// The worst first.
+    pub(super) rules: Vec<RuleView<'a>>,
+}
+
+/// A row of the matrix.
+pub(super) struct Suite<'a> {
+    pub(super) name: &'a str,
+    /// The cells of each level.
+    pub(super) levels: Vec<(Level, Vec<Cell<'a>>)>,
+    /// How many of its rules were judged.
+    pub(super) judged: String,
+    /// How many findings there are.
+    pub(super) findings: String,
+}
+
+/// A rule in the matrix.
+pub(super) struct Cell<'a> {
+    pub(super) id: &'a str,
+    pub(super) sign: Sign,
+    pub(super) title: String,
+}
+
+/// A rule in full.
+pub(super) struct RuleView<'a> {
+    pub(super) id: &'a str,
+    /// Its place in the ledger, and among the worst.
+    pub(super) place: usize,
+    pub(super) rank: usize,
+    pub(super) level: Level,
+    pub(super) sign: Sign,
+    pub(super) title: &'a str,
+    pub(super) source: &'a str,
+    pub(super) reasoning: Option<&'a str>,
+    pub(super) remedy: &'a str,
+    /// What was counted, in few words.
+    pub(super) extent: String,
+    pub(super) reason: Option<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) findings: Vec<FindingView>,
+    pub(super) hidden: Option<String>,
+    pub(super) is_open: bool,
+}
+
+impl<'a> Rules<'a> {
+    /// Reads them off the judgement.
+    pub(super) fn of(report: &Report<'a>, objects: &Objects, places: &Places) -> Self {
+        let verdicts = &report.judgement.verdicts;
+        let mut order: Vec<usize> = (0..verdicts.len()).collect();
+        order.sort_by_key(|place| {
+            let verdict = &verdicts[*place];
+            (sign::rank(verdict.verdict), verdict.rule.facts.level, *place)
+        });
+        let rules = order.iter().enumerate();
+        Self {
+            suites: verdicts
+                .chunk_by(|one, other| suite(one) == suite(other))
+                .map(Suite::of)
+                .collect(),
+            rules: rules
+                .map(|(rank, place)| view(&verdicts[*place], *place, rank, objects, places))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> Suite<'a> {
+    fn of(verdicts: &'a [RuleVerdict]) -> Self {
+        let of_level = |level| {
+            let of_level = verdicts.iter().filter(move |v| v.rule.facts.level == level);
+            (level, of_level.map(Cell::of).collect())
+        };
+        let is_judged = |verdict: &&RuleVerdict| {
+            !matches!(
+                verdict.verdict,
+                Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
+            )
+        };
+        let found = verdicts
+            .iter()
+            .map(|verdict| verdict.findings.len() + verdict.waived.len())
+            .sum();
+        Self {
+            name: verdicts.first().map_or("", suite),
+            levels: [Level::Must, Level::Should, Level::May].map(of_level).into(),
+            judged: format!(
+                "{} of {}",
+                verdicts.iter().filter(is_judged).count(),
+                verdicts.len()
+            ),
+            findings: super::text::grouped(found),
+        }
+    }
+}
+
+impl<'a> Cell<'a> {
+    fn of(verdict: &'a RuleVerdict) -> Self {
+        let sign = sign::of(verdict.verdict);
+        Self {
+            id: verdict.rule.id,
+            sign,
+            title: format!(
+                "{} ({}): {}, {}",
+                verdict.rule.id,
+                verdict.rule.facts.level,
+                sign.word,
+                extent(verdict)
+            ),
+        }
+    }
+}
+
+fn suite(verdict: &RuleVerdict) -> &str {
+    let id = verdict.rule.id;
+    id.split_once('/').map_or(id, |(suite, _)| suite)
+}
+
+fn extent(verdict: &RuleVerdict) -> String {
+    let mut parts = Vec::new();
+    if !verdict.findings.is_empty() {
+        parts.push(count(verdict.findings.len(), "finding"));
+    }
+    if !verdict.waived.is_empty() {
+        parts.push(format!("{} waived", super::text::grouped(verdict.waived.len())));
+    }
+    parts.push(format!("{} examined", super::text::grouped(verdict.examined)));
+    parts.join(", ")
+}
+
+fn view<'a>(
+    verdict: &'a RuleVerdict,
+    place: usize,
+    rank: usize,
+    objects: &Objects,
+    places: &Places,
+) -> RuleView<'a> {
+    let facts = &verdict.rule.facts;
+    let (findings, hidden) = findings(verdict, objects, places);
+    let mut notes: Vec<String> = verdict.notes.iter().take(NOTES).map(|note| shown(note)).collect();
+    if verdict.notes.len() > NOTES {
+        notes.push(format!(
+            "… and {}",
+            count(verdict.notes.len() - NOTES, "more note")
+        ));
+    }
+    RuleView {
+        id: verdict.rule.id,
+        place,
+        rank,
+        level: facts.level,
+        sign: sign::of(verdict.verdict),
+        title: &facts.title,
+        source: &facts.source,
+        reasoning: facts.reasoning.as_deref(),
+        remedy: &facts.remedy,
+        extent: extent(verdict),
+        reason: verdict.reason.as_deref().map(shown),
+        notes,
+        findings,
+        hidden,
+        is_open: verdict.verdict == Verdict::Fail,
+    }
+}

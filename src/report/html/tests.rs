@@ -1,0 +1,233 @@
+//! What the page promises to whoever reads it, on what the reference worlds of the examples show.
+
+use jiff::Timestamp;
+use quick_xml::{Reader, events::Event};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    api::Edition,
+    evidence::Evidence,
+    judge::{Judgement, Selection, judge},
+    report::Report,
+    rules::example::Example,
+};
+
+/// All that breaks out of where it is put: text, attributes, a title, a script, a style, a comment.
+const HOSTILE: &str = "x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}\u{0}";
+
+fn world(profiles: Value, more: Value) -> Evidence {
+    let mut fails = json!({"profiles": profiles});
+    json_patch::merge(&mut fails, &more);
+    let example = json!({"name": "a world", "fails": fails});
+    let example = Example::parse(&example, Edition::Standard).unwrap_or_else(|error| panic!("{error}"));
+    example.evidence().clone()
+}
+
+fn page_of(evidence: &Evidence, judgement: &Judgement) -> String {
+    let mut page = Vec::new();
+    let report = Report {
+        evidence,
+        judgement,
+        selection: &Selection::default(),
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    write(&report, &mut page).expect("a vector takes all");
+    String::from_utf8(page).expect("UTF-8")
+}
+
+fn page(evidence: &Evidence) -> String {
+    let page = page_of(evidence, &judge(evidence, &Selection::default()));
+    well_formed(&page);
+    page
+}
+
+/// Checks that elements nest, and that nothing in them runs or loads but what is ours.
+fn well_formed(page: &str) {
+    let mut reader = Reader::from_str(page);
+    let (mut scripts, mut styles) = (0, 0);
+    loop {
+        match reader
+            .read_event()
+            .unwrap_or_else(|error| panic!("{error} at {}", reader.error_position()))
+        {
+            Event::Start(element) | Event::Empty(element) => {
+                match element.name().as_ref() {
+                    "script" => scripts += 1,
+                    "style" => styles += 1,
+                    name => assert!(
+                        !["img", "link", "iframe", "object", "base", "image", "use"].contains(&name),
+                        "{name}"
+                    ),
+                }
+                for attribute in element.attributes() {
+                    let attribute = attribute.expect("an attribute");
+                    let (key, value) = (attribute.key, attribute.value);
+                    let key = key.as_ref();
+                    assert!(!key.starts_with("on") && key != "style" && key != "src", "{key}");
+                    assert!(
+                        key != "href" || value.starts_with('#'),
+                        "leads elsewhere: {value}"
+                    );
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!((scripts, styles), (1, 1));
+}
+
+/// Twenty writes in half a minute on a profile without the label.
+fn storm() -> Evidence {
+    let change = json!({"metadata": {"name": "b"}, "status": {"version": {"kubernetes": "v1.34.${n}"}}});
+    world(
+        json!([
+            {"metadata": {"name": "a"}},
+            {"metadata": {"name": "b", "labels": {"x-k8s.io/cluster-manager": "somebody"}}},
+        ]),
+        json!({"steps": [{"at": "10s", "every": "1s", "times": 20, "change": change}]}),
+    )
+}
+
+#[test]
+fn tells_the_decision_and_each_broken_rule_with_what_was_found() {
+    let evidence = storm();
+    let judgement = judge(&evidence, &Selection::default());
+    let page = page(&evidence);
+    assert!(page.contains("not conformant with edition standard"), "{page}");
+    let mut broken = 0;
+    for verdict in judgement
+        .verdicts
+        .iter()
+        .filter(|verdict| !verdict.findings.is_empty())
+    {
+        broken += 1;
+        let begin = page
+            .find(&format!(r#"id="{}""#, verdict.rule.id))
+            .expect("an anchor");
+        let entry = &page[begin..begin + page[begin..].find("</details>\n</li>").expect("an end")];
+        for finding in &verdict.findings {
+            assert!(
+                entry.contains(&finding.object.to_string()),
+                "{}: {entry}",
+                verdict.rule.id
+            );
+        }
+        assert!(entry.contains("<dt>Remedy</dt>"), "{entry}");
+    }
+    assert!(broken >= 2, "{broken}");
+    for verdict in &judgement.verdicts {
+        let anchor = format!(r#"id="{}""#, verdict.rule.id);
+        assert_eq!(page.matches(&anchor).count(), 1, "{anchor}");
+    }
+}
+
+#[test]
+fn marks_the_line_that_offends() {
+    let page = page(&storm());
+    let marked = "</span>    x-k8s.io/cluster-manager: somebody</mark>";
+    assert!(page.contains(marked), "{page}");
+}
+
+#[test]
+fn draws_the_writes_that_the_rule_counts() {
+    let evidence = storm();
+    let spendings = crate::rules::Spendings::of(&evidence);
+    let spent = spendings.of_profile("default", "b");
+    let overdrawn = spent[0].draws.iter().filter(|draw| draw.is_too_much()).count();
+    assert!(overdrawn > 5, "{spent:?}");
+    let page = page(&evidence);
+    assert_eq!(page.matches(r#"class="cross""#).count(), overdrawn);
+    assert!(
+        page.contains(&format!("overdrawn by {overdrawn} writes")),
+        "{page}"
+    );
+}
+
+#[test]
+fn one_look_says_why_nothing_is_drawn() {
+    let page = page(&world(json!([{}]), json!({})));
+    assert!(
+        page.contains("No drawings of writes and conditions over time"),
+        "{page}"
+    );
+    assert!(
+        !page.contains(r#"class="level" d="#) && !page.contains("<figure>"),
+        "{page}"
+    );
+}
+
+#[test]
+fn text_of_the_hub_stays_text() {
+    let condition = json!({"type": HOSTILE, "status": HOSTILE, "reason": HOSTILE, "message": HOSTILE});
+    let mut evidence = world(
+        json!([{
+            "metadata": {"name": "a", "labels": {"x-k8s.io/cluster-manager": HOSTILE, HOSTILE: HOSTILE}},
+            "spec": {"displayName": HOSTILE},
+            "status": {"conditions": [condition], "properties": [{"name": HOSTILE, "value": "y".repeat(1 << 20)}]},
+        }]),
+        json!({"steps": []}),
+    );
+    evidence.header.hub.source = HOSTILE.to_owned();
+    evidence.header.cut_short = Some(HOSTILE.to_owned());
+    let page = page(&evidence);
+    assert!(
+        !page.contains("<script>document") && !page.contains("<svg/onload"),
+        "{page}"
+    );
+    assert!(!page.contains('\u{202e}') && !page.contains('\0'));
+    assert!(page.len() < 1 << 20, "{}", page.len());
+    assert!(page.contains("Partial:"));
+}
+
+#[test]
+fn the_policy_knows_our_script_and_style_by_their_digests() {
+    let page = page(&storm());
+    let of = |text: &str| {
+        let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, digest)
+    };
+    let between = |begin: &str, end: &str| {
+        page.split_once(begin)
+            .and_then(|(_, rest)| rest.split_once(end))
+            .expect("it")
+            .0
+    };
+    let policy = page::policy();
+    assert!(policy.contains(&of(between("<script>", "</script>"))), "{policy}");
+    assert!(policy.contains(&of(between("<style>", "</style>"))), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none';") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    // What stands before the policy is not bound by it.
+    assert!(page.find("Content-Security-Policy") < page.find("<style>"));
+}
+
+#[test]
+fn ten_thousand_profiles_stay_a_few_megabytes() {
+    let mut evidence = storm();
+    let model = evidence.profiles[1].clone();
+    evidence.profiles = (0..10_000)
+        .map(|number| {
+            let mut history = model.clone();
+            for version in &mut history.versions {
+                version.profile.metadata.name = format!("cluster-{number}").into();
+                version.profile.metadata.namespace = format!("fleet-{}", number % 90).into();
+                version.profile.metadata.uid = format!("uid-{number}").into();
+            }
+            history
+        })
+        .collect();
+    let page = page(&evidence);
+    assert!(page.len() < 4 << 20, "{}", page.len());
+    assert!(page.contains("10,000 profiles") && page.contains("50 more namespaces"));
+    assert_eq!(page.matches(r#"id="profile-"#).count(), 50);
+}
+
+#[test]
+fn the_same_evidence_gives_the_same_page() {
+    assert_eq!(page(&storm()), page(&storm()));
+}

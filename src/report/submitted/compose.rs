@@ -1,0 +1,173 @@
+//! From the judgement to the report.
+
+use std::{collections::BTreeSet, path::Path};
+
+use jiff::Timestamp;
+
+use super::{
+    document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
+    outcome::suites,
+};
+use crate::{
+    evidence::{Checksum, Claim, Evidence},
+    judge::{RuleVerdict, Selection, Verdict},
+    report::{Coverage, Report, decision::count, json::API_VERSION, partial},
+};
+
+/// Tells a judgement as a report. `sum` is that of the file that holds the evidence, where one was kept.
+pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
+    let header = &report.evidence.header;
+    let document = Document {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        // Nobody reads more than the second.
+        date: Timestamp::from_second(report.judged_at.as_second()).unwrap_or(report.judged_at),
+        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        edition: report.judgement.edition,
+        cluster_profile_api_version: header.hub.api_version.clone(),
+        hub_version: header.hub.server_version.clone(),
+        implementation: header.claim.implementation.clone(),
+        decision: report.judgement.decision,
+        claim: Claimed::of(&header.claim),
+        scope: Some(covered(report)),
+        evidence: sum
+            .zip(report.file)
+            .map(|(sum, file)| kept(sum, file, &header.suite_version)),
+        suites: suites(&entries(report)),
+        waivers: report.judgement.waivers.iter().map(Waived::from).collect(),
+        shards: Vec::new(),
+    };
+    document.made_public()
+}
+
+/// Every rule of the edition, those that passed too.
+pub(super) fn entries(report: &Report) -> Vec<Entry> {
+    let verdicts = report.judgement.verdicts.iter();
+    verdicts.map(|verdict| entry(verdict, report.evidence)).collect()
+}
+
+fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
+    let hints = verdict.findings.iter().filter(|finding| finding.advisory).count();
+    let reasons: BTreeSet<String> = match verdict.verdict {
+        Verdict::Pass | Verdict::Fail | Verdict::Warn => BTreeSet::new(),
+        Verdict::Inconclusive => doubts(verdict, evidence),
+        Verdict::Waived | Verdict::NotApplicable | Verdict::Skipped => {
+            verdict.reason.iter().cloned().collect()
+        }
+    };
+    Entry {
+        rule: verdict.rule.id.to_owned(),
+        level: verdict.rule.facts.level,
+        verdict: verdict.verdict,
+        title: verdict.rule.facts.title.clone(),
+        examined: verdict.examined,
+        violations: verdict.findings.len() - hints,
+        hints,
+        waived: verdict.waived.len(),
+        reasons,
+    }
+}
+
+/// Why the evidence does not tell, in words that name no object: what could not be had is quoted with names and
+/// addresses, which are not for the public.
+fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
+    let facts = &verdict.rule.facts;
+    let kinds = facts.needs.iter().chain(&facts.needs_one_of);
+    let mut doubts: BTreeSet<String> = kinds
+        .filter_map(|kind| match evidence.gaps(*kind).count() {
+            0 => None,
+            gaps => Some(format!("evidence is missing: {kind} ({})", count(gaps, "gap"))),
+        })
+        .collect();
+    if !evidence.unreadable.is_empty() {
+        doubts.insert(format!(
+            "{} could not be read",
+            count(evidence.unreadable.len(), "object")
+        ));
+    }
+    if evidence.histories().next().is_none() {
+        doubts.insert("there is no ClusterProfile to examine".to_owned());
+    }
+    if doubts.is_empty() {
+        doubts.insert("the evidence does not decide it: replay it to see why".to_owned());
+    }
+    doubts
+}
+
+fn covered(report: &Report) -> Covered {
+    let header = &report.evidence.header;
+    let coverage = Coverage::of(report);
+    Covered {
+        namespaces: header.scope.namespaces.clone(),
+        cluster_manager: header.scope.cluster_manager.clone(),
+        selection: Picked::of(report.selection),
+        profiles: coverage.profiles,
+        unreadable: report.evidence.unreadable.len(),
+        window: header.window.map(|window| Span {
+            from: window.from,
+            until: window.until,
+        }),
+        watched: coverage.watched.is_some(),
+        not_asked: coverage.not_asked,
+        partial: partial(report).map(str::to_owned),
+    }
+}
+
+fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
+    // Folders tell of the machine and its user.
+    let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
+    let quoted = match name.chars().all(is_plain) && !name.starts_with('-') {
+        true => name.to_string(),
+        false => format!("./'{}'", name.replace('\'', r"'\''")),
+    };
+    Kept {
+        file: name.to_string(),
+        sha256: sum.sha256.clone(),
+        bytes: sum.bytes,
+        collected_by: collected_by.to_owned(),
+        judge_again: format!("clusterprofile-conformance report verify REPORT {quoted}"),
+    }
+}
+
+impl Claimed {
+    fn of(claim: &Claim) -> Self {
+        Self {
+            features: claim.features.clone(),
+            no_features: claim.no_features.clone(),
+            strict: claim.strict,
+            consumers: claim.consumers.clone(),
+            node_tolerance: claim.node_tolerance,
+            clustersets: claim.clustersets.clone(),
+        }
+    }
+
+    /// Has it count instead of what the evidence recorded.
+    pub(super) fn apply(&self, claim: &mut Claim) {
+        claim.features.clone_from(&self.features);
+        claim.no_features.clone_from(&self.no_features);
+        claim.strict = self.strict;
+        claim.consumers.clone_from(&self.consumers);
+        claim.node_tolerance = self.node_tolerance;
+        claim.clustersets.clone_from(&self.clustersets);
+    }
+}
+
+impl Picked {
+    /// None where all rules were picked.
+    fn of(selection: &Selection) -> Option<Self> {
+        (*selection != Selection::default()).then(|| Self {
+            filters: selection.filters.clone(),
+            skip: selection.skip.clone(),
+            exact: selection.exact,
+        })
+    }
+
+    pub(super) fn selection(&self) -> Selection {
+        Selection {
+            filters: self.filters.clone(),
+            skip: self.skip.clone(),
+            exact: self.exact,
+        }
+    }
+}

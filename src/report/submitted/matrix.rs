@@ -1,0 +1,185 @@
+//! The shape that the SIG's matrix of implementations is made from: tests in a required and an optional group, each
+//! conformant, not conformant, unknown or skipped.
+//!
+//! The reader looks at `skipped`, then `failed`, then `conformant`: `failed` stands for a test that did not come to an
+//! end, and means unknown.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::{
+    document::{Document, Entry},
+    public::shown,
+    read::to_yaml,
+    sound::Unsound,
+};
+use crate::{
+    judge::Verdict,
+    rules::{self, Level},
+};
+
+/// Where the documents stand, by what a rule's source begins with.
+const DOCUMENTS: [(&str, &str); 4] = [
+    (
+        "KEP-4322",
+        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory",
+    ),
+    (
+        "KEP-5339",
+        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/5339-clusterprofile-plugin-credentials",
+    ),
+    ("Overview", OVERVIEW),
+    ("ClusterProfile API Overview", OVERVIEW),
+];
+
+const OVERVIEW: &str = "https://multicluster.sigs.k8s.io/concepts/cluster-profile-api/";
+
+#[derive(Debug, Serialize)]
+struct Matrix<'a> {
+    groups: Vec<Group<'a>>,
+    /// Why the whole did not come to an end, where it did not.
+    suitefailure: &'a str,
+    passed: usize,
+    total: usize,
+    implementation: Implementation<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Group<'a> {
+    name: &'static str,
+    tests: Vec<Test<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Test<'a> {
+    desc: String,
+    /// A link to the document, or nothing.
+    #[serde(rename = "ref")]
+    link: &'static str,
+    labels: Vec<&'a str>,
+    passed: bool,
+    failed: bool,
+    skipped: bool,
+    conformant: bool,
+    /// Stands right behind the description.
+    message: String,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Implementation<'a> {
+    organization: &'a str,
+    project: &'a str,
+    version: &'a str,
+    url: &'a str,
+}
+
+/// Writes a report that was read in that shape.
+///
+/// # Errors
+/// When the report contradicts itself, or `into` fails.
+pub fn write_document(document: &Document, into: impl io::Write) -> Result<io::Result<()>, Unsound> {
+    Ok(write(document, &document.entries()?, into))
+}
+
+/// Writes the head of a report and its rules in that shape. Fails only when `into` does.
+pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write) -> io::Result<()> {
+    // The reader takes a report without required tests for a mistake.
+    let groups: Vec<Group> = [("Required", true), ("Optional", false)]
+        .into_iter()
+        .map(|(name, required)| Group {
+            name,
+            tests: entries
+                .iter()
+                .filter(|entry| (entry.level == Level::Must) == required)
+                .map(test)
+                .collect(),
+        })
+        .filter(|group| group.name == "Required" || !group.tests.is_empty())
+        .collect();
+    let passed = entries
+        .iter()
+        .filter(|entry| entry.verdict == Verdict::Pass)
+        .count();
+    let matrix = Matrix {
+        groups,
+        suitefailure: match document.is_partial() {
+            true => "the run was cut short",
+            false => "",
+        },
+        passed,
+        total: entries.len(),
+        implementation: document
+            .implementation
+            .as_ref()
+            .map_or_else(Implementation::default, |of| Implementation {
+                organization: &of.organization,
+                project: &of.project,
+                version: &of.version,
+                url: &of.url,
+            }),
+    };
+    to_yaml(&matrix, into)
+}
+
+fn test(entry: &Entry) -> Test<'_> {
+    let answer = Answer::of(entry);
+    let message = message(entry);
+    Test {
+        desc: format!("{}: {}", entry.rule, entry.title),
+        link: link(&entry.rule),
+        labels: vec![entry.suite(), entry.level.name()],
+        passed: answer == Answer::Yes,
+        failed: answer == Answer::Unknown,
+        skipped: answer == Answer::Skipped,
+        conformant: answer != Answer::No,
+        message: match message.is_empty() {
+            true => message,
+            false => format!(" - {message}"),
+        },
+    }
+}
+
+/// What the matrix says of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+    Unknown,
+    Skipped,
+}
+
+impl Answer {
+    fn of(entry: &Entry) -> Self {
+        match entry.verdict {
+            Verdict::Pass => Self::Yes,
+            // A waived violation is one.
+            Verdict::Fail | Verdict::Waived => Self::No,
+            Verdict::Warn if entry.violations > 0 => Self::No,
+            // Hints alone prove nothing.
+            Verdict::Warn | Verdict::Inconclusive => Self::Unknown,
+            Verdict::NotApplicable | Verdict::Skipped => Self::Skipped,
+        }
+    }
+}
+
+/// What a person should know of a rule that has not simply passed.
+fn message(entry: &Entry) -> String {
+    let found = entry.violations + entry.hints + entry.waived;
+    let mut parts: Vec<String> = match entry.verdict {
+        Verdict::Pass => Vec::new(),
+        verdict if found > 0 => vec![format!("{} ({found} found)", verdict.name())],
+        verdict => vec![verdict.name().to_owned()],
+    };
+    parts.extend(entry.reasons.iter().map(|reason| shown(reason)));
+    parts.join("; ")
+}
+
+/// Where the rule's document stands; nothing where that is not known.
+fn link(rule: &str) -> &'static str {
+    let source = rules::find(rule).map_or("", |rule| &*rule.facts.source);
+    let found = DOCUMENTS
+        .iter()
+        .find(|(document, _)| source.starts_with(document));
+    found.map_or("", |(_, link)| link)
+}

@@ -1,0 +1,63 @@
+//! Text as it may stand in a file that anybody opens in an editor or on a terminal.
+
+use serde_json::Value;
+
+use super::document::Document;
+use crate::report::inert;
+
+/// What is longer is cut, so that one text cannot bury a report.
+const LONGEST: usize = 2_000;
+/// How much of it is left: with the remark that it was cut, it is not longer than [`LONGEST`].
+const LEFT: usize = 1_900;
+
+impl Document {
+    /// The same with every text inert and of a length that a person reads. It is done once: done again, it changes
+    /// nothing.
+    pub(super) fn made_public(&self) -> Self {
+        let mut value = serde_json::to_value(self).expect("the document has a shape in JSON");
+        clean(&mut value);
+        // The shape holds no text whose form matters and has characters that are not seen as themselves.
+        serde_json::from_value(value).unwrap_or_else(|_| self.clone())
+    }
+}
+
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = shown(text),
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            fields.extend(old.into_iter().map(|(key, mut value)| {
+                clean(&mut value);
+                (shown(&key), value)
+            }));
+        }
+        _ => {}
+    }
+}
+
+/// The text inert, and of a length that a person reads.
+pub(super) fn shown(text: &str) -> String {
+    let line = inert::short(text, usize::MAX);
+    let long = line.chars().count();
+    if long <= LONGEST {
+        return line.into_owned();
+    }
+    let start: String = line.chars().take(LEFT).collect();
+    format!("{start} … {} more characters", long - LEFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_public_stays_as_it_is(text in "\\PC{0,40}|.{0,40}", times in 1usize..200) {
+            let once = shown(&text.repeat(times));
+            assert!(!once.chars().any(inert::is_hidden));
+            assert!(once.chars().count() <= LONGEST);
+            assert_eq!(shown(&once), once);
+        }
+    }
+}

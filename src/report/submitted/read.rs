@@ -1,0 +1,79 @@
+//! The report as a file: YAML, which is read strictly and written in one way.
+
+use std::io;
+
+use serde::Deserialize;
+
+use super::document::{Document, KIND};
+use crate::report::json::API_VERSION;
+
+/// Why a file cannot be used as a report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no report.
+    #[error(
+        "it is no report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: write one with `run --report FILE`"
+    )]
+    Other,
+    /// It has another shape.
+    #[error("{0}: submit the report as the suite wrote it")]
+    Shape(String),
+    /// It tells of one run and of several, or of none.
+    #[error("`{0}`: a report has `scope` or, where it was merged, `shards`: submit it as the suite wrote it")]
+    Shards(&'static str),
+}
+
+/// What tells the kind of a file.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    api_version: String,
+    kind: String,
+}
+
+impl Document {
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// When it is none, or has keys or values that a report does not have.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        let head: Head = yaml(text).map_err(|_| ReadError::Other)?;
+        if head.api_version != API_VERSION || head.kind != KIND {
+            return Err(ReadError::Other);
+        }
+        let document: Self = yaml(text).map_err(ReadError::Shape)?;
+        document.check_shards()?;
+        Ok(document.made_public())
+    }
+
+    fn check_shards(&self) -> Result<(), ReadError> {
+        match (self.scope.is_some(), self.shards.is_empty()) {
+            (true, true) => Ok(()),
+            (false, true) => Err(ReadError::Shards("scope")),
+            (true, false) => Err(ReadError::Shards("shards")),
+            (false, false) if self.evidence.is_some() => Err(ReadError::Shards("evidence")),
+            // What was merged is itself of one run.
+            (false, false) if self.shards.iter().any(|shard| !shard.shards.is_empty()) => {
+                Err(ReadError::Shards("shards.shards"))
+            }
+            (false, false) => self.shards.iter().try_for_each(Self::check_shards),
+        }
+    }
+
+    /// Writes it: the same report gives the same bytes. Fails only when `into` does.
+    pub fn write(&self, into: impl io::Write) -> io::Result<()> {
+        to_yaml(self, into)
+    }
+}
+
+fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+}
+
+/// Writes a value in block style.
+pub(super) fn to_yaml(value: &impl serde::Serialize, mut into: impl io::Write) -> io::Result<()> {
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    let text = serde_saphyr::to_string_with_options(value, options).map_err(io::Error::other)?;
+    into.write_all(text.as_bytes())
+}

@@ -1,0 +1,117 @@
+//! Whether a report agrees with itself: its counts with its rules, its decision with its verdicts.
+
+use std::collections::BTreeMap;
+
+use super::{
+    change::{Change, changes},
+    document::{Document, Entry},
+    outcome::{decision, suites},
+};
+use crate::{
+    judge::Verdict,
+    rules::{self, Rule},
+};
+
+/// How a report contradicts itself.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{contradiction}{}", hint(.suite_version))]
+pub struct Unsound {
+    /// Where, and how.
+    pub contradiction: String,
+    /// The suite that it says it was written by.
+    pub suite_version: String,
+}
+
+/// Rules come and go with the suite's versions.
+fn hint(suite_version: &str) -> String {
+    match suite_version == env!("CARGO_PKG_VERSION") {
+        true => String::new(),
+        false => format!(
+            ": it was written by suite {suite_version}, and this is {}, whose rules may differ",
+            env!("CARGO_PKG_VERSION")
+        ),
+    }
+}
+
+impl Document {
+    /// Every rule of its edition in the ledger's order, as the report tells of it.
+    ///
+    /// # Errors
+    /// When it tells of a rule that the edition does not have, or twice of one, or its counts or its decision do not
+    /// follow from what it tells.
+    pub fn entries(&self) -> Result<Vec<Entry>, Unsound> {
+        let entries = self.told()?;
+        // Of merged reports, the decision depends on the shards, and is theirs to check.
+        let wanted = match self.shards.is_empty() {
+            true => decision(&entries, self.is_partial(), &self.waivers, self.claim.strict),
+            false => self.decision,
+        };
+        if wanted != self.decision {
+            return Err(self.unsound(format!(
+                "decision: it says {}, and its verdicts make {}",
+                self.decision.name(),
+                wanted.name()
+            )));
+        }
+        Ok(entries)
+    }
+
+    fn told(&self) -> Result<Vec<Entry>, Unsound> {
+        let mut told: BTreeMap<&str, &Entry> = BTreeMap::new();
+        for entry in self.suites.iter().flat_map(|suite| suite.entries()) {
+            if told.insert(&entry.rule, entry).is_some() {
+                return Err(self.unsound(format!("{}: the rule is told of twice", entry.rule)));
+            }
+        }
+        let of_edition = rules::all()
+            .iter()
+            .filter(|rule| rule.facts.in_edition(self.edition).is_some());
+        let entries: Vec<Entry> = of_edition
+            .map(|rule| told.remove(rule.id).cloned().unwrap_or_else(|| passed(rule)))
+            .collect();
+        if let Some(rule) = told.keys().next() {
+            return Err(self.unsound(format!("{rule}: edition {} has no such rule", self.edition)));
+        }
+        match changes(&self.suites, &suites(&entries)).into_iter().next() {
+            Some(change) => Err(self.unsound(contradiction(&change))),
+            None => Ok(entries),
+        }
+    }
+
+    /// Whether the run, or one of those that were merged, was cut short.
+    pub fn is_partial(&self) -> bool {
+        let own = self.scope.iter().any(|scope| scope.partial.is_some());
+        own || self.shards.iter().any(Self::is_partial)
+    }
+
+    fn unsound(&self, contradiction: String) -> Unsound {
+        Unsound {
+            contradiction,
+            suite_version: self.suite_version.clone(),
+        }
+    }
+}
+
+fn contradiction(change: &Change) -> String {
+    format!(
+        "suites{}: it says {}, and its rules make {}",
+        change.at,
+        change.old_text(),
+        change.new_text()
+    )
+}
+
+/// A rule of which the report does not tell.
+fn passed(rule: &Rule) -> Entry {
+    Entry {
+        rule: rule.id.to_owned(),
+        level: rule.facts.level,
+        verdict: Verdict::Pass,
+        title: rule.facts.title.clone(),
+        examined: 0,
+        violations: 0,
+        hints: 0,
+        waived: 0,
+        reasons: Default::default(),
+    }
+}

@@ -1,0 +1,573 @@
+//! What a submitted report promises: it is read as it was written, holds against its evidence and nothing else, and can be
+//! merged in any order.
+
+use std::convert::Infallible;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{
+    outcome::{decision, suites},
+    *,
+};
+use crate::{
+    api::Edition,
+    evidence::{Checksum, Evidence, Gap, Implementation, Kind},
+    judge::{Decision, Judgement, Selection, Verdict, Waivers, judge},
+    rules::{self, example::Example},
+};
+
+const RULE: &str = "identity/manager-label-present";
+const WAIVED: &str = "identity/manager-label-matches";
+
+/// Two profiles: one without the label, and one with that of another manager.
+fn evidence() -> Evidence {
+    let labelled = |name: &str, label: Value| json!({"metadata": {"name": name, "namespace": "secret-fleet", "labels": {"x-k8s.io/cluster-manager": label}}});
+    let example =
+        json!({"name": "two", "fails": [labelled("lisbon", Value::Null), labelled("porto", json!("other"))]});
+    let example = Example::parse(&example, Edition::Standard).expect("an example");
+    let mut evidence = example.evidence().clone();
+    evidence.header.claim.implementation = Some(Implementation {
+        organization: "Example".to_owned(),
+        project: "fleet-manager".to_owned(),
+        url: "https://fleet.example".to_owned(),
+        version: "v1.2.3".to_owned(),
+        contact: vec!["@someone".to_owned()],
+    });
+    evidence
+        .header
+        .asked
+        .insert(Kind::Namespaces, crate::evidence::Asked::Yes);
+    evidence.gaps.push(Gap {
+        kind: Kind::Namespaces,
+        from: None,
+        until: None,
+        object: None,
+        reason: "the list of secret-fleet was refused".to_owned(),
+    });
+    evidence
+}
+
+fn sum() -> Checksum {
+    Checksum {
+        sha256: "ab".repeat(32),
+        bytes: 4096,
+    }
+}
+
+fn waivers() -> Waivers {
+    let yaml = format!(
+        "waivers: [{{rule: {WAIVED}, reason: legacy, link: 'https://issues.example/1', expires: 2027-01-01}}]"
+    );
+    Waivers::parse(&yaml).expect("waivers")
+}
+
+/// The report of those rules.
+fn document_of(evidence: &Evidence, selection: &Selection, sum: &Checksum) -> Document {
+    let mut judgement: Judgement = judge(evidence, selection);
+    judgement.waive(&waivers(), "2026-06-01".parse().expect("a day"), false);
+    let report = Report {
+        evidence,
+        judgement: &judgement,
+        selection,
+        judged_at: "2026-06-01T10:00:00.5Z".parse().expect("a time"),
+        file: Some("/home/someone/evidence.jsonl.zst"),
+    };
+    compose(&report, Some(sum))
+}
+
+fn document() -> Document {
+    document_of(&evidence(), &Selection::default(), &sum())
+}
+
+fn written(document: &Document) -> String {
+    let mut bytes = Vec::new();
+    document.write(&mut bytes).expect("a vector takes all");
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+fn verified(document: &Document) -> Verified {
+    let held = Held {
+        evidence: evidence(),
+        sum: sum(),
+    };
+    let mut held = Some(Ok::<_, Infallible>(held));
+    verify(document, || held.take()).expect("nothing fails")
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written_and_names_no_object() {
+    let document = document();
+    let text = written(&document);
+    assert_eq!(Document::parse(&text).expect("a report"), document);
+    assert_eq!(written(&Document::parse(&text).expect("a report")), text);
+    for private in ["lisbon", "porto", "secret-fleet", "/home", "someone/"] {
+        assert!(!text.contains(private), "{private}: {text}");
+    }
+    assert_eq!(document.decision, Decision::NotConformant);
+    assert_eq!(
+        document.date,
+        "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time")
+    );
+    let identity = &document.suites[0];
+    let core = identity.core.as_ref().expect("MUST rules");
+    assert_eq!((&*identity.name, core.result), ("identity", Judged::Failure));
+    assert_eq!(core.failed_rules[0].rule, RULE);
+    assert_eq!(core.warned_rules[0].verdict, Verdict::Waived);
+    let listed = core.failed_rules.len() + core.warned_rules.len() + core.skipped_rules.len();
+    assert_eq!(core.statistics.passed, core.statistics.rules - listed);
+    let doubtful = document
+        .suites
+        .iter()
+        .flat_map(SuiteResult::entries)
+        .find(|entry| entry.verdict == Verdict::Inconclusive)
+        .expect("the gap leaves doubts");
+    assert!(
+        doubtful
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("evidence is missing: namespaces (1 gap"))
+    );
+}
+
+#[test]
+fn a_report_has_the_shape_of_its_schema() {
+    let schema = serde_json::to_value(schemars::schema_for!(Document)).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let merged = merge(halves().into()).expect("they agree");
+    for document in [document(), merged] {
+        let value = serde_json::to_value(document).expect("JSON");
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(errors, Vec::<String>::new());
+    }
+    let mut odd = serde_json::to_value(document()).expect("JSON");
+    odd["verdict"] = json!("pass");
+    assert!(!validator.is_valid(&odd));
+}
+
+#[test]
+fn hostile_text_comes_out_inert_and_short() {
+    let mut evidence = evidence();
+    let hostile = format!(
+        "a\u{202e}b\u{1b}[2J\0\r\n- rule: x: \"{{# {}",
+        "y".repeat(1_000_000)
+    );
+    evidence.header.hub.server_version = Some(hostile.clone());
+    evidence.header.cut_short = Some(hostile.clone());
+    evidence.header.scope.cluster_manager = None;
+    if let Some(implementation) = &mut evidence.header.claim.implementation {
+        implementation.contact.push(hostile.clone());
+    }
+    evidence
+        .header
+        .asked
+        .insert(Kind::Requests, crate::evidence::Asked::No(hostile));
+    let document = document_of(&evidence, &Selection::default(), &sum());
+    let text = written(&document);
+    assert!(
+        !text
+            .chars()
+            .any(|c| c != '\n' && crate::report::inert::is_hidden(c))
+    );
+    assert!(
+        text.contains(r"a\u{202e}b") || text.contains(r"a\\u{202e}b"),
+        "{text}"
+    );
+    assert!(text.contains("more characters") && text.len() < 100_000);
+    assert_eq!(Document::parse(&text).expect("a report"), document);
+}
+
+#[test]
+fn what_is_no_report_is_refused() {
+    let text = written(&document());
+    let with = |old: &str, new: &str| Document::parse(&text.replacen(old, new, 1));
+    for (outcome, told) in [
+        (Document::parse("a: b"), "no report of this suite"),
+        (Document::parse("a: ["), "no report of this suite"),
+        (
+            with("ConformanceReport", "ConformanceReports"),
+            "no report of this suite",
+        ),
+        (with("decision:", "verdict: x\ndecision:"), "verdict"),
+        (with("edition: standard", "edition: standart"), "standart"),
+        (with("scope:", "shards: []\nscopes:"), "scopes"),
+    ] {
+        let error = outcome.expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let mut none = document();
+    none.scope = None;
+    let error = Document::parse(&written(&none)).expect_err("no scope");
+    assert!(error.to_string().contains("`scope`"), "{error}");
+}
+
+#[test]
+fn a_report_holds_against_its_evidence() {
+    assert_eq!(verified(&document()), Verified::default());
+    assert_eq!(unfit(&document()), Vec::<String>::new());
+}
+
+/// Changes a report, as somebody might who wants it to look better.
+fn tampered(change: impl FnOnce(&mut Value)) -> Document {
+    let mut value = serde_json::to_value(document()).expect("JSON");
+    let before = value.clone();
+    change(&mut value);
+    assert_ne!(value, before, "it changes nothing");
+    serde_json::from_value(value).expect("a report")
+}
+
+#[test]
+fn every_tampering_is_caught() {
+    let core = |value: &mut Value| value["suites"][0]["core"].take();
+    let cases: Vec<(&str, Document)> = vec![
+        (
+            "evidence.sha256",
+            tampered(|value| value["evidence"]["sha256"] = json!("cd".repeat(32))),
+        ),
+        (
+            "suites[consumers]",
+            tampered(|value| value["edition"] = json!("2026-07")),
+        ),
+        (
+            "decision",
+            tampered(|value| value["decision"] = json!("conformant")),
+        ),
+        (
+            "suites[identity].core.statistics.passed",
+            tampered(|value| value["suites"][0]["core"]["statistics"]["passed"] = json!(99)),
+        ),
+        (
+            "suites[identity].core.failedRules",
+            tampered(|value| {
+                let mut own = core(value);
+                own["failedRules"].as_array_mut().expect("failures").clear();
+                value["suites"][0]["core"] = own;
+            }),
+        ),
+        (
+            "verdict",
+            tampered(|value| value["suites"][0]["core"]["failedRules"][0]["verdict"] = json!("warn")),
+        ),
+        (
+            "reasons",
+            tampered(|value| value["waivers"][0]["reason"] = json!("agreed with the SIG")),
+        ),
+        (
+            "waivers[identity/manager-label-matches].waived",
+            tampered(|value| value["waivers"][0]["waived"] = json!(0)),
+        ),
+        (
+            "implementation.version",
+            tampered(|value| value["implementation"]["version"] = json!("v2")),
+        ),
+        (
+            "scope.profiles",
+            tampered(|value| value["scope"]["profiles"] = json!(100)),
+        ),
+        (
+            "scope.partial",
+            tampered(|value| value["scope"]["partial"] = json!("stopped")),
+        ),
+    ];
+    for (at, document) in cases {
+        let differences = verified(&document).differences;
+        assert!(
+            differences.iter().any(|change| change.at.contains(at)),
+            "{at}: {differences:?}"
+        );
+    }
+}
+
+#[test]
+fn another_suite_may_judge_otherwise_and_that_is_said() {
+    let older = tampered(|value| value["suiteVersion"] = json!("0.0.1"));
+    let verified = verified(&older);
+    assert_eq!(verified.differences, []);
+    assert!(
+        verified.notes[0].contains("by suite 0.0.1"),
+        "{:?}",
+        verified.notes
+    );
+}
+
+#[test]
+fn what_a_submitted_report_lacks_is_told() {
+    let told = |change: fn(&mut Document)| {
+        let mut document = document();
+        change(&mut document);
+        unfit(&document).join("\n")
+    };
+    assert!(told(|document| document.implementation = None).contains("who made the implementation"));
+    let empty = told(|document| document.implementation = Some(Implementation::default()));
+    for part in ["organization", "project", "url", "version", "contact"] {
+        assert!(
+            empty.contains(&format!("implementation.{part} ")),
+            "{part}: {empty}"
+        );
+    }
+    let odd = told(|document| {
+        if let Some(implementation) = &mut document.implementation {
+            implementation.url = "javascript:alert(1)".to_owned();
+        }
+    });
+    assert!(odd.contains("no address of a web page"), "{odd}");
+    assert!(told(|document| document.evidence = None).contains("--record FILE"));
+    let only_identity = Selection {
+        filters: vec!["identity/".to_owned()],
+        ..Selection::default()
+    };
+    let filtered = document_of(&evidence(), &only_identity, &sum());
+    assert!(unfit(&filtered)[0].contains("were deselected"));
+}
+
+/// The reports of two halves of the rules.
+fn halves() -> [Document; 2] {
+    let identity = vec!["identity/".to_owned()];
+    let first = Selection {
+        filters: identity.clone(),
+        ..Selection::default()
+    };
+    let second = Selection {
+        skip: identity,
+        ..Selection::default()
+    };
+    [first, second].map(|selection| document_of(&evidence(), &selection, &sum()))
+}
+
+#[test]
+fn halves_make_the_whole() {
+    let merged = merge(halves().into()).expect("they agree");
+    let whole = document();
+    assert_eq!(merged.suites, whole.suites);
+    assert_eq!(
+        (merged.decision, &merged.waivers),
+        (whole.decision, &whole.waivers)
+    );
+    assert_eq!(unfit(&merged), Vec::<String>::new());
+    assert_eq!(disagreements(&merged), Vec::<String>::new());
+    assert_eq!(Document::parse(&written(&merged)).expect("a report"), merged);
+    assert_eq!(verified(&merged), Verified::default());
+
+    let mut forged = merged;
+    forged.decision = Decision::Conformant;
+    let differences = verified(&forged).differences;
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0].at, "decision");
+}
+
+#[test]
+fn a_shard_whose_evidence_is_not_given_does_not_hold() {
+    let [first, _] = halves();
+    let other = Checksum {
+        sha256: "ef".repeat(32),
+        bytes: 1,
+    };
+    let second = document_of(&evidence(), &Selection::default(), &other);
+    let merged = merge(vec![first, second]).expect("they agree");
+    let differences = verified(&merged).differences;
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0].at, "shards[1].evidence.sha256");
+}
+
+#[test]
+fn shards_of_different_runs_are_refused_with_both_values() {
+    let [first, mut second] = halves();
+    if let Some(implementation) = &mut second.implementation {
+        implementation.version = "v1.2.4".to_owned();
+    }
+    let error = merge(vec![first.clone(), second.clone()])
+        .expect_err("they differ")
+        .to_string();
+    assert!(
+        error.starts_with("implementation differs") && error.contains("v1.2.3") && error.contains("v1.2.4"),
+        "{error}"
+    );
+    second.implementation.clone_from(&first.implementation);
+    second.claim.strict = true;
+    let error = merge(vec![first.clone(), second])
+        .expect_err("they differ")
+        .to_string();
+    assert!(error.starts_with("claim.strict differs"), "{error}");
+    assert_eq!(merge(Vec::new()), Err(MergeError::None));
+    let mut unsound = first.clone();
+    unsound.suites.remove(0);
+    assert!(matches!(merge(vec![first, unsound]), Err(MergeError::Unsound(_))));
+}
+
+/// A report whose rules came out as these numbers say.
+fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
+    let verdicts = [
+        Verdict::Pass,
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+        Verdict::Skipped,
+    ];
+    let mut document = document();
+    let of_edition = rules::all()
+        .iter()
+        .filter(|rule| rule.facts.in_edition(Edition::Standard).is_some());
+    let entries: Vec<Entry> = of_edition
+        .enumerate()
+        .map(|(place, rule)| {
+            let drawn = seed[place % seed.len()];
+            let verdict = verdicts[usize::from(drawn) % verdicts.len()];
+            let number = match verdict {
+                Verdict::Pass => 0,
+                _ => usize::from(drawn / 7),
+            };
+            Entry {
+                rule: rule.id.to_owned(),
+                level: rule.facts.level,
+                verdict,
+                title: rule.facts.title.clone(),
+                examined: number,
+                violations: number / 2,
+                hints: 0,
+                waived: 0,
+                reasons: (number > 20)
+                    .then(|| format!("reason {number}"))
+                    .into_iter()
+                    .collect(),
+            }
+        })
+        .collect();
+    document.suites = suites(&entries);
+    document.waivers.clear();
+    document.decision = decision(&entries, false, &[], document.claim.strict);
+    if let Some(scope) = &mut document.scope {
+        scope.namespaces = vec![namespace.to_owned()];
+    }
+    if let Some(kept) = &mut document.evidence {
+        kept.sha256 = format!("{sum:02x}").repeat(32);
+    }
+    document
+}
+
+fn drawn() -> impl Strategy<Value = Document> {
+    (prop::collection::vec(any::<u8>(), 1..40), "[ab]", any::<u8>())
+        .prop_map(|(seed, namespace, sum)| arbitrary(&seed, &namespace, sum))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn merging_has_no_order_and_no_steps(a in drawn(), b in drawn(), c in drawn()) {
+        let of = |documents: &[&Document]| {
+            merge(documents.iter().copied().cloned().collect()).expect("they agree")
+        };
+        let all = of(&[&a, &b, &c]);
+        prop_assert_eq!(of(&[&a, &b]), of(&[&b, &a]));
+        prop_assert_eq!(of(&[&of(&[&a, &b]), &c]), all.clone());
+        prop_assert_eq!(of(&[&a, &of(&[&b, &c])]), all.clone());
+        prop_assert_eq!(of(&[&all, &b]), all.clone());
+        prop_assert_eq!(of(&[&a]), a.clone());
+        // What fails anywhere fails, and nothing passes that no shard has seen to pass.
+        let shards = [a, b, c].map(|shard| shard.entries().expect("sound"));
+        for (place, merged) in all.entries().expect("sound").iter().enumerate() {
+            let told: Vec<Verdict> = shards.iter().map(|shard| shard[place].verdict).collect();
+            prop_assert!(told.contains(&merged.verdict));
+            prop_assert!(!told.contains(&Verdict::Fail) || merged.verdict == Verdict::Fail);
+            prop_assert!(merged.verdict != Verdict::Skipped || told.iter().all(|verdict| *verdict == Verdict::Skipped));
+        }
+    }
+
+    #[test]
+    fn any_report_is_read_as_it_was_written(document in drawn()) {
+        prop_assert_eq!(Document::parse(&written(&document)).expect("a report"), document.clone());
+        prop_assert!(document.entries().is_ok());
+        prop_assert!(diff(&document, &document).rules.is_empty());
+    }
+}
+
+#[test]
+fn shards_of_one_scope_that_disagree_are_told() {
+    let (passing, failing) = (arbitrary(&[0], "a", 1), arbitrary(&[1], "a", 2));
+    let merged = merge(vec![passing.clone(), failing.clone()]).expect("they agree");
+    let told = disagreements(&merged);
+    assert!(
+        told.iter()
+            .any(|told| told.starts_with(RULE) && told.contains("pass") && told.contains("fail"))
+    );
+    let elsewhere = arbitrary(&[1], "b", 2);
+    let merged = merge(vec![passing, elsewhere]).expect("they agree");
+    assert_eq!(disagreements(&merged), Vec::<String>::new());
+}
+
+#[test]
+fn a_diff_tells_what_got_worse() {
+    let old = arbitrary(&[0], "a", 1);
+    let mut new = old.clone();
+    let same = diff(&old, &new);
+    assert!(!same.worse && same.head.is_empty() && same.rules.is_empty());
+    new = arbitrary(&[1], "a", 1);
+    let worse = diff(&old, &new);
+    assert!(worse.worse);
+    assert_eq!(worse.head[0].at, "decision");
+    assert_eq!(worse.rules[0].rule, rules::all()[0].id);
+    assert_eq!(
+        (worse.rules[0].old, worse.rules[0].new),
+        (Some(Verdict::Pass), Some(Verdict::Fail))
+    );
+    let better = diff(&new, &old);
+    assert!(!better.worse && better.rules.len() == worse.rules.len());
+}
+
+#[test]
+fn the_matrix_never_says_yes_to_what_has_not_passed() {
+    let mut bytes = Vec::new();
+    write_matrix_of(&document(), &mut bytes)
+        .expect("sound")
+        .expect("a vector takes all");
+    let matrix: Value = serde_saphyr::from_slice(&bytes).expect("YAML");
+    let groups = matrix["groups"].as_array().expect("groups");
+    assert_eq!(
+        (&groups[0]["name"], &groups[1]["name"]),
+        (&json!("Required"), &json!("Optional"))
+    );
+    let tests: Vec<&Value> = groups
+        .iter()
+        .flat_map(|group| group["tests"].as_array().expect("tests"))
+        .collect();
+    let entries = document().entries().expect("sound");
+    assert_eq!(matrix["total"], json!(entries.len()));
+    let passed = tests.iter().filter(|test| test["passed"] == json!(true)).count();
+    assert_eq!(matrix["passed"], json!(passed));
+    for entry in entries {
+        let is_own = |test: &&&Value| {
+            test["desc"]
+                .as_str()
+                .is_some_and(|desc| desc.starts_with(&format!("{}:", entry.rule)))
+        };
+        let test = tests.iter().find(is_own).expect("each rule is a test");
+        // As the reader looks at them, one after the other.
+        let answer =
+            match ["skipped", "failed", "conformant"].map(|key| test[key].as_bool().expect("a boolean")) {
+                [true, _, _] => "skipped",
+                [_, true, _] => "unknown",
+                [_, _, true] => "yes",
+                _ => "no",
+            };
+        let wanted = match entry.verdict {
+            Verdict::Pass => "yes",
+            Verdict::Fail | Verdict::Waived => "no",
+            Verdict::Warn if entry.violations > 0 => "no",
+            Verdict::Warn | Verdict::Inconclusive => "unknown",
+            Verdict::NotApplicable | Verdict::Skipped => "skipped",
+        };
+        assert_eq!(answer, wanted, "{}", entry.rule);
+        assert_eq!(test["passed"] == json!(true), answer == "yes", "{}", entry.rule);
+        for text in ["desc", "ref", "message"] {
+            assert!(test[text].is_string(), "{text}: {test}");
+        }
+        assert!(test["labels"].is_array());
+    }
+    assert_eq!(matrix["implementation"]["organization"], "Example");
+}

@@ -1,0 +1,158 @@
+//! Judging again what a report was judged from, to see whether it holds.
+
+use super::{
+    change::{Change, changes},
+    compose::compose,
+    document::{Document, Picked, Waived},
+    merge::merge,
+};
+use crate::{
+    evidence::{Checksum, Evidence},
+    judge::{Selection, Waivers, judge},
+    report::Report,
+};
+
+/// An evidence file, read.
+#[derive(Debug)]
+pub struct Held {
+    /// What it holds.
+    pub evidence: Evidence,
+    /// What it is known by.
+    pub sum: Checksum,
+}
+
+/// Whether a report holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verified {
+    /// What the report says (old), and what its evidence says (new).
+    pub differences: Vec<Change>,
+    /// What a person should know besides.
+    pub notes: Vec<String>,
+}
+
+/// Judges the evidence again as the report says that it was judged: by its edition, claims, scope, rules and waivers, on
+/// its day. `next` gives one evidence file after the other, so that they need not be held at once.
+///
+/// # Errors
+/// When `next` fails.
+pub fn verify<E>(
+    document: &Document,
+    mut next: impl FnMut() -> Option<Result<Held, E>>,
+) -> Result<Verified, E> {
+    let mut verified = Verified::default();
+    let mut waiting: Vec<(String, &Document)> = match document.shards.is_empty() {
+        true => vec![(String::new(), document)],
+        false => {
+            let shards = document.shards.iter().enumerate();
+            shards
+                .map(|(place, shard)| (format!("shards[{place}]."), shard))
+                .collect()
+        }
+    };
+    while let Some(held) = next() {
+        let held = held?;
+        let is_of = |shard: &Document| is_known(shard, &held.sum);
+        let (own, others): (Vec<_>, Vec<_>) = match document.shards.is_empty() {
+            // There is but one that it can be about.
+            true => (std::mem::take(&mut waiting), Vec::new()),
+            false => waiting.into_iter().partition(|(_, shard)| is_of(shard)),
+        };
+        waiting = others;
+        // Shards may be of the same evidence, which may be given for each.
+        if own.is_empty() && !document.shards.iter().any(is_of) {
+            verified.notes.push(format!(
+                "the evidence with the SHA-256 {} is that of no part of the report",
+                held.sum.sha256
+            ));
+        }
+        let mut evidence = held.evidence;
+        for (at, shard) in own {
+            compare(&at, shard, &mut evidence, &held.sum, &mut verified);
+        }
+    }
+    for (at, shard) in waiting {
+        let wanted = shard.evidence.as_ref().map(|kept| &*kept.sha256);
+        verified
+            .differences
+            .push(Change::of(format!("{at}evidence.sha256"), wanted, None));
+    }
+    verified.compare_merged(document);
+    verified.note_versions(document);
+    Ok(verified)
+}
+
+fn is_known(document: &Document, sum: &Checksum) -> bool {
+    document
+        .evidence
+        .as_ref()
+        .is_some_and(|kept| kept.sha256 == sum.sha256)
+}
+
+fn compare(at: &str, document: &Document, evidence: &mut Evidence, sum: &Checksum, into: &mut Verified) {
+    let mut again = again(document, evidence, sum);
+    // Told apart below: another version is no contradiction.
+    again.suite_version.clone_from(&document.suite_version);
+    // Evidence need not say who made the implementation: a report may learn that from elsewhere.
+    if again.implementation.is_none() {
+        again.implementation.clone_from(&document.implementation);
+    }
+    let differences = changes(document, &again).into_iter();
+    into.differences.extend(differences.map(|change| Change {
+        at: format!("{at}{}", change.at),
+        ..change
+    }));
+}
+
+/// The report that the evidence gives, judged as that report says.
+fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Document {
+    let claim = &mut evidence.header.claim;
+    claim.edition = document.edition;
+    document.claim.apply(claim);
+    let covered = document.scope.clone().unwrap_or_default();
+    evidence.header.scope.namespaces = covered.namespaces;
+    evidence.header.scope.cluster_manager = covered.cluster_manager;
+    let selection = covered
+        .selection
+        .as_ref()
+        .map_or_else(Selection::default, Picked::selection);
+    let mut judgement = judge(evidence, &selection);
+    let waivers = Waivers {
+        waivers: document.waivers.iter().map(Waived::waiver).collect(),
+    };
+    let day = document.date.to_zoned(jiff::tz::TimeZone::UTC).date();
+    judgement.waive(&waivers, day, document.claim.strict);
+    let report = Report {
+        evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: document.date,
+        // The file may have been renamed: it is known by its content.
+        file: document.evidence.as_ref().map(|kept| &*kept.file),
+    };
+    compose(&report, Some(sum))
+}
+
+impl Verified {
+    /// Of merged reports, the whole has to be what its shards make.
+    fn compare_merged(&mut self, document: &Document) {
+        if document.shards.is_empty() {
+            return;
+        }
+        match merge(document.shards.clone()) {
+            Ok(merged) => self.differences.extend(changes(document, &merged)),
+            Err(error) => self
+                .differences
+                .push(Change::of("shards", None, Some(&error.to_string()))),
+        }
+    }
+
+    fn note_versions(&mut self, document: &Document) {
+        let (wrote, own) = (&document.suite_version, env!("CARGO_PKG_VERSION"));
+        if wrote != own {
+            self.notes.push(format!(
+                "the report is by suite {wrote}, and this is {own}: a difference may come from that; verify it with \
+                 suite {wrote} to be sure"
+            ));
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! A hub that means harm, in every text that it can write, told in every format.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use clusterprofile_conformance::{
+    evidence::{
+        Asked, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginOutcome,
+        LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
+    },
+    judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers},
+    report::inert,
+    rules::Finding,
+};
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{
+    FORMATS, format,
+    world::{World, today},
+    written,
+};
+
+/// What does harm somewhere.
+const HARMS: &[(&str, &str)] = &[
+    (
+        "markup",
+        "<script>alert(1)</script><img src=x onerror=y>&amp;&#x1b;<!-- -->",
+    ),
+    ("xml", "]]><failure/></testcase><![CDATA[ --> ?> <!DOCTYPE x>"),
+    ("quotes", "\"'><\\\"'`"),
+    (
+        "table",
+        "a|b\\|c\\\\|d`|``|```\n|---|\n\n# x\n[x](javascript:y) ![x](//x) *x* _x_ ~~x~~",
+    ),
+    ("template", "${{ github.token }} {{7*7}} {%x%} {0} $(x) `x`"),
+    (
+        "command",
+        "\n::error::forged\n  ::stop-commands::x\n::add-mask::a\r\n##[error]x ##vso[task.x]y ##teamcity[z]",
+    ),
+    (
+        "terminal",
+        "\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}]8;;http://evil.example\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{9b}31m\u{8}\u{7f}\u{85}",
+    ),
+    (
+        "bidi",
+        "\u{202e}esrever\u{202c}\u{2066}\u{2067}\u{2068}x\u{2069}\u{200e}\u{200f}\u{61c}",
+    ),
+    (
+        "invisible",
+        "a\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{ad}\u{34f}\u{e0041}\u{fe0f}b",
+    ),
+    (
+        "nothing",
+        "a\0b\u{fffe}\u{ffff}\u{fdd0}\u{1fffe}\u{10ffff}\u{fff9}c",
+    ),
+    ("lines", "a\rb\u{2028}c\u{2029}d\u{b}e\u{c}f\tg"),
+    ("marks", "\u{301}\u{301}\u{301}\u{301}\u{301}\u{489}x"),
+    (
+        "forged",
+        "\ntest result: ok. 99 passed\nerror: forged\nconformant with edition standard",
+    ),
+];
+
+/// How many bytes a long line has.
+const LONG: usize = 1 << 20;
+
+/// A harm between two words that mean none.
+fn harmful((name, harm): &(&str, &str)) -> String {
+    format!("begin-{name} {harm} end-{name}")
+}
+
+fn long() -> String {
+    format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 4))
+}
+
+/// Profiles, namespaces and Secrets with that text wherever a hub or a dump may have it.
+fn dump(text: &str, number: usize) -> Vec<serde_json::Value> {
+    let profile = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {
+            "name": format!("p{number} {text}"), "namespace": text, "uid": text, "resourceVersion": text,
+            "labels": {"x-k8s.io/cluster-manager": text, text: text}, "annotations": {text: text},
+            "managedFields": [{"manager": text, "operation": "Update", "fieldsV1": {"f:spec": {}}}],
+        },
+        "spec": {"displayName": text, "clusterManager": {"name": format!("{text}!")}},
+        "status": {
+            "version": {"kubernetes": text},
+            "properties": [{"name": "cluster-endpoints.k8s.io", "value": text}, {"name": text, "value": text}],
+            "conditions": [
+                {"type": "Joined", "status": text, "reason": text, "message": text, "lastTransitionTime": text},
+                {"type": text, "status": "True", "reason": "", "message": text, "lastTransitionTime": text},
+            ],
+            "accessProviders": [{"name": text, "cluster": {
+                "server": text, "proxy-url": text, "certificate-authority-data": text,
+                "extensions": [{"name": text, "extension": {text: text}}],
+            }}],
+        },
+    });
+    let mut misfit = profile.clone();
+    misfit["metadata"]["name"] = json!(format!("misfit{number} {text}"));
+    misfit["status"] = json!({text: {}, "conditions": text});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": text, "labels": {"x-k8s.io/cluster-inventory-consumer": text},
+    }});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
+        "name": text, "namespace": text,
+        "labels": {"x-k8s.io/cluster-profile": text, "x-k8s.io/cluster-profile-namespace": text},
+    }, "stringData": {"Config": text}});
+    vec![profile, misfit, namespace, secret]
+}
+
+fn evidence(texts: &[String]) -> Evidence {
+    // What is long comes in fewer places: rules take their time over it.
+    let short = texts.iter().filter(|text| text.len() < LONG);
+    let items: Vec<_> = short
+        .enumerate()
+        .flat_map(|(number, text)| dump(text, number))
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("dump.json");
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    fs::write(&path, list.to_string()).expect("written");
+    let mut evidence = read_input(&path).expect("a dump").evidence;
+    let all = texts.join(" ");
+    let header = &mut evidence.header;
+    header.hub.source.clone_from(&all);
+    header.hub.server_version = Some(all.clone());
+    header.cut_short = Some(all.clone());
+    header.claim.implementation = Some(Implementation {
+        organization: all.clone(),
+        project: all.clone(),
+        url: all.clone(),
+        version: all.clone(),
+        contact: texts.to_vec(),
+    });
+    header.claim.consumers = texts.to_vec();
+    header.asked.insert(Kind::Requests, Asked::No(all.clone()));
+    let driver = evidence.driver.insert(Driver::default());
+    for text in texts {
+        let object = ObjectRef {
+            kind: text.clone(),
+            namespace: text.clone(),
+            name: text.clone(),
+            uid: text.clone(),
+            resource_version: text.clone(),
+        };
+        // Every rule that misses it repeats a gap's reason.
+        if text.len() < LONG {
+            evidence.gaps.push(Gap {
+                kind: Kind::Inventory,
+                from: None,
+                until: None,
+                object: Some(object.clone()),
+                reason: text.clone(),
+            });
+        }
+        evidence.unreadable.push(Unreadable {
+            object: object.clone(),
+            message: text.clone(),
+        });
+        evidence.logins.push(Login {
+            at: Timestamp::UNIX_EPOCH,
+            profile: object.clone(),
+            with: LoginWith::Plugin(text.clone()),
+            outcome: LoginOutcome::Refused {
+                code: 401,
+                message: text.clone(),
+            },
+        });
+        driver.lacking.insert(DriverAction::Join, text.clone());
+        driver.steps.push(DriverStep {
+            scenario: Scenario::JoinAndLeave,
+            action: DriverAction::Leave,
+            member: text.clone(),
+            profile: Some(object),
+            from: Timestamp::UNIX_EPOCH,
+            until: Timestamp::UNIX_EPOCH,
+            outcome: StepOutcome::Failed { reason: text.clone() },
+            patience_seconds: 0,
+            looked_until: Timestamp::UNIX_EPOCH,
+            change: None,
+            secrets_before: None,
+            output: text.clone(),
+        });
+    }
+    evidence
+}
+
+/// The same, judged; and whatever rules may make of such texts is in its verdicts, uncut.
+fn world(texts: &[String]) -> World {
+    let mut world = World::of(evidence(texts));
+    let rule = "identity/manager-label-present";
+    let waivers = format!(
+        "waivers: [{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2027-01-01}}, {{rule: {rule}, object: '*/*', reason: r, link: 'https://issues.example/2', expires: 2020-01-01}}]"
+    );
+    let waivers = Waivers::parse(&waivers).expect("waivers");
+    world.judgement.waive(&waivers, today(), false);
+    let WaiverOutcome { waiver, .. } = &mut world.judgement.waivers[0];
+    waiver.reason = texts.join(" ");
+    waiver.link = texts.join(" ");
+    let findings = texts.iter().map(|text| {
+        let mut finding = Finding::on(ObjectRef::default(), "");
+        for part in [
+            &mut finding.object.kind,
+            &mut finding.object.namespace,
+            &mut finding.object.name,
+            &mut finding.path,
+            &mut finding.expected,
+            &mut finding.observed,
+            &mut finding.message,
+        ] {
+            part.clone_from(text);
+        }
+        finding
+    });
+    let all: Vec<Finding> = findings.collect();
+    let verdicts = &mut world.judgement.verdicts;
+    // One of each is enough of what is long.
+    let short: Vec<Finding> = all
+        .iter()
+        .filter(|finding| finding.path.len() < LONG)
+        .cloned()
+        .collect();
+    let outcomes = [
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+        Verdict::Skipped,
+    ];
+    for (verdict, outcome) in verdicts.iter_mut().zip(outcomes) {
+        let findings = if outcome == Verdict::Fail { &all } else { &short };
+        plant(verdict, outcome, texts, findings);
+    }
+    world
+}
+
+fn plant(verdict: &mut RuleVerdict, outcome: Verdict, texts: &[String], findings: &[Finding]) {
+    verdict.verdict = outcome;
+    verdict.notes = texts.to_vec();
+    verdict.reason = None;
+    verdict.findings.clear();
+    verdict.waived.clear();
+    match outcome {
+        Verdict::Fail | Verdict::Warn => verdict.findings = findings.to_vec(),
+        Verdict::Waived => verdict.waived = findings.iter().map(|finding| (finding.clone(), 0)).collect(),
+        _ => verdict.reason = Some(texts.join(" ")),
+    }
+}
+
+/// Nothing in it moves a cursor, turns text about, hides or towers, and no line is a command.
+fn does_no_harm(what: &str, text: &str) {
+    let harmful = |c: char| {
+        c != '\n' && c.is_control()
+            || matches!(c,
+                '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            || u32::from(c) & 0xffff >= 0xfffe
+    };
+    let found = text.char_indices().find(|(_, c)| harmful(*c));
+    assert_eq!(found.map(|(at, _)| around(text, at)), None, "{what}");
+    for line in text.lines() {
+        let shown: String = line.chars().take(200).collect();
+        let trimmed = line.trim_start();
+        assert!(
+            !trimmed.starts_with("::") || !trimmed[2..].contains("::"),
+            "{what}: a command: {shown}"
+        );
+        for command in ["##[", "##vso[", "##teamcity["] {
+            assert!(!line.contains(command), "{what}: a command: {shown}");
+        }
+        for forged in ["test result: ok", "error: forged", "conformant with"] {
+            assert!(
+                !line.starts_with(forged) || what == "junit" && forged == "conformant with",
+                "{what}: forged: {shown}"
+            );
+        }
+    }
+    // A machine gets marks as they are.
+    assert!(
+        what == "json" || !text.contains("\u{301}\u{301}\u{301}\u{301}"),
+        "{what}: a tower"
+    );
+}
+
+fn around(text: &str, at: usize) -> String {
+    let from = text[..at]
+        .char_indices()
+        .rev()
+        .nth(30)
+        .map_or(0, |(from, _)| from);
+    text[from..].chars().take(60).collect()
+}
+
+/// Lines of GitHub's: all of them ours, each of one kind.
+pub fn is_annotations(text: &str) {
+    for line in text.lines() {
+        let known = ["error", "warning", "notice"]
+            .iter()
+            .any(|kind| line.starts_with(&format!("::{kind} title=")));
+        assert!(known, "{line}");
+        let (properties, _) = line[2..].split_once("::").expect("a message");
+        assert!(
+            !properties.contains(',') && properties.matches('=').count() == 1,
+            "{properties}"
+        );
+    }
+}
+
+#[test]
+fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
+    for harm in HARMS {
+        let text = harmful(harm);
+        let world = world(std::slice::from_ref(&text));
+        for format in FORMATS {
+            let told = world.report(|report| written(format, report));
+            // What the annotations are made of is checked line by line.
+            if format.name != "annotations" {
+                does_no_harm(format.name, &told);
+            }
+            if format.quotes {
+                // Wrapped lines are one text for whoever reads them.
+                let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+                for word in ["begin", "end"] {
+                    let word = format!("{word}-{}", harm.0);
+                    assert!(words.contains(&word), "{}: {word} is gone: {told}", format.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_format_for_people_cuts_what_nobody_reads() {
+    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
+    let long = world(&[harmful(&HARMS[0]), long()]);
+    let all = world(&texts);
+    for format in FORMATS {
+        let told = long.report(|report| written(format, report));
+        if format.for_people && format.name != "annotations" {
+            does_no_harm(format.name, &told);
+            does_no_harm(format.name, &all.report(|report| written(format, report)));
+        }
+        if format.for_people {
+            assert!(told.len() < LONG, "{}: {} bytes", format.name, told.len());
+        }
+        match (format.for_people, format.quotes) {
+            (true, true) => assert!(told.contains(" more characters"), "{}", format.name),
+            // A machine gets all.
+            (false, _) => assert!(told.len() > LONG, "{}", format.name),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_machine_gets_the_text_as_it_is() {
+    for harm in HARMS {
+        let text = harmful(harm);
+        let told = world(std::slice::from_ref(&text)).report(|report| written(format("json"), report));
+        let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(report["verdicts"][0]["findings"][0]["observed"], text);
+        assert_eq!(report["verdicts"][3]["reason"], text);
+        assert_eq!(report["evidence"]["source"], text);
+    }
+}
+
+/// Both streams of the command, in every way to print.
+#[test]
+fn what_is_printed_is_harmless_too() {
+    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("evidence.jsonl");
+    file::write(&evidence(&texts), &path).expect("written");
+    for printed in ["pretty", "terse", "json", "github"] {
+        let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+            .args(["replay", "evidence.jsonl", "--format", printed])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the command runs");
+        let out = String::from_utf8(done.stdout).expect("UTF-8");
+        let err = String::from_utf8(done.stderr).expect("UTF-8");
+        // The run was cut short.
+        assert_eq!(done.status.code(), Some(3), "{err}");
+        let is_ours = |line: &&str| line.starts_with("::");
+        let annotations: Vec<&str> = out.lines().filter(is_ours).collect();
+        match printed {
+            "github" => {
+                is_annotations(&annotations.join("\n"));
+                assert!(
+                    annotations.len() > 2 && annotations.len() <= 21,
+                    "{}",
+                    annotations.len()
+                );
+                // They stand together.
+                assert!(out.contains(&annotations.join("\n")));
+            }
+            _ => assert_eq!(annotations, [""; 0]),
+        }
+        let rest: Vec<&str> = out.lines().filter(|line| !is_ours(line)).collect();
+        // The decision is ours, and says so at the beginning of a line.
+        let decided = ["conformant with", "not conformant"];
+        let (decision, rest): (Vec<&str>, Vec<&str>) = rest
+            .into_iter()
+            .partition(|line| decided.iter().any(|d| line.starts_with(d)));
+        assert!(decision.len() <= 1, "{decision:?}");
+        does_no_harm(printed, &rest.join("\n"));
+        does_no_harm("standard error", &err);
+        assert!(
+            out.len() < LONG && err.len() < LONG,
+            "{printed}: {} bytes",
+            out.len()
+        );
+        if printed == "json" {
+            for line in out.lines() {
+                serde_json::from_str::<serde_json::Value>(line)
+                    .unwrap_or_else(|error| panic!("{error}: {line}"));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Whatever else a text may hold.
+    #[test]
+    fn no_text_gets_out_of_its_place(text in r"(?s)([\PC\pC]|[|`\\<>&\]\[:#\n-]|::error::|##\[x\]|\]\]>){0,40}") {
+        let text = format!("begin-any {text} end-any");
+        let world = world(std::slice::from_ref(&text));
+        for format in FORMATS {
+            let told = world.report(|report| written(format, report));
+            if format.name != "annotations" {
+                does_no_harm(format.name, &told);
+            }
+        }
+        // XML gives back what is shown elsewhere.
+        let told = world.report(|report| written(format("junit"), report));
+        let root = super::xml::read(&told);
+        let first = root.children[0].children[0].children[0].attributes["message"].clone();
+        prop_assert!(first.ends_with(&*inert::line(&text)), "{first}");
+    }
+}

@@ -1,0 +1,91 @@
+//! What was seen and judged, for a report to tell.
+
+use std::path::Path;
+
+use clusterprofile_conformance::{
+    evidence::{Asked, Evidence, Gap, Kind, read_input},
+    judge::{Judgement, Selection, Verdict, Waivers, judge},
+    report::Report,
+};
+use jiff::{Timestamp, civil::Date};
+
+/// Evidence with what was judged from it.
+pub struct World {
+    pub evidence: Evidence,
+    pub judgement: Judgement,
+    pub selection: Selection,
+}
+
+/// The day that waivers are looked at on.
+pub fn today() -> Date {
+    "2026-06-01".parse().expect("a day")
+}
+
+impl World {
+    pub fn of(evidence: Evidence) -> Self {
+        let selection = Selection::default();
+        Self {
+            judgement: judge(&evidence, &selection),
+            evidence,
+            selection,
+        }
+    }
+
+    /// A dump that breaks rules of every level and leaves others undecided, and a waiver of one violation that has no end
+    /// yet, of one that has, and of none.
+    pub fn violating() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/violating.yaml");
+        let mut evidence = read_input(&path).expect("a dump").evidence;
+        evidence.header.hub.source = "context hub".to_owned();
+        evidence.header.cut_short = Some("stopped by a signal".to_owned());
+        evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);
+        evidence.gaps.push(Gap {
+            kind: Kind::Namespaces,
+            from: None,
+            until: None,
+            object: None,
+            reason: "namespaces may not be listed".to_owned(),
+        });
+        let mut world = Self::of(evidence);
+        let broken = |level: &str| {
+            let mut verdicts = world.judgement.verdicts.iter();
+            let found = verdicts.find(|verdict| {
+                let broken = matches!(verdict.verdict, Verdict::Fail | Verdict::Warn);
+                broken && verdict.rule.facts.level.name() == level
+            });
+            found.expect("a broken rule").rule.id
+        };
+        let waiver = |rule: &str, expires: &str| {
+            format!(
+                "- {{rule: {rule}, reason: legacy, link: 'https://issues.example/1', expires: {expires}}}\n"
+            )
+        };
+        let waivers = format!(
+            "waivers:\n{}{}{}",
+            waiver(broken("MUST"), "2027-01-01"),
+            waiver(broken("SHOULD"), "2026-01-01"),
+            waiver("identity/manager-unique", "2027-01-01")
+        );
+        let waivers = Waivers::parse(&waivers).expect("waivers");
+        world.judgement.waive(&waivers, today(), false);
+        world
+    }
+
+    /// Tells it.
+    pub fn report<T>(&self, tell: impl FnOnce(&Report) -> T) -> T {
+        tell(&Report {
+            evidence: &self.evidence,
+            judgement: &self.judgement,
+            selection: &self.selection,
+            judged_at: Timestamp::UNIX_EPOCH,
+            file: None,
+        })
+    }
+
+    pub fn count(&self, which: &[Verdict]) -> usize {
+        let verdicts = self.judgement.verdicts.iter();
+        verdicts
+            .filter(|verdict| which.contains(&verdict.verdict))
+            .count()
+    }
+}

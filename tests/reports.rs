@@ -1,0 +1,3 @@
+//! Reports, as those who read them read them: parsers, schemas, runners of workflows, and people.
+
+mod formats;
