@@ -8,6 +8,10 @@
 #   driver.yaml      the driver file
 #   conformance.yaml what the run is told of the manager
 #   run              builds, starts, judges, stops
+#
+# Members that stay come from the hub process too; the driver brings others of its own.
+
+members=(lisbon oslo porto)
 
 say() { printf '%s: %s\n' "$name" "$*" >&2; }
 
@@ -75,7 +79,8 @@ start_hub() {
     mkdir "$state/members"
     export MANAGERS_STATE=$state KUBECONFIG=$state/hub.kubeconfig
     in_background "$state/hub.log" "$SUITE" hub --hub envtest --no-crds \
-        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log"
+        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log" \
+        --members "${members[@]}" --members-out "$state/stand-ins"
     wait_for "the hub" test -s "$KUBECONFIG"
 }
 
@@ -106,15 +111,30 @@ supervise() {
     done
 }
 
+# join_members NAMESPACE: has the manager take the members that stay, whose profiles come in that namespace.
+join_members() {
+    local member
+    for member in "${members[@]}"; do
+        CONFORMANCE_ACTION=join CONFORMANCE_MEMBER=$member CONFORMANCE_HUB_KUBECONFIG=$KUBECONFIG \
+            CONFORMANCE_MEMBER_KUBECONFIG=$state/stand-ins/$member.kubeconfig \
+            "$here/$name/hook" >>"$state/join.log" || fail "$member did not join"
+        echo "$1/$member: {kubeconfig: stand-ins/$member.kubeconfig}" >>"$state/members.yaml"
+    done
+    for member in "${members[@]}"; do
+        wait_for "the profile of $member" kubectl get clusterprofile --namespace "$1" "$member"
+    done
+}
+
 # judge: runs the suite with everything that fits, and leaves its reports in reports/NAME/VERSION. A manager that does
 # not conform is an outcome, not a failure of this script.
 judge() {
     local reports=${REPORTS:-$root/reports/$name/$version} status=0
     mkdir -p "$reports"
     "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
-        --audit-log "$state/audit.log" "$@" \
+        --audit-log "$state/audit.log" --members "$state/members.yaml" "$@" \
         --json "$reports/report.json" --report "$reports/report.yaml" --markdown "$reports/report.md" \
-        --record "$reports/evidence.jsonl.zst" || status=$?
+        --record "$reports/evidence.jsonl.zst" >"$state/run.out" || status=$?
+    tail -n 3 "$state/run.out"
     say "the reports are in $reports"
     [ "$status" -le 1 ] || [ "$status" -eq 3 ] || exit "$status"
     echo "$status" >"$state/status"

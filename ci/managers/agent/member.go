@@ -13,7 +13,7 @@ import (
 )
 
 // clusterProperties are the about API's (KEP-2149), which name and describe a cluster from within.
-var clusterProperties = schema.GroupVersionResource{Group: "about.k8s.io", Version: "v1", Resource: "clusterproperties"}
+var clusterProperties = schema.GroupVersionResource{Group: "about.k8s.io", Version: "v1beta1", Resource: "clusterproperties"}
 
 // member is a cluster as its agent sees it.
 type member struct {

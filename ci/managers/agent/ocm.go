@@ -20,7 +20,8 @@ import (
 //     cluster's namespace, renewed every spec.leaseDurationSeconds;
 //   - condition ManagedClusterConditionAvailable after the member's /livez, and while that is well the version and the
 //     capacity;
-//   - claims: the member's ClusterProperties (feature gate ClusterProperty of the agent).
+//   - claims: the member's ClusterProperties, all of them (the agent's feature gate ClusterProperty, which is off unless
+//     somebody turns it on, as is the hub's gate ClusterProfile; ClusterClaims, which are on, stand-ins do not have).
 //
 // The agent looks at the member when its informers tell of something and every minute; this looks every second, so that
 // a run does not have to wait.
