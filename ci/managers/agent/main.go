@@ -5,7 +5,7 @@
 // Cluster Management's registration agent does, `--manager kubefleet` as KubeFleet's member agent does. What each of
 // them writes, and when, is told in ocm.go and kubefleet.go.
 //
-// Members come and go with the files NAME.kubeconfig of a folder.
+// Members come and go with the files NAME.kubeconfig of a folder. Besides, it lets deleted namespaces go.
 package main
 
 import (
@@ -73,6 +73,11 @@ func run(manager, hub, folder string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	namespaces, err := newNamespaces(config)
+	if err != nil {
+		return err
+	}
+	go namespaces.run(ctx)
 	return follow(ctx, folder, reports)
 }
 
