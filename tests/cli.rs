@@ -2,6 +2,9 @@
 
 #[path = "cli/config.rs"]
 mod config;
+#[cfg(unix)]
+#[path = "cli/hub.rs"]
+mod hub;
 #[path = "cli/pictures.rs"]
 mod pictures;
 #[path = "cli/reports.rs"]

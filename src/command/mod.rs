@@ -10,6 +10,7 @@ mod crd;
 mod driver;
 mod exit;
 mod explain;
+mod hub;
 mod list;
 mod members;
 mod observe;
@@ -58,6 +59,7 @@ enum Command {
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
+    Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Completions(completions::Completions),
 }
@@ -93,6 +95,7 @@ impl Cli {
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
+            Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(),
         }

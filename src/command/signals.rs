@@ -26,6 +26,11 @@ pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     }
 }
 
+/// Resolves at Ctrl-C or SIGTERM, for what has nothing to undo.
+pub async fn once() {
+    Signals::new().next().await;
+}
+
 /// Ctrl-C and SIGTERM. It listens all the time: a second signal may come at the heels of the first.
 #[cfg(unix)]
 struct Signals {

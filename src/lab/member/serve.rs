@@ -1,44 +1,22 @@
 //! A stand-in over TLS on the loopback, for managers and plugins outside of this process.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::{JoinHandle, JoinSet},
 };
-use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::stand_in::StandIn;
-use crate::lab::apiserver::ApiServer;
-
-/// Where stand-ins listen.
-const ADDRESS: &str = "127.0.0.1";
+use crate::lab::loopback::{Loopback, Way};
 
 /// A stand-in that listens on the loopback until this is dropped.
 #[derive(Debug)]
 pub struct Served {
-    name: String,
-    address: SocketAddr,
-    /// PEM.
-    ca: String,
+    way: Way,
     listening: JoinHandle<()>,
-}
-
-/// A certificate for the loopback, and who signed it.
-struct Identity {
-    ca: String,
-    config: ServerConfig,
 }
 
 impl StandIn {
@@ -49,14 +27,10 @@ impl StandIn {
     /// # Errors
     /// When there is no port to listen on.
     pub async fn serve(&self) -> io::Result<Served> {
-        let identity = Identity::new(self.name()).map_err(io::Error::other)?;
-        let listener = TcpListener::bind((ADDRESS, 0)).await?;
-        let acceptor = TlsAcceptor::from(Arc::new(identity.config));
+        let loopback = Loopback::bind(self.name(), 0).await?;
         Ok(Served {
-            name: self.name().to_owned(),
-            address: listener.local_addr()?,
-            ca: identity.ca,
-            listening: tokio::spawn(listen(self.clone(), listener, acceptor)),
+            way: loopback.way().clone(),
+            listening: tokio::spawn(listen(self.clone(), loopback.listener, loopback.acceptor)),
         })
     }
 }
@@ -64,12 +38,12 @@ impl StandIn {
 impl Served {
     /// The URL of the API server.
     pub fn server(&self) -> String {
-        format!("https://{}", self.address)
+        self.way.server()
     }
 
     /// The certificate of the authority that vouches for it, PEM.
     pub fn ca(&self) -> &str {
-        &self.ca
+        self.way.ca()
     }
 
     /// A kubeconfig for the user who may do everything.
@@ -79,19 +53,7 @@ impl Served {
 
     /// A kubeconfig for one of the stand-in's users.
     pub fn kubeconfig_as(&self, user: &str) -> String {
-        let ca = BASE64_STANDARD.encode(&self.ca);
-        let config = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{
-                "name": self.name,
-                "cluster": {"server": self.server(), "certificate-authority-data": ca},
-            }],
-            "users": [{"name": user, "user": {"token": ApiServer::token(user)}}],
-            "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": user}}],
-            "current-context": self.name,
-        });
-        serde_saphyr::to_string(&config).expect("a JSON value can be written as YAML")
+        self.way.kubeconfig_as(user)
     }
 }
 
@@ -101,32 +63,8 @@ impl Drop for Served {
     }
 }
 
-impl Identity {
-    fn new(name: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let mut authority = CertificateParams::default();
-        let subject = &mut authority.distinguished_name;
-        subject.push(DnType::CommonName, format!("lab member {name} CA"));
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let issuer = Issuer::new(authority.clone(), KeyPair::generate()?);
-        let ca = authority.self_signed(issuer.key())?.pem();
-
-        let mut server = CertificateParams::new([ADDRESS.to_owned(), "localhost".to_owned()])?;
-        server.distinguished_name.push(DnType::CommonName, name);
-        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let key = KeyPair::generate()?;
-        let certificate = server.signed_by(&key, &issuer)?;
-        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)?;
-        Ok(Self { ca, config })
-    }
-}
-
 async fn listen(member: StandIn, listener: TcpListener, acceptor: TlsAcceptor) {
-    let mut connections = tokio::task::JoinSet::new();
+    let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {

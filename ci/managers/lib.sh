@@ -1,0 +1,149 @@
+# shellcheck shell=bash
+# What the managers' scripts share: building, a hub, and stopping all of it. Each manager's folder has
+#
+#   go.mod, go.sum   the manager, pinned as a Go tool
+#   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
+#                    `manager prepare` sets the hub up
+#   hook             what the driver file calls
+#   driver.yaml      the driver file
+#   conformance.yaml what the run is told of the manager
+#   run              builds, starts, judges, stops
+#
+# Members that stay come from the hub process too; the driver brings others of its own.
+
+members=(lisbon oslo porto)
+
+say() { printf '%s: %s\n' "$name" "$*" >&2; }
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+# Go code of others is built as its own go.mod has it, whatever surrounds us.
+export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
+
+# build_manager MODULE PACKAGE: builds the pinned tool of this folder as $cache/manager, and the members' agents. Go's
+# own cache makes that quick the second time.
+build_manager() {
+    mkdir -p "$cache"
+    version=$(cd "$here/$name" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
+    module=$(cd "$here/$name" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+    [ -d "$module" ] || fail "failed to get $1 $version"
+    grep -qx "  version: $version" "$here/$name/conformance.yaml" ||
+        fail "go.mod pins $version: say so in conformance.yaml too"
+    say "building $2 $version"
+    (cd "$here/$name" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
+    (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
+    export version module
+}
+
+# build_suite: the suite's binary, unless SUITE names one.
+build_suite() {
+    if [ -z "${SUITE:-}" ]; then
+        (cd "$root" && cargo build --locked --quiet) || fail "failed to build the suite"
+        SUITE=${CARGO_TARGET_DIR:-$root/target}/debug/clusterprofile-conformance
+    fi
+    local assets
+    assets=$("$root/ci/envtest/build" | tail -n 1) || fail "failed to build the API server"
+    export SUITE "${assets?}"
+    export PATH="$KUBEBUILDER_ASSETS:$PATH"
+}
+
+# in_background LOG COMMAND...: starts something that ends with this script.
+in_background() {
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 &
+    started+=("$!")
+}
+
+stop_all() {
+    local process
+    # The last one first: the hub goes when nobody needs it any more.
+    for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+        process=${started[i]}
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+    done
+    [ -n "${KEEP:-}" ] || rm -rf "$state"
+}
+
+# start_hub: a real API server without CRDs, whose audit log and kubeconfig are in $state.
+start_hub() {
+    state=$(mktemp -d)
+    started=()
+    trap stop_all EXIT
+    # A signal ends the script, and the trap does the rest.
+    trap 'exit 130' INT TERM
+    mkdir "$state/members"
+    export MANAGERS_STATE=$state KUBECONFIG=$state/hub.kubeconfig
+    in_background "$state/hub.log" "$SUITE" hub --hub envtest --no-crds \
+        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log" \
+        --members "${members[@]}" --members-out "$state/stand-ins"
+    wait_for "the hub" test -s "$KUBECONFIG"
+}
+
+# wait_for WHAT COMMAND...: until the command succeeds, two minutes at most.
+wait_for() {
+    local what=$1 tries=600
+    shift
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        if [ "$tries" -eq 0 ]; then
+            tail -n 20 "$state"/*.log >&2
+            fail "$what is not there"
+        fi
+        sleep 0.2
+    done
+}
+
+# supervise: keeps the manager running, so that the hook `restart` needs only end it.
+supervise() {
+    local process=
+    trap 'kill "$process" 2>/dev/null; wait "$process" || true; exit 0' TERM
+    while :; do
+        "$here/$name/manager" start &
+        process=$!
+        echo "$process" >"$state/manager.pid"
+        # However it has ended.
+        wait "$process" || sleep 1
+    done
+}
+
+# join_members NAMESPACE: has the manager take the members that stay, whose profiles come in that namespace.
+join_members() {
+    local member
+    for member in "${members[@]}"; do
+        CONFORMANCE_ACTION=join CONFORMANCE_MEMBER=$member CONFORMANCE_HUB_KUBECONFIG=$KUBECONFIG \
+            CONFORMANCE_MEMBER_KUBECONFIG=$state/stand-ins/$member.kubeconfig \
+            "$here/$name/hook" >>"$state/join.log" || fail "$member did not join"
+        echo "$1/$member: {kubeconfig: stand-ins/$member.kubeconfig}" >>"$state/members.yaml"
+    done
+    for member in "${members[@]}"; do
+        wait_for "the profile of $member" kubectl get clusterprofile --namespace "$1" "$member"
+    done
+}
+
+# judge: runs the suite with everything that fits, and leaves its reports in reports/NAME/VERSION. A manager that does
+# not conform is an outcome, not a failure of this script.
+judge() {
+    local reports=${REPORTS:-$root/reports/$name/$version} status=0
+    # Where names of files stand in reports, they are those that the reader has, not those of this machine.
+    (
+        cd "$state"
+        "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
+            --audit-log audit.log --members members.yaml "$@" \
+            --json report.json --report report.yaml --markdown report.md --record evidence.jsonl.zst >run.out
+    ) || status=$?
+    case $status in
+    0 | 1 | 3) ;;
+    *) fail "the suite could not judge: exit code $status" ;;
+    esac
+    tail -n 3 "$state/run.out"
+    mkdir -p "$reports"
+    cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$reports"
+    say "the reports are in $reports; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
+}

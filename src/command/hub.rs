@@ -1,0 +1,226 @@
+//! `hub`: serve a hub of the suite's own, for kubectl and for managers to be tried on.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf, absolute},
+};
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum, ValueHint};
+use clusterprofile_conformance::{
+    clock::Clock,
+    hub::{Assets, EnvtestOptions, Hub},
+    lab::{
+        loopback::Loopback,
+        manager::{Manager, hub_definitions},
+        member::{MemberState, Property, Served, StandIn},
+    },
+};
+use tokio::runtime::Builder;
+
+use super::{Exit, Failure, observe::no_hub, print::print, signals, target::Reference};
+
+/// Who may do everything on a hub of our own.
+const ADMIN: &str = "admin";
+
+const EXAMPLES: &str = "\
+Examples:
+  A hub in this process, with the reference manager on it:
+    clusterprofile-conformance hub --manager reference &
+    kubectl --kubeconfig hub.kubeconfig get clusterprofiles -A
+  A real API server for a manager with CRDs of its own:
+    clusterprofile-conformance hub --hub envtest --no-crds --audit-log-out audit.log";
+
+/// Serve a hub of the suite's own until Ctrl-C, for kubectl and for managers to be tried on
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeHub {
+    /// Which hub to serve
+    #[arg(long, value_enum, default_value_t)]
+    hub: OwnHub,
+    /// Let the reference manager run on it: reference, or reference=FAULT,… to break rules
+    #[arg(long, value_name = "MANAGER")]
+    manager: Option<Reference>,
+    /// Do not install the suite's CRDs
+    #[arg(long, conflicts_with = "manager")]
+    no_crds: bool,
+    /// Write the kubeconfig of its administrator there, once the hub is ready
+    #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig", value_hint = ValueHint::FilePath)]
+    kubeconfig_out: PathBuf,
+    /// Have the API server write its audit log there (envtest only)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    audit_log_out: Option<PathBuf>,
+    /// Serve stand-in members of these names beside it, for managers to manage
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    members: Vec<String>,
+    /// Write a kubeconfig NAME.kubeconfig for each of them there
+    #[arg(long, value_name = "FOLDER", default_value = "members", value_hint = ValueHint::DirPath)]
+    members_out: PathBuf,
+    /// The port of 127.0.0.1 to listen on (lab only) [default: a free one]
+    #[arg(long)]
+    port: Option<u16>,
+}
+
+/// A hub of the suite's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OwnHub {
+    /// In this process
+    #[default]
+    Lab,
+    /// A real kube-apiserver on this machine, from envtest binaries
+    Envtest,
+}
+
+impl ServeHub {
+    /// Serves the hub until a signal comes.
+    ///
+    /// # Errors
+    /// When the flags cannot be, the hub does not start, or its kubeconfig cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let elsewhere = match self.hub {
+            OwnHub::Lab => self
+                .audit_log_out
+                .is_some()
+                .then_some("--audit-log-out is for --hub envtest"),
+            OwnHub::Envtest => self.port.is_some().then_some("--port is for --hub lab"),
+        };
+        if let Some(reason) = elsewhere {
+            return Err(Failure::usage(anyhow!("{reason}")));
+        }
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("failed to start the runtime")
+            .map_err(Failure::could_not_run)?;
+        runtime.block_on(async {
+            tokio::select! {
+                ended = self.serve() => ended,
+                () = signals::once() => Ok(Exit::Success),
+            }
+        })
+    }
+
+    /// Never ends, but by an error.
+    async fn serve(self) -> Result<Exit, Failure> {
+        let faults = self.manager.as_ref().map(|reference| &*reference.faults);
+        let definitions = match self.no_crds {
+            true => Vec::new(),
+            false => hub_definitions(faults.unwrap_or_default()),
+        };
+        let _members = self.serve_members().await?;
+        match self.hub {
+            OwnHub::Lab => {
+                let hub = Hub::lab_with(Clock::system(), &definitions)
+                    .await
+                    .map_err(no_hub)?;
+                let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
+                    .await
+                    .context("failed to listen: choose another --port")
+                    .map_err(Failure::could_not_run)?;
+                let kubeconfig = loopback.way().kubeconfig_as(ADMIN);
+                let server = hub.as_lab().expect("it is the lab").clone();
+                self.tell(&kubeconfig, &loopback.way().server())?;
+                tokio::select! {
+                    () = loopback.serve(server) => Ok(Exit::Success),
+                    failed = manage(&hub, self.manager) => Err(failed),
+                }
+            }
+            OwnHub::Envtest => {
+                let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
+                let mut options = EnvtestOptions::default();
+                if let Some(path) = &self.audit_log_out {
+                    let path = absolute(path).context("failed to find the audit log's folder");
+                    let path = path.map_err(Failure::usage)?;
+                    // Of a flag that is given twice, the last one counts.
+                    options
+                        .api_server_flags
+                        .push(format!("--audit-log-path={}", path.display()));
+                }
+                let hub = Hub::envtest_with(&assets, options, &definitions)
+                    .await
+                    .map_err(no_hub)?;
+                let envtest = hub.as_envtest().expect("it is envtest");
+                self.tell(&envtest.kubeconfig(ADMIN), &envtest.url())?;
+                Err(manage(&hub, self.manager).await)
+            }
+        }
+    }
+
+    /// Serves the stand-ins for as long as what is returned is kept.
+    async fn serve_members(&self) -> Result<Vec<Served>, Failure> {
+        let mut served = Vec::new();
+        for (number, name) in (0..).zip(&self.members) {
+            let failed = || format!("failed to serve the member {name}, or to write its kubeconfig");
+            let stand_in = StandIn::new(name, Clock::system(), one_of_several(number, name));
+            let member = stand_in.serve().await;
+            let member = member.with_context(failed).map_err(Failure::could_not_run)?;
+            let path = self.members_out.join(format!("{name}.kubeconfig"));
+            fs::create_dir_all(&self.members_out)
+                .and_then(|()| write_private(&path, &member.kubeconfig()))
+                .with_context(failed)
+                .map_err(Failure::could_not_run)?;
+            served.push(member);
+        }
+        Ok(served)
+    }
+
+    /// Writes the kubeconfig, and says where it is.
+    fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
+        write_private(&self.kubeconfig_out, kubeconfig)
+            .with_context(|| {
+                format!(
+                    "failed to write --kubeconfig-out {}",
+                    self.kubeconfig_out.display()
+                )
+            })
+            .map_err(Failure::could_not_run)?;
+        print(&format!(
+            "serving {server} until Ctrl-C; its kubeconfig is {}\n",
+            self.kubeconfig_out.display()
+        ))
+    }
+}
+
+/// A member that can be told from its neighbours.
+fn one_of_several(number: u32, name: &str) -> MemberState {
+    MemberState {
+        version: format!("v1.34.{}", number % 10),
+        nodes: 1 + number % 5,
+        cluster_properties: vec![
+            Property::labelled("cluster.clusterset.k8s.io", name),
+            Property::unlabelled("notes.example.com", "for the members' own use"),
+        ],
+        ..MemberState::default()
+    }
+}
+
+/// Lets the reference manager run, where one is wanted; ends only when it fails.
+async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
+    let Some(reference) = manager else {
+        return std::future::pending().await;
+    };
+    let client = match hub.client_as(Manager::NAME, Manager::NAME) {
+        Ok(client) => client,
+        Err(error) => return no_hub(error),
+    };
+    let mut manager = Manager::new(reference.faults, Clock::system());
+    let run = async {
+        manager.set_up(&client).await?;
+        manager.run(client.clone()).await
+    };
+    match run.await {
+        Err(error) => {
+            Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"))
+        }
+        Ok(()) => Failure::could_not_run(anyhow!("the reference manager ended")),
+    }
+}
+
+/// Writes a file that nobody else may read, complete or not at all: who waits for it finds all of it.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
