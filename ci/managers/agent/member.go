@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // clusterProperties are the about API's (KEP-2149), which name and describe a cluster from within.
@@ -26,15 +27,21 @@ func newMember(path string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	typed, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	other, err := dynamic.NewForConfig(config)
+	typed, other, err := clients(config)
 	if err != nil {
 		return nil, err
 	}
 	return &member{typed: typed, dynamic: other}, nil
+}
+
+// clients are one for kinds that are known, and one for others.
+func clients(config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient, error) {
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	other, err := dynamic.NewForConfig(config)
+	return typed, other, err
 }
 
 // check asks one of the health endpoints; it fails with the reason why the member is not well.

@@ -25,11 +25,7 @@ type namespaces struct {
 }
 
 func newNamespaces(config *rest.Config) (*namespaces, error) {
-	typed, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	other, err := dynamic.NewForConfig(config)
+	typed, other, err := clients(config)
 	if err != nil {
 		return nil, err
 	}
