@@ -21,8 +21,7 @@ mod waivers;
 
 use std::{
     fs,
-    io::{Read, Write as _},
-    net::TcpListener,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -422,39 +421,6 @@ fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
     let done = call(&["run"]);
     assert_eq!(done.code, Some(4), "{}", done.err);
     assert!(done.err.contains("--kubeconfig"), "{}", done.err);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_signal_ends_a_run_in_good_order() {
-    let folder = Folder::new();
-    // It takes connections and never answers.
-    let hub = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let kubeconfig = folder.kubeconfig(hub.local_addr().expect("an address").port());
-    let json = folder.flag("report.json");
-    let mut run = command(&["run", "--kubeconfig", &kubeconfig, "--json", &json])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command runs");
-    // It has asked: it listens for signals by now.
-    let (mut asked, _) = hub.accept().expect("a connection");
-    asked.read_exact(&mut [0; 4]).expect("a request");
-    let told = Command::new("kill")
-        .args(["-INT", &run.id().to_string()])
-        .status()
-        .expect("kill runs");
-    assert!(told.success());
-    let mut err = String::new();
-    run.stderr
-        .take()
-        .expect("a pipe")
-        .read_to_string(&mut err)
-        .expect("UTF-8");
-    assert_eq!(run.wait().expect("it ends").code(), Some(4), "{err}");
-    assert!(err.contains("stopping"), "{err}");
-    assert_eq!(folder.json("report.json")["decision"], "inconclusive");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read as _},
     process::{Child, ChildStderr, Stdio},
     sync::Arc,
 };
@@ -167,7 +167,9 @@ fn a_run_that_is_ended_before_the_hub_has_answered_is_cut_short() {
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let kubeconfig = folder.kubeconfig(silent.local_addr().expect("an address").port());
     let (child, mut told) = start(&folder, &kubeconfig, &[]);
-    let asked = silent.accept().expect("it asks");
+    // It has asked: it listens for signals by now.
+    let (mut asked, _) = silent.accept().expect("a connection");
+    asked.read_exact(&mut [0; 4]).expect("a request");
     signal(&child, "-TERM");
     until(&mut told, "error: stopped before anything was seen of the hub");
     let output = child.wait_with_output().expect("it ends");
