@@ -103,7 +103,7 @@ wait_for() {
 # supervise: keeps the manager running, so that the hook `restart` needs only end it.
 supervise() {
     local process=
-    trap 'kill "$process" 2>/dev/null; wait "$process" || true; exit 0' TERM
+    trap '"$here/end" "$process"; exit 0' TERM
     while :; do
         "$here/$name/manager" start &
         process=$!
