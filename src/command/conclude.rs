@@ -13,8 +13,6 @@ use clusterprofile_conformance::{
     rules,
 };
 
-use jiff::tz::TimeZone;
-
 use super::{Exit, Failure, output::Format, print::print};
 
 /// The file that evidence was read from.
@@ -41,9 +39,7 @@ pub fn conclude(
     let judged_at = Clock::system().now();
     let mut judgement = judge(evidence, selection);
     if let Some(waivers) = waivers {
-        // A day is the same one everywhere: whoever judges, a waiver ends at the same time.
-        let today = judged_at.to_zoned(TimeZone::UTC).date();
-        judgement.waive(waivers, today, evidence.header.claim.strict);
+        judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
     }
     let file = holder(&outputs, read_from.map(|from| from.path));
     let report = Report {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_saphyr::Spanned;
@@ -119,6 +119,12 @@ impl Waivers {
         Ok(Self {
             waivers: waivers.into_iter().map(|waiver| waiver.value).collect(),
         })
+    }
+
+    /// The day that waivers count on for what is judged at that time. It is the same one everywhere: whoever judges, and
+    /// whoever judges it again, a waiver ends at the same time.
+    pub fn day(judged_at: Timestamp) -> Date {
+        judged_at.to_zoned(TimeZone::UTC).date()
     }
 }
 

@@ -3,6 +3,8 @@
 use std::{error::Error, io, net::SocketAddr, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -21,8 +23,9 @@ use tokio_rustls::{
         pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
     },
 };
+use tower::Service;
 
-use super::apiserver::ApiServer;
+use super::apiserver::{ApiServer, ResponseBody};
 
 /// Where the lab listens.
 const ADDRESS: &str = "127.0.0.1";
@@ -81,7 +84,7 @@ impl Loopback {
             tokio::select! {
                 accepted = self.listener.accept() => {
                     let Ok((stream, _)) = accepted else { continue };
-                    connections.spawn(connection(server.clone(), stream, self.acceptor.clone()));
+                    connections.spawn(speak(stream, self.acceptor.clone(), server.clone()));
                 }
                 Some(_) = connections.join_next() => {}
             }
@@ -142,11 +145,18 @@ impl Identity {
     }
 }
 
-/// A client that does not get along with us, or goes away, is no concern of the others.
-async fn connection(server: ApiServer, stream: TcpStream, acceptor: TlsAcceptor) {
+/// Answers one client by that service. One that does not get along with us, or goes away, is no concern of the others.
+pub(super) async fn speak<S>(stream: TcpStream, acceptor: TlsAcceptor, service: S)
+where
+    S: Service<
+            Request<Incoming>,
+            Response = Response<ResponseBody>,
+            Error: Into<Box<dyn Error + Send + Sync>>,
+        > + Clone,
+{
     if let Ok(stream) = acceptor.accept(stream).await {
         let _ = hyper::server::conn::http1::Builder::new()
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(server))
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
             .await;
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{JoinHandle, JoinSet},
@@ -10,7 +9,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::stand_in::StandIn;
-use crate::lab::loopback::{Loopback, Way};
+use crate::lab::loopback::{Loopback, Way, speak};
 
 /// A stand-in that listens on the loopback until this is dropped.
 #[derive(Debug)]
@@ -81,16 +80,7 @@ async fn listen(member: StandIn, listener: TcpListener, acceptor: TlsAcceptor) {
 /// Serves one connection for as long as the member can be reached.
 async fn connection(member: StandIn, stream: TcpStream, acceptor: TlsAcceptor) {
     let mut reachable = member.reachable();
-    let speaking = async {
-        // A client that does not get along with us, or goes away, is no concern of the others.
-        let Ok(stream) = acceptor.accept(stream).await else {
-            return;
-        };
-        let service = TowerToHyperService::new(member.service(member.server()));
-        let _ = hyper::server::conn::http1::Builder::new()
-            .serve_connection(TokioIo::new(stream), service)
-            .await;
-    };
+    let speaking = speak(stream, acceptor, member.service(member.server()));
     tokio::select! {
         () = speaking => {}
         _ = reachable.wait_for(|reachable| !reachable) => {}

@@ -119,8 +119,7 @@ fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Docume
     let waivers = Waivers {
         waivers: document.waivers.iter().map(Waived::waiver).collect(),
     };
-    let day = document.date.to_zoned(jiff::tz::TimeZone::UTC).date();
-    judgement.waive(&waivers, day, document.claim.strict);
+    judgement.waive(&waivers, Waivers::day(document.date), document.claim.strict);
     let report = Report {
         evidence,
         judgement: &judgement,
