@@ -1,10 +1,12 @@
 //! CustomResourceDefinitions: read from posted data, judged, and turned into a resource that is served at once.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::field::{FieldError, Path};
 use super::names;
-use super::resource::{Family, Resource, Version};
+use super::resource::{Column, Family, Resource, Scale, Version};
 use super::schema::{Schema, validate};
 
 /// The annotation that tells where the community approved of a definition in one of its groups.
@@ -231,6 +233,9 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
                 status_subresource: version["subresources"]["status"].is_object(),
                 schema,
                 selectable: selectable(&version["selectableFields"]),
+                columns: columns(&version["additionalPrinterColumns"]),
+                scale: scale(&version["subresources"]["scale"]),
+                openapi: Arc::new(version["schema"]["openAPIV3Schema"].clone()),
             }),
             Err(wrong) if !judged_before => errors.extend(wrong),
             Err(_) => {}
@@ -271,6 +276,32 @@ fn selectable(fields: &Value) -> Vec<String> {
     paths
         .map(|path| path.trim_start_matches('.').to_owned())
         .collect()
+}
+
+fn columns(columns: &Value) -> Arc<[Column]> {
+    let columns = columns.as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    columns
+        .map(|column| Column {
+            name: text(&column["name"]),
+            kind: text(&column["type"]),
+            format: text(&column["format"]),
+            description: text(&column["description"]),
+            priority: column["priority"].as_i64().unwrap_or_default(),
+            path: text(&column["jsonPath"]),
+        })
+        .collect()
+}
+
+fn scale(scale: &Value) -> Option<Arc<Scale>> {
+    let path = |name: &str| scale[name].as_str().unwrap_or_default().to_owned();
+    scale.is_object().then(|| {
+        Arc::new(Scale {
+            spec_replicas: path("specReplicasPath"),
+            status_replicas: path("statusReplicasPath"),
+            label_selector: path("labelSelectorPath"),
+        })
+    })
 }
 
 /// The few demands on a structural schema that are commonly missed.

@@ -11,6 +11,7 @@ mod about;
 mod audit;
 mod auth;
 mod body;
+mod builtin;
 mod context;
 mod definition;
 mod delete;

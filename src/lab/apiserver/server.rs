@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use super::about::About;
 use super::audit::{AuditLevel, AuditLog};
 use super::auth::{self, User, Users};
+use super::builtin;
 use super::misbehaviour::{Faults, Misbehaviour};
-use super::resource::Resource;
 use super::service::ClientService;
 use super::storage::Storage;
 use crate::clock::Clock;
@@ -51,18 +51,8 @@ impl ApiServer {
     /// A server with nothing in it but the initial namespaces, and with the users `admin`, `conformance` and
     /// `reference-manager`, who may do everything, and `viewer`, who may do nothing.
     pub fn new(clock: Clock) -> Self {
-        Self::serving(clock, Resource::of_a_hub())
-    }
-
-    /// A server like [`Self::new`] that has what one finds in a member cluster as well: Nodes, Leases and
-    /// ServiceAccounts.
-    pub(in crate::lab) fn of_a_member(clock: Clock) -> Self {
-        Self::serving(clock, Resource::of_a_hub().chain(Resource::of_a_member()))
-    }
-
-    fn serving(clock: Clock, resources: impl Iterator<Item = Resource>) -> Self {
         let mut storage = Storage::default();
-        for resource in resources {
+        for resource in builtin::resources() {
             storage.serve(resource);
         }
         let server = Self {

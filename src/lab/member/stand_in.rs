@@ -46,7 +46,7 @@ impl StandIn {
 
     /// A member in this state. Its time is that of `clock`.
     pub fn new(name: &str, clock: Clock, state: MemberState) -> Self {
-        let server = ApiServer::of_a_member(clock);
+        let server = ApiServer::new(clock);
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),
