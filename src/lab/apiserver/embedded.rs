@@ -15,30 +15,12 @@ pub(super) fn check_embedded(value: &Value, schema: &Schema) -> Vec<FieldError> 
 }
 
 fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    match value {
-        Value::Object(fields) => {
-            if schema.embedded_resource {
-                check_object(value, path, errors);
-            }
-            for (name, field) in fields {
-                match schema.properties.get(name) {
-                    Some(known) => check(field, known, &path.child(name), errors),
-                    None => {
-                        if let Some(extra) = schema.field(name) {
-                            check(field, extra, &path.key(name), errors);
-                        }
-                    }
-                }
-            }
-        }
-        Value::Array(items) => {
-            let Some(schema) = &schema.items else { return };
-            for (i, item) in items.iter().enumerate() {
-                check(item, schema, &path.index(i), errors);
-            }
-        }
-        _ => {}
+    if schema.embedded_resource && value.is_object() {
+        check_object(value, path, errors);
     }
+    schema.visit_below(value, None, path, &mut |value, _, schema, path| {
+        check(value, schema, path, errors);
+    });
 }
 
 fn check_object(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {

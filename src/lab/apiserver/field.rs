@@ -77,11 +77,9 @@ impl FieldError {
         if !detail.is_empty() {
             message = format!("{message}: {detail}");
         }
-        let field = field.to_string();
-        let field = if field.is_empty() {
-            "<nil>".to_owned()
-        } else {
-            field
+        let field = match field.to_string() {
+            field if field.is_empty() => "<nil>".to_owned(),
+            field => field,
         };
         Self {
             problem,
@@ -102,6 +100,12 @@ impl FieldError {
 
     pub(super) fn invalid_text(field: impl fmt::Display, value: &str, detail: &str) -> Self {
         Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
+    }
+
+    /// One error for each thing that is wrong with a text.
+    pub(super) fn invalid_each(field: impl fmt::Display, value: &str, wrong: &[String]) -> Vec<Self> {
+        let error = |why: &String| Self::invalid_text(&field, value, why);
+        wrong.iter().map(error).collect()
     }
 
     /// For values that are told in a way of their own.
@@ -182,28 +186,24 @@ impl<'a> Path<'a> {
         step: Step::Root,
     };
 
+    fn then(&'a self, step: Step<'a>) -> Path<'a> {
+        let parent = Some(self);
+        Path { parent, step }
+    }
+
     /// `parent.name`
     pub(super) fn child(&'a self, name: &'a str) -> Path<'a> {
-        Path {
-            parent: Some(self),
-            step: Step::Child(name),
-        }
+        self.then(Step::Child(name))
     }
 
     /// `parent[3]`
     pub(super) fn index(&'a self, index: usize) -> Path<'a> {
-        Path {
-            parent: Some(self),
-            step: Step::Index(index),
-        }
+        self.then(Step::Index(index))
     }
 
     /// `parent[key]`
     pub(super) fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path {
-            parent: Some(self),
-            step: Step::Key(key),
-        }
+        self.then(Step::Key(key))
     }
 }
 

@@ -151,12 +151,11 @@ pub(super) fn validate(
             Some(stem) if !stem.is_empty() => format!("{stem}a"),
             _ => stem.to_owned(),
         };
-        let wrong = name_rule(&probe);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("generateName"), stem, why)),
-        );
+        errors.extend(FieldError::invalid_each(
+            at("generateName"),
+            stem,
+            &name_rule(&probe),
+        ));
     }
     if name.is_empty() {
         errors.push(FieldError::required(
@@ -164,34 +163,27 @@ pub(super) fn validate(
             "name or generateName is required",
         ));
     } else {
-        let wrong = name_rule(name);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("name"), name, why)),
-        );
+        errors.extend(FieldError::invalid_each(at("name"), name, &name_rule(name)));
     }
     let namespace = text(object, "namespace");
     if namespaced && namespace.is_empty() {
         errors.push(FieldError::required(at("namespace"), ""));
     } else if namespaced {
-        let wrong = names::dns_label(namespace);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("namespace"), namespace, why)),
-        );
+        errors.extend(FieldError::invalid_each(
+            at("namespace"),
+            namespace,
+            &names::dns_label(namespace),
+        ));
     } else if !namespace.is_empty() {
         errors.push(FieldError::forbidden(at("namespace"), "not allowed on this type"));
     }
     errors.extend(validate_maps(object, prefix));
     for finalizer in finalizers(object) {
-        let wrong = names::label_key(finalizer);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("finalizers"), finalizer, why)),
-        );
+        errors.extend(FieldError::invalid_each(
+            at("finalizers"),
+            finalizer,
+            &names::label_key(finalizer),
+        ));
     }
     errors
 }
@@ -208,28 +200,25 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
     };
     for (key, value) in map("labels").into_iter().flatten() {
         let value = value.as_str().unwrap_or_default();
-        let wrong = names::label_key(key);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("labels"), key, why)),
-        );
-        let wrong = names::label_value(value);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("labels"), value, why)),
-        );
+        errors.extend(FieldError::invalid_each(
+            at("labels"),
+            key,
+            &names::label_key(key),
+        ));
+        errors.extend(FieldError::invalid_each(
+            at("labels"),
+            value,
+            &names::label_value(value),
+        ));
     }
     let mut size = 0;
     for (key, value) in map("annotations").into_iter().flatten() {
         size += key.len() + value.as_str().map_or(0, str::len);
-        let wrong = names::label_key(&key.to_lowercase());
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("annotations"), key, why)),
-        );
+        errors.extend(FieldError::invalid_each(
+            at("annotations"),
+            key,
+            &names::label_key(&key.to_lowercase()),
+        ));
     }
     if size > MAX_ANNOTATIONS {
         errors.push(FieldError::too_long(at("annotations"), MAX_ANNOTATIONS as u64));

@@ -143,10 +143,8 @@ pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
     }
     stored.in_version(&named.version().name, |object| {
         let mut object = object.clone();
-        if let Value::Object(fields) = &mut object {
-            fields.insert("apiVersion".into(), wanted.into());
-            prune(fields, &named.version().schema);
-        }
+        object["apiVersion"] = wanted.into();
+        prune(&mut object, &named.version().schema);
         object
     })
 }
@@ -156,11 +154,9 @@ pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
 /// themselves only comes with a write.
 pub(super) fn as_stored(object: &Value, resource: &Resource, version: &Version) -> Value {
     let mut object = object.clone();
-    if let Value::Object(fields) = &mut object {
-        fields.insert("apiVersion".into(), resource.api_version(&version.name).into());
-        prune(fields, &version.schema);
-        apply_defaults(fields, &version.schema);
-    }
+    object["apiVersion"] = resource.api_version(&version.name).into();
+    prune(&mut object, &version.schema);
+    apply_defaults(&mut object, &version.schema);
     object
 }
 

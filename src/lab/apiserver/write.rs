@@ -97,15 +97,15 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decod
     let (resource, version) = (&named.resource, named.version());
     object.values_mut().for_each(make_integral);
     let mut unknown = meta::coerce(&mut object)?;
+    let mut object = Value::Object(object);
     // The definition's schemas are data, in which nothing is unknown.
     unknown.extend(prune(&mut object, &version.schema));
     drop_nulls(&mut object, &version.schema);
-    let mut object = Value::Object(object);
     if let Some(error) = family::decoding_error(resource, version, &object) {
         return Err(error);
     }
+    apply_defaults(&mut object, &version.schema);
     if let Value::Object(fields) = &mut object {
-        apply_defaults(fields, &version.schema);
         family::set_defaults(resource.family, fields);
     }
     Ok(Decoded {

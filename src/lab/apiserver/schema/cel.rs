@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 use super::cel_fields::undefined_field;
 use super::formats::Format;
 use super::structural::{Extra, Schema};
-use super::validate::correlated;
 use crate::lab::apiserver::field::{FieldError, Path, quoted};
 
 /// One rule of one node.
@@ -164,28 +163,9 @@ fn check(
     for branch in &schema.all_of {
         check(value, old, branch, path, functions, errors);
     }
-    match value {
-        Value::Array(items) => {
-            let Some(below) = &schema.items else { return };
-            for (i, item) in items.iter().enumerate() {
-                let old = correlated(item, old, schema);
-                check(item, old, below, &path.index(i), functions, errors);
-            }
-        }
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                let old = old.and_then(|old| old.get(name));
-                match (schema.properties.get(name), &schema.extra) {
-                    (Some(known), _) => check(field, old, known, &path.child(name), functions, errors),
-                    (None, Extra::Schema(extra)) => {
-                        check(field, old, extra, &path.key(name), functions, errors);
-                    }
-                    (None, Extra::Any | Extra::Unknown) => {}
-                }
-            }
-        }
-        _ => {}
-    }
+    schema.visit_below(value, old, path, &mut |value, old, schema, path| {
+        check(value, old, schema, path, functions, errors);
+    });
 }
 
 fn check_here(
@@ -270,9 +250,9 @@ fn to_cel(value: &Value, schema: &Schema, functions: &Context<'static>) -> Cel {
             Cel::List(Arc::new(items.iter().map(item).collect()))
         }
         Value::String(text) => match schema.format {
-            Some(Format::DateTime) => READ_TIMESTAMP.with(|program| read(text, program, functions)),
-            Some(Format::Duration) => READ_DURATION.with(|program| read(text, program, functions)),
-            Some(Format::Byte) => match STANDARD.decode(text) {
+            Some(Format::DATE_TIME) => READ_TIMESTAMP.with(|program| read(text, program, functions)),
+            Some(Format::DURATION) => READ_DURATION.with(|program| read(text, program, functions)),
+            Some(Format::BYTE) => match STANDARD.decode(text) {
                 Ok(bytes) => Cel::Bytes(Arc::new(bytes)),
                 Err(_) => plain(value),
             },
@@ -330,29 +310,8 @@ fn plain(value: &Value) -> Cel {
 }
 
 /// Words that CEL keeps for itself.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+const RESERVED: &str = "true false null in as break const continue else for function if import let loop package \
+                        namespace return var void while";
 
 /// A rule as refusals of it tell it.
 fn as_told(rule: &Value) -> String {
@@ -370,7 +329,7 @@ fn as_told(rule: &Value) -> String {
 
 /// A field's name as an expression must write it.
 pub(super) fn escaped(name: &str) -> String {
-    if RESERVED.contains(&name) {
+    if RESERVED.split(' ').any(|word| word == name) {
         return format!("__{name}__");
     }
     if !name.contains(['_', '.', '-', '/']) {

@@ -7,32 +7,46 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 
-/// A format that is checked.
+/// A format that is checked, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Int32,
-    Int64,
-    Float,
-    Double,
-    Byte,
-    Date,
-    DateTime,
-    Duration,
-    Email,
-    Hostname,
-    Ipv4,
-    Ipv6,
-    Cidr,
-    Mac,
-    Uri,
-    Uuid,
-    Uuid3,
-    Uuid4,
-    Uuid5,
-    Password,
-    ShortName,
-    LongName,
+pub(super) struct Format(&'static str);
+
+impl Format {
+    pub(super) const BYTE: Self = Self("byte");
+    pub(super) const DATE_TIME: Self = Self("date-time");
+    pub(super) const DURATION: Self = Self("duration");
+    pub(super) const INT32: Self = Self("int32");
 }
+
+/// What is of each format. Formats of numbers say nothing about texts.
+const CHECKS: [(&str, fn(&str) -> bool); 22] = [
+    ("int32", |_| true),
+    ("int64", |_| true),
+    ("float", |_| true),
+    ("double", |_| true),
+    ("password", |_| true),
+    ("byte", |text| STANDARD.decode(text).is_ok()),
+    ("date", is_date),
+    ("date-time", is_date_time),
+    ("duration", |text| {
+        DURATION.is_match(text) || DURATION_WORDS.is_match(text)
+    }),
+    ("email", |text| EMAIL.is_match(text)),
+    ("hostname", |text| text.len() <= 255 && HOSTNAME.is_match(text)),
+    ("ipv4", |text| text.parse::<Ipv4Addr>().is_ok()),
+    ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
+    ("cidr", is_cidr),
+    ("mac", |text| MAC.is_match(text)),
+    ("uri", is_uri),
+    ("uuid", |text| UUID.is_match(text)),
+    ("uuid3", |text| is_uuid(text, "3")),
+    ("uuid4", |text| is_uuid(text, "4")),
+    ("uuid5", |text| is_uuid(text, "5")),
+    ("k8s-short-name", |text| text.len() <= 63 && LABEL.is_match(text)),
+    ("k8s-long-name", |text| {
+        text.len() <= 253 && SUBDOMAIN.is_match(text)
+    }),
+];
 
 static DATE_TIME: LazyLock<Regex> = LazyLock::new(|| {
     compiled(r"^(\d{4}-\d{2}-\d{2})[Tt]([0-2]\d:[0-5]\d:[0-5]\d)(\.\d+)?([Zz]|[+-][0-2]\d:[0-5]\d)$")
@@ -70,83 +84,20 @@ fn compiled(pattern: &str) -> Regex {
 impl Format {
     /// The format that `name` means, with or without its dashes.
     pub(super) fn read(name: &str) -> Option<Self> {
-        Some(match name.replace('-', "").as_str() {
-            "int32" => Format::Int32,
-            "int64" => Format::Int64,
-            "float" => Format::Float,
-            "double" => Format::Double,
-            "byte" => Format::Byte,
-            "date" => Format::Date,
-            "datetime" => Format::DateTime,
-            "duration" => Format::Duration,
-            "email" => Format::Email,
-            "hostname" => Format::Hostname,
-            "ipv4" => Format::Ipv4,
-            "ipv6" => Format::Ipv6,
-            "cidr" => Format::Cidr,
-            "mac" => Format::Mac,
-            "uri" => Format::Uri,
-            "uuid" => Format::Uuid,
-            "uuid3" => Format::Uuid3,
-            "uuid4" => Format::Uuid4,
-            "uuid5" => Format::Uuid5,
-            "password" => Format::Password,
-            "k8sshortname" => Format::ShortName,
-            "k8slongname" => Format::LongName,
-            _ => return None,
-        })
+        let bare = |name: &str| name.replace('-', "");
+        let mut names = CHECKS.iter().map(|(known, _)| *known);
+        names.find(|known| bare(known) == bare(name)).map(Self)
     }
 
     /// The format's name in messages.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Format::Int32 => "int32",
-            Format::Int64 => "int64",
-            Format::Float => "float",
-            Format::Double => "double",
-            Format::Byte => "byte",
-            Format::Date => "date",
-            Format::DateTime => "date-time",
-            Format::Duration => "duration",
-            Format::Email => "email",
-            Format::Hostname => "hostname",
-            Format::Ipv4 => "ipv4",
-            Format::Ipv6 => "ipv6",
-            Format::Cidr => "cidr",
-            Format::Mac => "mac",
-            Format::Uri => "uri",
-            Format::Uuid => "uuid",
-            Format::Uuid3 => "uuid3",
-            Format::Uuid4 => "uuid4",
-            Format::Uuid5 => "uuid5",
-            Format::Password => "password",
-            Format::ShortName => "k8s-short-name",
-            Format::LongName => "k8s-long-name",
-        }
+        self.0
     }
 
-    /// Whether `text` has this format. Formats of numbers say nothing about texts.
+    /// Whether `text` has this format.
     pub(super) fn matches(self, text: &str) -> bool {
-        match self {
-            Format::Int32 | Format::Int64 | Format::Float | Format::Double | Format::Password => true,
-            Format::Byte => STANDARD.decode(text).is_ok(),
-            Format::Date => is_date(text),
-            Format::DateTime => is_date_time(text),
-            Format::Duration => DURATION.is_match(text) || DURATION_WORDS.is_match(text),
-            Format::Email => EMAIL.is_match(text),
-            Format::Hostname => text.len() <= 255 && HOSTNAME.is_match(text),
-            Format::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
-            Format::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
-            Format::Cidr => is_cidr(text),
-            Format::Mac => MAC.is_match(text),
-            Format::Uri => is_uri(text),
-            Format::Uuid => UUID.is_match(text),
-            Format::Uuid3 => is_uuid(text, "3"),
-            Format::Uuid4 => is_uuid(text, "4"),
-            Format::Uuid5 => is_uuid(text, "5"),
-            Format::ShortName => text.len() <= 63 && LABEL.is_match(text),
-            Format::LongName => text.len() <= 253 && SUBDOMAIN.is_match(text),
-        }
+        let mut checks = CHECKS.iter();
+        checks.any(|(name, check)| *name == self.0 && check(text))
     }
 }
 

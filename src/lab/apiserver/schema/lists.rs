@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::structural::{Extra, ListType, Schema};
+use super::structural::{ListType, Schema};
 use crate::lab::apiserver::field::{FieldError, Path};
 
 /// The fields by which `item` is told from its neighbours; absent ones are left out.
@@ -23,29 +23,16 @@ fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<Field
     if !schema.has_keyed_lists {
         return;
     }
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                match (schema.properties.get(name), &schema.extra) {
-                    (Some(known), _) => check(field, known, &path.child(name), errors),
-                    (None, Extra::Schema(extra)) => check(field, extra, &path.key(name), errors),
-                    (None, Extra::Any | Extra::Unknown) => {}
-                }
-            }
+    if let Value::Array(items) = value {
+        match schema.list_type {
+            ListType::Atomic => {}
+            ListType::Set => duplicates(items, Value::clone, path, errors),
+            ListType::Map => check_map(items, schema, path, errors),
         }
-        Value::Array(items) => {
-            match schema.list_type {
-                ListType::Atomic => {}
-                ListType::Set => duplicates(items, Value::clone, path, errors),
-                ListType::Map => check_map(items, schema, path, errors),
-            }
-            let Some(schema) = &schema.items else { return };
-            for (i, item) in items.iter().enumerate() {
-                check(item, schema, &path.index(i), errors);
-            }
-        }
-        _ => {}
     }
+    schema.visit_below(value, None, path, &mut |value, _, schema, path| {
+        check(value, schema, path, errors);
+    });
 }
 
 fn check_map(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {

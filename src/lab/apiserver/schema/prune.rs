@@ -1,6 +1,6 @@
 //! Pruning: fields that a schema does not know are dropped before anything else looks at the object.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::structural::{Extra, Schema};
 
@@ -8,19 +8,11 @@ const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Drops what the schema does not know from a whole object, and returns the paths of what was dropped.
 /// The object's own `apiVersion`, `kind` and `metadata` are not the schema's to judge.
-pub(in crate::lab::apiserver) fn prune(object: &mut Map<String, Value>, schema: &Schema) -> Vec<String> {
+pub(in crate::lab::apiserver) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut unknown = Vec::new();
-    if schema.preserve_unknown {
-        keep_fields(object, schema, "", &mut unknown);
-    } else {
-        prune_fields(object, schema, "", &mut unknown);
-    }
+    prune_known(object, schema, "", &mut unknown);
     unknown.sort();
     unknown
-}
-
-fn is_meta(name: &str, schema: &Schema, path: &str) -> bool {
-    (schema.embedded_resource || path.is_empty()) && META_FIELDS.contains(&name)
 }
 
 fn below(path: &str, name: &str) -> String {
@@ -30,40 +22,37 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-fn prune_value(value: &mut Value, schema: &Schema, path: &str, unknown: &mut Vec<String>) {
-    if schema.preserve_unknown {
-        return keep_value(value, schema, path, unknown);
-    }
+/// Known fields are looked into, also where unknown ones are preserved.
+fn prune_known(value: &mut Value, schema: &Schema, path: &str, unknown: &mut Vec<String>) {
     match value {
-        Value::Object(fields) => prune_fields(fields, schema, path, unknown),
+        Value::Object(fields) => {
+            let has_meta = schema.embedded_resource || path.is_empty();
+            for (name, mut value) in std::mem::take(fields) {
+                let at = below(path, &name);
+                match (schema.field(&name), &schema.extra) {
+                    _ if has_meta && META_FIELDS.contains(&name.as_str()) => {}
+                    (Some(known), _) => prune_known(&mut value, known, &at, unknown),
+                    (None, _) if schema.preserve_unknown => {}
+                    (None, Extra::Any) => prune_unknown(&mut value, &at, unknown),
+                    (None, Extra::Unknown | Extra::Schema(_)) => {
+                        unknown.push(at);
+                        continue;
+                    }
+                }
+                fields.insert(name, value);
+            }
+        }
         Value::Array(items) => {
             for (i, item) in items.iter_mut().enumerate() {
-                let path = format!("{path}[{i}]");
+                let at = format!("{path}[{i}]");
                 match &schema.items {
-                    Some(schema) => prune_value(item, schema, &path, unknown),
-                    None => prune_unknown(item, &path, unknown),
+                    Some(known) => prune_known(item, known, &at, unknown),
+                    None if schema.preserve_unknown => {}
+                    None => prune_unknown(item, &at, unknown),
                 }
             }
         }
         _ => {}
-    }
-}
-
-fn prune_fields(fields: &mut Map<String, Value>, schema: &Schema, path: &str, unknown: &mut Vec<String>) {
-    let before = std::mem::take(fields);
-    for (name, mut value) in before {
-        if !is_meta(&name, schema, path) {
-            match (schema.properties.get(&name), &schema.extra) {
-                (Some(known), _) => prune_value(&mut value, known, &below(path, &name), unknown),
-                (None, Extra::Schema(extra)) => prune_value(&mut value, extra, &below(path, &name), unknown),
-                (None, Extra::Any) => prune_unknown(&mut value, &below(path, &name), unknown),
-                (None, Extra::Unknown) => {
-                    unknown.push(below(path, &name));
-                    continue;
-                }
-            }
-        }
-        fields.insert(name, value);
     }
 }
 
@@ -80,30 +69,5 @@ fn prune_unknown(value: &mut Value, path: &str, unknown: &mut Vec<String>) {
             }
         }
         _ => {}
-    }
-}
-
-/// Unknown fields are preserved here; known ones are still looked into.
-fn keep_value(value: &mut Value, schema: &Schema, path: &str, unknown: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => keep_fields(fields, schema, path, unknown),
-        Value::Array(items) => {
-            let Some(schema) = &schema.items else { return };
-            for (i, item) in items.iter_mut().enumerate() {
-                keep_value(item, schema, &format!("{path}[{i}]"), unknown);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn keep_fields(fields: &mut Map<String, Value>, schema: &Schema, path: &str, unknown: &mut Vec<String>) {
-    for (name, value) in fields.iter_mut() {
-        if is_meta(name, schema, path) {
-            continue;
-        }
-        if let Some(known) = schema.field(name) {
-            prune_value(value, known, &below(path, name), unknown);
-        }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::cel::Rule;
 use super::formats::Format;
+use super::validate::correlated;
 use crate::lab::apiserver::field::{FieldError, Path};
 
 /// The JSON types of a value.
@@ -243,6 +244,50 @@ impl Schema {
             Extra::Unknown | Extra::Any => None,
         };
         self.properties.values().chain(extra).chain(self.items.as_deref())
+    }
+
+    /// Visits the values directly below `value` of which this schema says something, each with what it replaces.
+    pub(in crate::lab::apiserver) fn visit_below(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        path: &Path<'_>,
+        visit: &mut dyn FnMut(&Value, Option<&Value>, &Schema, &Path<'_>),
+    ) {
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    match (self.properties.get(name), &self.extra) {
+                        (Some(known), _) => visit(field, old, known, &path.child(name)),
+                        (None, Extra::Schema(extra)) => visit(field, old, extra, &path.key(name)),
+                        (None, Extra::Any | Extra::Unknown) => {}
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(below) = &self.items else { return };
+                for (i, item) in items.iter().enumerate() {
+                    visit(item, correlated(item, old, self), below, &path.index(i));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The same, for changing them.
+    pub(super) fn visit_below_mut(&self, value: &mut Value, visit: fn(&mut Value, &Schema)) {
+        match (value, &self.items) {
+            (Value::Object(fields), _) => {
+                for (name, field) in fields {
+                    if let Some(known) = self.field(name) {
+                        visit(field, known);
+                    }
+                }
+            }
+            (Value::Array(items), Some(below)) => items.iter_mut().for_each(|item| visit(item, below)),
+            _ => {}
+        }
     }
 
     /// The schema of the field `name`, by its property or that of all other fields.

@@ -125,7 +125,7 @@ impl Walk<'_> {
         let as_float = number.as_f64().unwrap_or(f64::NAN);
         // What does not fit the type is told of the whole object, as upstream.
         let fits = match schema.format {
-            Some(Format::Int32) => number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            Some(Format::INT32) => number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
             _ => is_integer(number),
         };
         if schema.types == [Type::Integer] && !fits {
