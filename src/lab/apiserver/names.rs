@@ -30,57 +30,57 @@ fn expected(what: &str, pattern: &str, examples: &[&str]) -> String {
     )
 }
 
+/// What is wrong with a text that is too long, or not of this shape.
+fn judged(
+    text: &str,
+    max: usize,
+    unit: &str,
+    pattern: &Regex,
+    shape: impl FnOnce() -> String,
+) -> Vec<String> {
+    let too_long = (text.len() > max).then(|| format!("must be no more than {max} {unit}"));
+    let misshapen = (!pattern.is_match(text)).then(shape);
+    too_long.into_iter().chain(misshapen).collect()
+}
+
 /// What is wrong with `name` as a DNS-1123 label.
 pub(super) fn dns_label(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if name.len() > 63 {
-        wrong.push("must be no more than 63 characters".to_owned());
-    }
-    if SUBDOMAIN_PATTERN.is_match(name) && name.contains('.') {
-        wrong.push("must not contain dots".to_owned());
-    } else if !LABEL_PATTERN.is_match(name) {
-        wrong.push(expected(
+    let shape = || match SUBDOMAIN_PATTERN.is_match(name) && name.contains('.') {
+        true => "must not contain dots".to_owned(),
+        false => expected(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
              start and end with an alphanumeric character",
             LABEL,
             &["my-name", "123-abc"],
-        ));
-    }
-    wrong
+        ),
+    };
+    judged(name, 63, "characters", &LABEL_PATTERN, shape)
 }
 
 /// What is wrong with `name` as a DNS-1123 subdomain.
 pub(super) fn dns_subdomain(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if name.len() > 253 {
-        wrong.push("must be no more than 253 characters".to_owned());
-    }
-    if !SUBDOMAIN_PATTERN.is_match(name) {
-        wrong.push(expected(
+    let shape = || {
+        expected(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
              must start and end with an alphanumeric character",
             SUBDOMAIN,
             &["example.com"],
-        ));
-    }
-    wrong
+        )
+    };
+    judged(name, 253, "characters", &SUBDOMAIN_PATTERN, shape)
 }
 
 /// What is wrong with `name` as a DNS-1035 label.
 pub(super) fn dns_1035_label(name: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if name.len() > 63 {
-        wrong.push("must be no more than 63 characters".to_owned());
-    }
-    if !LABEL_1035_PATTERN.is_match(name) {
-        wrong.push(expected(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
-             alphabetic character, and end with an alphanumeric character",
+    let shape = || {
+        expected(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+         character, and end with an alphanumeric character",
             LABEL_1035,
             &["my-name", "abc-123"],
-        ));
-    }
-    wrong
+        )
+    };
+    judged(name, 63, "characters", &LABEL_1035_PATTERN, shape)
 }
 
 /// What is wrong with `key` as the key of a label (and, in lower case, of an annotation).
@@ -97,12 +97,8 @@ pub(super) fn label_key(key: &str) -> Vec<String> {
             *name
         }
         [prefix, name] => {
-            let prefix_wrong = dns_subdomain(prefix);
-            wrong.extend(
-                prefix_wrong
-                    .into_iter()
-                    .map(|message| format!("prefix part {message}")),
-            );
+            let prefix = dns_subdomain(prefix);
+            wrong.extend(prefix.iter().map(|why| format!("prefix part {why}")));
             *name
         }
         _ => {
@@ -125,34 +121,27 @@ pub(super) fn label_key(key: &str) -> Vec<String> {
 
 /// What is wrong with `value` as the value of a label.
 pub(super) fn label_value(value: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if value.len() > 63 {
-        wrong.push("must be no more than 63 bytes".to_owned());
-    }
-    if !VALUE_PATTERN.is_match(value) {
-        wrong.push(expected(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
-             must start and end with an alphanumeric character",
+    let shape = || {
+        expected(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
+         start and end with an alphanumeric character",
             VALUE,
             &["MyValue", "my_value", "12345"],
-        ));
-    }
-    wrong
+        )
+    };
+    judged(value, 63, "bytes", &VALUE_PATTERN, shape)
 }
 
 /// What is wrong with `key` as a key of a Secret or ConfigMap.
 pub(super) fn config_key(key: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if key.len() > 253 {
-        wrong.push("must be no more than 253 characters".to_owned());
-    }
-    if !CONFIG_KEY_PATTERN.is_match(key) {
-        wrong.push(expected(
+    let shape = || {
+        expected(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
             CONFIG_KEY,
             &["key.name", "KEY_NAME", "key-name"],
-        ));
-    }
+        )
+    };
+    let mut wrong = judged(key, 253, "characters", &CONFIG_KEY_PATTERN, shape);
     match key {
         "." => wrong.push("must not be '.'".to_owned()),
         ".." => wrong.push("must not be '..'".to_owned()),

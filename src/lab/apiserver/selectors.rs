@@ -6,6 +6,9 @@ use super::names;
 use super::resource::{Resource, Version};
 use super::status::{Failure, Outcome};
 
+/// The operators that refusals name.
+const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
+
 /// Which objects a list or a watch is about.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
@@ -99,20 +102,16 @@ fn read_fields(text: &str) -> Outcome<Vec<FieldTerm>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
-            let split = match () {
-                () if term.contains("!=") => term.split_once("!=").map(|parts| (parts, false)),
-                () if term.contains("==") => term.split_once("==").map(|parts| (parts, true)),
-                () => term.split_once('=').map(|parts| (parts, true)),
-            };
-            let Some(((path, value), equal)) = split else {
-                return Err(Failure::bad_request(format!(
-                    "invalid selector: '{text}'; can't understand '{term}'"
-                )));
+            let mut symbols = ["!=", "==", "="].into_iter();
+            let split = symbols.find_map(|symbol| Some((symbol, term.split_once(symbol)?)));
+            let Some((symbol, (path, value))) = split else {
+                let why = format!("invalid selector: '{text}'; can't understand '{term}'");
+                return Err(Failure::bad_request(why));
             };
             Ok(FieldTerm {
                 path: path.to_owned(),
                 value: value.to_owned(),
-                equal,
+                equal: symbol != "!=",
             })
         })
         .collect()
@@ -176,50 +175,36 @@ fn read_comparison(term: &str) -> Result<(&str, Operator), String> {
         return match (words.next(), words.next(), words.next()) {
             (Some(key), Some("in"), None) => Ok((key, Operator::In(values))),
             (Some(key), Some("notin"), None) => Ok((key, Operator::NotIn(values))),
-            _ => Err(format!(
-                "found '{}', expected: in, notin, =, ==, !=, gt, lt",
-                head.trim()
-            )),
+            _ => Err(format!("found '{}', expected: {OPERATORS}", head.trim())),
         };
     }
-    let one = |value: &str| vec![value.trim().to_owned()];
-    let bound = |value: &str| {
-        let value = value.trim();
-        value
-            .parse()
-            .map_err(|_| format!("values[0]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"))
+    for symbol in ["!=", "==", "=", ">", "<"] {
+        if let Some((key, value)) = term.split_once(symbol) {
+            return Ok((key.trim(), compared(symbol, value.trim())?));
+        }
+    }
+    let mut words = term.split_whitespace().skip(1);
+    match words.next() {
+        None => Ok((term, Operator::Exists)),
+        Some("in" | "notin") => {
+            let found = words.next().unwrap_or_default();
+            Err(format!("found '{found}' expected: '('"))
+        }
+        Some(other) => Err(format!("found '{other}', expected: {OPERATORS}")),
+    }
+}
+
+fn compared(symbol: &str, value: &str) -> Result<Operator, String> {
+    let bound = || {
+        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+        let bound = value.parse::<i64>();
+        bound.map_err(|_| format!("values[0]: Invalid value: \"{value}\": {why}"))
     };
-    Ok(match () {
-        () if term.contains("!=") => {
-            let (key, value) = term.split_once("!=").unwrap_or((term, ""));
-            (key.trim(), Operator::NotIn(one(value)))
-        }
-        () if term.contains("==") => {
-            let (key, value) = term.split_once("==").unwrap_or((term, ""));
-            (key.trim(), Operator::In(one(value)))
-        }
-        () if term.contains('=') => {
-            let (key, value) = term.split_once('=').unwrap_or((term, ""));
-            (key.trim(), Operator::In(one(value)))
-        }
-        () if term.contains('>') => {
-            let (key, value) = term.split_once('>').unwrap_or((term, ""));
-            (key.trim(), Operator::Greater(bound(value)?))
-        }
-        () if term.contains('<') => {
-            let (key, value) = term.split_once('<').unwrap_or((term, ""));
-            (key.trim(), Operator::Less(bound(value)?))
-        }
-        () if term.contains(char::is_whitespace) => {
-            let mut words = term.split_whitespace().skip(1);
-            let rest = words.next().unwrap_or_default();
-            if matches!(rest, "in" | "notin") {
-                let found = words.next().unwrap_or_default();
-                return Err(format!("found '{found}' expected: '('"));
-            }
-            return Err(format!("found '{rest}', expected: in, notin, =, ==, !=, gt, lt"));
-        }
-        () => (term, Operator::Exists),
+    Ok(match symbol {
+        "!=" => Operator::NotIn(vec![value.to_owned()]),
+        ">" => Operator::Greater(bound()?),
+        "<" => Operator::Less(bound()?),
+        _ => Operator::In(vec![value.to_owned()]),
     })
 }
 
