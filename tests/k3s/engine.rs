@@ -2,7 +2,10 @@
 
 use std::{
     fs,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
 };
 
 use bytes::Bytes;
@@ -23,6 +26,8 @@ struct Container {
     fetched: bool,
     /// Why it does not start.
     refusal: Option<&'static str>,
+    /// Told when K3s is asked for its kubeconfig, which it then has not written yet.
+    withheld: Option<Sender<()>>,
     removed: bool,
 }
 
@@ -75,6 +80,13 @@ impl Engine {
     /// From now on it starts no container.
     pub fn refuse_to_start(&self, reason: &'static str) {
         self.container.lock().expect("whole").refusal = Some(reason);
+    }
+
+    /// From now on K3s does not become ready. Tells when that is being waited for.
+    pub fn withhold_the_kubeconfig(&self) -> Receiver<()> {
+        let (sender, receiver) = channel();
+        self.container.lock().expect("whole").withheld = Some(sender);
+        receiver
     }
 
     /// What the container was to be.
@@ -146,6 +158,13 @@ async fn answer(
         (Method::GET, "/containers/hub/json") => (200, state(&envtest).to_string().into_bytes()),
         (Method::PUT, "/containers/hub/archive") => (200, Vec::new()),
         (Method::GET, "/containers/hub/archive") if query.contains("k3s.yaml") => {
+            if let Some(waited) = &container.withheld {
+                let _ = waited.send(());
+                return Ok(response(
+                    404,
+                    json!({"message": "no such file"}).to_string().into_bytes(),
+                ));
+            }
             // As K3s writes it: seen from within.
             let text = envtest
                 .kubeconfig("admin")
@@ -166,9 +185,13 @@ async fn answer(
             (501, json!({"message": message}).to_string().into_bytes())
         }
     };
+    Ok(response(status, body))
+}
+
+fn response(status: u16, body: Vec<u8>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = StatusCode::from_u16(status).expect("a status");
-    Ok(response)
+    response
 }
 
 fn state(envtest: &Envtest) -> Value {
