@@ -165,7 +165,7 @@ fn flags_that_contradict_each_other_are_refused() {
     );
     refused(
         &["run", "--manager", "reference"],
-        &["--hub lab or --hub envtest"],
+        &["add --hub lab, --hub envtest or --hub k3s"],
     );
     refused(&["run", "--hub", "lab"], &["--manager reference"]);
     refused(

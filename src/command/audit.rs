@@ -66,12 +66,21 @@ pub fn add_or_miss(evidence: &mut Evidence, logs: &[PathBuf]) {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn add_own(evidence: &mut Evidence, hub: &Hub) -> Result<(), RequestsError> {
+pub async fn add_own(evidence: &mut Evidence, hub: &Hub) -> Result<(), RequestsError> {
     if let Some(lab) = hub.as_lab() {
         let log = read_audit_text("the lab's audit log", lab.audit_log().as_bytes())?;
         merge_into(evidence, log);
     } else if let Some(envtest) = hub.as_envtest() {
         merge_into(evidence, read_audit_log(&[envtest.audit_log()])?);
+    }
+    #[cfg(feature = "k3s")]
+    if let Some(k3s) = hub.as_k3s() {
+        let name = "the audit log of K3s";
+        let text = k3s.audit_log().await.map_err(|error| RequestsError::Read {
+            path: name.to_owned(),
+            cause: std::io::Error::other(error),
+        })?;
+        merge_into(evidence, read_audit_text(name, text.as_slice())?);
     }
     Ok(())
 }

@@ -95,10 +95,10 @@ impl DriverFlags {
                 mutations,
                 journals: journals()?,
             })),
-            (Choice::Reference, Target::Lab(_) | Target::Envtest(_)) => {
+            (Choice::Reference, Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
                 Ok(Some(Driving::Reference { mutations }))
             }
-            (Choice::File(_), Target::Lab(_) | Target::Envtest(_)) => {
+            (Choice::File(_), Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
                 usage("commands cannot drive the reference manager: use --driver reference")
             }
             (Choice::Reference, Target::Kubeconfig(_)) => usage(

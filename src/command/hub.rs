@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
 use clusterprofile_conformance::{
     clock::Clock,
-    hub::{Assets, EnvtestOptions, Hub},
+    hub::{Assets, EnvtestOptions, Hub, HubError},
     lab::{
         loopback::Loopback,
         manager::{Manager, hub_definitions},
@@ -19,7 +19,13 @@ use clusterprofile_conformance::{
 };
 use tokio::runtime::Builder;
 
-use super::{Exit, Failure, observe::no_hub, print::print, signals, target::Reference};
+use super::{
+    Exit, Failure,
+    observe::{no_hub, tell_of_k3s},
+    print::print,
+    signals,
+    target::Reference,
+};
 
 /// Who may do everything on a hub of our own.
 const ADMIN: &str = "admin";
@@ -30,7 +36,9 @@ Examples:
     clusterprofile-conformance hub --manager reference &
     kubectl --kubeconfig hub.kubeconfig get clusterprofiles -A
   A real API server for a manager with CRDs of its own:
-    clusterprofile-conformance hub --hub envtest --no-crds --audit-log-out audit.log";
+    clusterprofile-conformance hub --hub envtest --no-crds --audit-log-out audit.log
+  A whole cluster in a container, for a manager to be installed on:
+    clusterprofile-conformance hub --hub k3s";
 
 /// Serve a hub of the suite's own until Ctrl-C, for kubectl and for managers to be tried on
 #[derive(Debug, Args)]
@@ -70,6 +78,8 @@ enum OwnHub {
     Lab,
     /// A real kube-apiserver on this machine, from envtest binaries
     Envtest,
+    /// A real Kubernetes in a container (in builds with the feature k3s)
+    K3s,
 }
 
 impl ServeHub {
@@ -79,11 +89,12 @@ impl ServeHub {
     /// When the flags cannot be, the hub does not start, or its kubeconfig cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
-            OwnHub::Lab => self
-                .audit_log_out
-                .is_some()
-                .then_some("--audit-log-out is for --hub envtest"),
-            OwnHub::Envtest => self.port.is_some().then_some("--port is for --hub lab"),
+            OwnHub::K3s if !Hub::HAS_K3S => return Err(no_hub(HubError::WithoutK3s)),
+            OwnHub::Lab | OwnHub::K3s if self.audit_log_out.is_some() => {
+                Some("--audit-log-out is for --hub envtest")
+            }
+            OwnHub::Envtest | OwnHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
+            _ => None,
         };
         if let Some(reason) = elsewhere {
             return Err(Failure::usage(anyhow!("{reason}")));
@@ -140,11 +151,22 @@ impl ServeHub {
                 let hub = Hub::envtest_with(&assets, options, &definitions)
                     .await
                     .map_err(no_hub)?;
-                let envtest = hub.as_envtest().expect("it is envtest");
-                self.tell(&envtest.kubeconfig(ADMIN), &envtest.url())?;
-                Err(manage(&hub, self.manager).await)
+                self.listening(hub).await
+            }
+            OwnHub::K3s => {
+                tell_of_k3s();
+                let hub = Hub::k3s_with(&definitions).await.map_err(no_hub)?;
+                self.listening(hub).await
             }
         }
+    }
+
+    /// The same for a hub that listens by itself.
+    async fn listening(self, hub: Hub) -> Result<Exit, Failure> {
+        if let Some(way) = hub.handout_as(ADMIN).map_err(no_hub)? {
+            self.tell(&way.kubeconfig, &way.server)?;
+        }
+        Err(manage(&hub, self.manager).await)
     }
 
     /// Serves the stand-ins for as long as what is returned is kept.

@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow};
 use clusterprofile_conformance::{
     clock::Clock,
-    collect::{Plan, collect},
+    collect::{CollectError, Plan, collect},
     evidence::Evidence,
     hub::{Assets, EnvtestOptions, Hub, HubError, KubeconfigOptions},
     judge::Selection,
@@ -39,13 +39,25 @@ pub fn observe(
             Target::Lab(reference) => {
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::lab_with(clock, &definitions).await.map_err(no_hub)?;
-                ours(hub, reference, plan, driving, clock, selection).await
+                ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::Envtest(reference) => {
                 let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
-                ours(hub.map_err(no_hub)?, reference, plan, driving, clock, selection).await
+                let hub = hub.map_err(no_hub)?;
+                ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
+            }
+            Target::K3s(reference) => {
+                let mut stop = Box::pin(signals::stop());
+                let definitions = hub_definitions(&reference.faults);
+                tell_of_k3s();
+                // Nobody else would remove the container.
+                let hub = tokio::select! {
+                    hub = Hub::k3s_with(&definitions) => hub.map_err(no_hub)?,
+                    () = &mut stop => return Err(Failure::nothing_seen(CollectError::Stopped)),
+                };
+                ours(hub, reference, plan, driving, clock, selection, stop).await
             }
         }
     })
@@ -59,7 +71,7 @@ pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
             builder.start_paused(true);
             builder
         }
-        Target::Kubeconfig(_) | Target::Envtest(_) => Builder::new_multi_thread(),
+        Target::Kubeconfig(_) | Target::Envtest(_) | Target::K3s(_) => Builder::new_multi_thread(),
     };
     let runtime = builder
         .enable_all()
@@ -96,13 +108,14 @@ async fn ours(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
+    stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Evidence, Failure> {
-    let seen = side_by_side(&hub, reference, plan, driving, clock, selection)
-        .await
-        .and_then(|mut evidence| {
-            audit::add_own(&mut evidence, &hub).map_err(Failure::could_not_run)?;
-            Ok(evidence)
-        });
+    let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
+    if let Ok(evidence) = &mut seen
+        && let Err(error) = audit::add_own(evidence, &hub).await
+    {
+        seen = Err(Failure::could_not_run(error));
+    }
     let stopped = hub.stop().await.map_err(no_hub);
     let evidence = seen?;
     stopped.map(|()| evidence)
@@ -115,6 +128,7 @@ async fn side_by_side(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
+    stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Evidence, Failure> {
     let failed =
         |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
@@ -130,7 +144,7 @@ async fn side_by_side(
     // The lab's time is let run.
     let progress = progress::told(selection, hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(hub, &plan, clock, progress.as_ref(), signals::stop()) => seen.map_err(Failure::nothing_seen),
+        seen = collect(hub, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),
@@ -139,10 +153,15 @@ async fn side_by_side(
     }
 }
 
+/// Says why nothing seems to happen for a while.
+pub fn tell_of_k3s() {
+    anstream::eprintln!("note: starting K3s in a container; its image is fetched where it is not there yet");
+}
+
 pub fn no_hub(error: HubError) -> Failure {
     match error {
         // A flag names what is not there.
-        HubError::UnknownContext { .. } => Failure::usage(error),
+        HubError::UnknownContext { .. } | HubError::WithoutK3s => Failure::usage(error),
         _ => Failure::could_not_run(error),
     }
 }

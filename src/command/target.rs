@@ -11,12 +11,12 @@ use clap::{Args, ValueEnum};
 use clusterprofile_conformance::{
     api::{Edition, Feature, UnknownName},
     evidence::Claim,
-    hub::KubeconfigOptions,
+    hub::{Hub, HubError, KubeconfigOptions},
     lab::manager::{Fault, Manager},
     rules,
 };
 
-use super::Failure;
+use super::{Failure, observe::no_hub};
 
 /// Which hub, and who plays the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
@@ -46,6 +46,8 @@ pub enum HubKind {
     Lab,
     /// A real kube-apiserver on this machine, from envtest binaries
     Envtest,
+    /// A real Kubernetes in a container (in builds with the feature k3s)
+    K3s,
 }
 
 /// The reference manager, with the faults that it is to have.
@@ -64,6 +66,8 @@ pub enum Target {
     Lab(Reference),
     /// A real API server, with the reference manager.
     Envtest(Reference),
+    /// A real Kubernetes in a container, with the reference manager.
+    K3s(Reference),
 }
 
 impl TargetFlags {
@@ -90,8 +94,10 @@ impl TargetFlags {
         match self.hub {
             Some(HubKind::Lab) => ours(Target::Lab, "lab", self),
             Some(HubKind::Envtest) => ours(Target::Envtest, "envtest", self),
+            Some(HubKind::K3s) if !Hub::HAS_K3S => Err(no_hub(HubError::WithoutK3s)),
+            Some(HubKind::K3s) => ours(Target::K3s, "k3s", self),
             Some(HubKind::Kubeconfig) | None if self.manager.is_some() => Err(Failure::usage(anyhow!(
-                "--manager needs a hub of the suite's own: add --hub lab or --hub envtest"
+                "--manager needs a hub of the suite's own: add --hub lab, --hub envtest or --hub k3s"
             ))),
             Some(HubKind::Kubeconfig) | None => Ok(Target::Kubeconfig(KubeconfigOptions {
                 path: self.kubeconfig,
@@ -111,6 +117,7 @@ impl Target {
             },
             Target::Lab(_) => "lab".to_owned(),
             Target::Envtest(_) => "envtest".to_owned(),
+            Target::K3s(_) => "k3s".to_owned(),
         }
     }
 
@@ -118,13 +125,13 @@ impl Target {
     pub fn kubeconfig(&self) -> Option<&Path> {
         match self {
             Target::Kubeconfig(options) => options.path.as_deref(),
-            Target::Lab(_) | Target::Envtest(_) => None,
+            Target::Lab(_) | Target::Envtest(_) | Target::K3s(_) => None,
         }
     }
 
     /// What the reference manager claims, where the user says nothing else: it gives credentials to its consumers.
     pub fn claim(&self, claim: &mut Claim) {
-        let ours = matches!(self, Target::Lab(_) | Target::Envtest(_));
+        let ours = !matches!(self, Target::Kubeconfig(_));
         if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
             claim.features.insert(Feature::ConsumerSecrets);
             if claim.consumers.is_empty() {
@@ -137,7 +144,7 @@ impl Target {
     pub fn default_observe(&self) -> Duration {
         match self {
             Target::Lab(_) => Duration::from_secs(30 * 60),
-            Target::Kubeconfig(_) | Target::Envtest(_) => Duration::from_secs(5 * 60),
+            Target::Kubeconfig(_) | Target::Envtest(_) | Target::K3s(_) => Duration::from_secs(5 * 60),
         }
     }
 }

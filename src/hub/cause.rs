@@ -48,7 +48,8 @@ pub fn is_tls(error: &kube::Error) -> bool {
     false
 }
 
-fn root(error: &(dyn Error + 'static)) -> String {
+/// The last of what an error was caused by.
+pub(super) fn root(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     while let Some(next) = deeper(last) {
         last = next;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::EnvtestError;
+#[cfg(feature = "k3s")]
+use super::K3sError;
 
 /// Why a hub could not be had. No message holds anything secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +106,7 @@ pub enum HubError {
     },
 
     /// The hub is somebody else's, so it has no users that we could be.
-    #[error("failed to act as `{user}`: {hub} is not a hub of the suite's own (--hub lab or envtest)")]
+    #[error("failed to act as `{user}`: {hub} is not a hub of the suite's own (--hub lab, envtest or k3s)")]
     NoSuchUser {
         /// Who was asked for.
         user: String,
@@ -115,6 +117,18 @@ pub enum HubError {
     /// The API server on this machine does not start, or leaves something behind.
     #[error(transparent)]
     Envtest(#[from] EnvtestError),
+
+    /// The hub in a container does not start, or stays behind.
+    #[cfg(feature = "k3s")]
+    #[error(transparent)]
+    K3s(#[from] K3sError),
+
+    /// This build cannot start a hub in a container.
+    #[error(
+        "this clusterprofile-conformance was built without the feature k3s, which --hub k3s needs: build it with \
+         `cargo install --path . --features k3s` in its repository, or use --hub envtest"
+    )]
+    WithoutK3s,
 }
 
 /// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.

@@ -2,8 +2,10 @@
 
 use http::{HeaderValue, header};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Client;
+use kube::{Client, Config};
 
+#[cfg(feature = "k3s")]
+use super::K3s;
 use super::{
     Assets, Envtest, EnvtestOptions, Handout, HubError, KubeconfigOptions, cause, install::install,
     kubeconfig,
@@ -25,7 +27,7 @@ const ADMIN: &str = "admin";
 pub struct Hub {
     /// Sends requests as the runner; does not retry by itself.
     pub client: Client,
-    /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`.
+    /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
     own: Own,
 }
@@ -38,9 +40,15 @@ enum Own {
     Lab(ApiServer),
     /// An API server on this machine.
     Envtest(Box<Envtest>),
+    /// A container on some machine.
+    #[cfg(feature = "k3s")]
+    K3s(Box<K3s>),
 }
 
 impl Hub {
+    /// Whether this build can start a hub in a container.
+    pub const HAS_K3S: bool = cfg!(feature = "k3s");
+
     /// The hub of a kubeconfig or, where there is none, of the pod that this runs in. Nothing is sent yet.
     ///
     /// # Errors
@@ -96,17 +104,49 @@ impl Hub {
         definitions: &[CustomResourceDefinition],
     ) -> Result<Self, HubError> {
         let envtest = Box::new(Envtest::start(assets, options).await?);
-        install(&envtest_client(&envtest, ADMIN, USER_AGENT)?, definitions)
+        let client = envtest_client(&envtest, RUNNER, USER_AGENT)?;
+        let own = Own::Envtest(envtest);
+        Self::prepared("envtest", client, own, definitions).await
+    }
+
+    /// A new hub in a container, with these CRDs installed. Needs a multi-threaded runtime in real time. Dropping the
+    /// future removes what has been started by then.
+    ///
+    /// # Errors
+    /// When this build has no such hub, there is no container engine, or the hub does not start or does not take the
+    /// CRDs.
+    #[cfg(feature = "k3s")]
+    pub async fn k3s_with(definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
+        let k3s = Box::new(K3s::start().await?);
+        let client = k3s_client(&k3s, RUNNER, USER_AGENT)?;
+        Self::prepared("k3s", client, Own::K3s(k3s), definitions).await
+    }
+
+    /// A new hub in a container, where a build has one: this one has not.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(feature = "k3s"))]
+    pub async fn k3s_with(_: &[CustomResourceDefinition]) -> Result<Self, HubError> {
+        Err(HubError::WithoutK3s)
+    }
+
+    /// A hub of our own that listens, once it has the CRDs.
+    async fn prepared(
+        name: &'static str,
+        client: Client,
+        own: Own,
+        definitions: &[CustomResourceDefinition],
+    ) -> Result<Self, HubError> {
+        let hub = Self {
+            client,
+            source: name.to_owned(),
+            own,
+        };
+        install(&hub.client_as(ADMIN, USER_AGENT)?, definitions)
             .await
-            .map_err(|reason| HubError::Unprepared {
-                hub: "envtest",
-                reason,
-            })?;
-        Ok(Self {
-            client: envtest_client(&envtest, RUNNER, USER_AGENT)?,
-            source: "envtest".to_owned(),
-            own: Own::Envtest(envtest),
-        })
+            .map_err(|reason| HubError::Unprepared { hub: name, reason })?;
+        Ok(hub)
     }
 
     /// A client for another of the hub's users, who calls itself `user_agent`.
@@ -120,6 +160,8 @@ impl Hub {
         match &self.own {
             Own::Lab(server) => Ok(server.client_as(user, user_agent)),
             Own::Envtest(envtest) => envtest_client(envtest, user, user_agent),
+            #[cfg(feature = "k3s")]
+            Own::K3s(k3s) => k3s_client(k3s, user, user_agent),
             Own::Nothing(_) => Err(HubError::NoSuchUser {
                 user: user.to_owned(),
                 hub: self.source.clone(),
@@ -131,7 +173,29 @@ impl Hub {
     pub fn handout(&self) -> Option<&Handout> {
         match &self.own {
             Own::Nothing(handout) => Some(handout),
-            Own::Lab(_) | Own::Envtest(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The way to a hub of the suite's own that listens, as one of its users; none of the others.
+    ///
+    /// # Errors
+    /// When what the hub has told of itself leads nowhere.
+    ///
+    /// # Panics
+    /// When there is no such user.
+    pub fn handout_as(&self, user: &str) -> Result<Option<Handout>, HubError> {
+        match &self.own {
+            Own::Nothing(_) | Own::Lab(_) => Ok(None),
+            Own::Envtest(envtest) => Ok(Some(Handout {
+                server: envtest.url(),
+                kubeconfig: envtest.kubeconfig(user),
+            })),
+            #[cfg(feature = "k3s")]
+            Own::K3s(k3s) => k3s
+                .handout(user)
+                .map(Some)
+                .map_err(|reason| HubError::Unprepared { hub: "k3s", reason }),
         }
     }
 
@@ -151,6 +215,15 @@ impl Hub {
         }
     }
 
+    /// K3s in a container, where the hub is one.
+    #[cfg(feature = "k3s")]
+    pub fn as_k3s(&self) -> Option<&K3s> {
+        match &self.own {
+            Own::K3s(k3s) => Some(k3s),
+            _ => None,
+        }
+    }
+
     /// Ends what is ours of the hub.
     ///
     /// # Errors
@@ -160,16 +233,31 @@ impl Hub {
             // The server in this process goes with its last client.
             Own::Nothing(_) | Own::Lab(_) => Ok(()),
             Own::Envtest(envtest) => Ok(envtest.stop().await?),
+            #[cfg(feature = "k3s")]
+            Own::K3s(k3s) => Ok(k3s.stop().await?),
         }
     }
 }
 
 fn envtest_client(envtest: &Envtest, user: &str, user_agent: &str) -> Result<Client, HubError> {
-    let unprepared = |reason| HubError::Unprepared {
-        hub: "envtest",
-        reason,
-    };
-    let mut config = envtest.config(user);
+    own_client("envtest", envtest.config(user), user_agent)
+}
+
+#[cfg(feature = "k3s")]
+fn k3s_client(k3s: &K3s, user: &str, user_agent: &str) -> Result<Client, HubError> {
+    let hub = "k3s";
+    let config = k3s.config(user);
+    own_client(
+        hub,
+        config.map_err(|reason| HubError::Unprepared { hub, reason })?,
+        user_agent,
+    )
+}
+
+/// A client of a hub of our own, which calls itself `user_agent`.
+fn own_client(hub: &'static str, mut config: Config, user_agent: &str) -> Result<Client, HubError> {
+    let unprepared = |reason| HubError::Unprepared { hub, reason };
+    config.default_retry = false;
     let agent = HeaderValue::from_str(user_agent).map_err(|error| unprepared(error.to_string()))?;
     config.headers.push((header::USER_AGENT, agent));
     Client::try_from(config).map_err(|error| unprepared(cause(&error)))

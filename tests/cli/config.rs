@@ -180,7 +180,7 @@ fn a_configuration_that_cannot_be_is_told_with_its_place() {
             "strict: true\nobserve: '5'",
             "line 4: `observe`: invalid value '5'",
         ),
-        ("hub: labb", "possible values: kubeconfig, lab, envtest"),
+        ("hub: labb", "possible values: kubeconfig, lab, envtest, k3s"),
         ("edition: standart", "did you mean `standard`?"),
         (
             "probe: true\nnoProbe: true",

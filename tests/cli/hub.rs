@@ -61,5 +61,18 @@ fn flags_of_the_other_hub_are_refused() {
         &["hub", "--hub", "envtest", "--port", "6443"],
         &["--port is for --hub lab"],
     );
+    #[cfg(feature = "k3s")]
+    refused(
+        &["hub", "--hub", "k3s", "--port", "6443"],
+        &["--port is for --hub lab"],
+    );
     refused(&["hub", "--manager", "refrence"], &["did you mean `reference`?"]);
+}
+
+#[cfg(not(feature = "k3s"))]
+#[test]
+fn a_build_without_containers_says_how_to_have_them() {
+    let told = ["built without the feature k3s", "--features k3s", "--hub envtest"];
+    refused(&["hub", "--hub", "k3s"], &told);
+    refused(&["run", "--hub", "k3s", "--manager", "reference"], &told);
 }

@@ -13,4 +13,6 @@ mod users;
 
 pub use assets::Assets;
 pub use error::EnvtestError;
+#[cfg(feature = "k3s")]
+pub(super) use server::AUDIT_POLICY;
 pub use server::{Envtest, EnvtestOptions};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::EnvtestError;
+use crate::hub::start::tail;
 
 /// Waits until our process is gone, however it went, then ends the servers and removes their folder (`$1`). It is
 /// told their process ids line by line; the end of the pipe is the end of us. Neither server can do this by itself,
@@ -16,9 +17,6 @@ while read -r pid; do pids="$pids $pid"; done
 [ -z "$pids" ] || kill -9 $pids
 rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 "#;
-
-/// How many of a log's last lines an error carries.
-const TAIL_LINES: usize = 20;
 
 /// The running servers. Dropping it ends them.
 pub(super) struct Processes {
@@ -101,15 +99,13 @@ impl Processes {
             return (PathBuf::new(), String::new());
         };
         let text = String::from_utf8_lossy(&fs::read(&server.log).unwrap_or_default()).into_owned();
-        let lines: Vec<&str> = text.lines().collect();
-        let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
         let kept = tempfile::Builder::new()
             .prefix(&format!("envtest-{name}-"))
             .suffix(".log")
             .tempfile()
             .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
             .and_then(|file| Ok(file.keep()?.1));
-        (kept.unwrap_or_else(|_| server.log.clone()), tail)
+        (kept.unwrap_or_else(|_| server.log.clone()), tail(&text))
     }
 
     /// The servers' process ids.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http::{Request, Uri};
+use http::Uri;
 use kube::{Client, Config};
 use serde_json::json;
 use tempfile::TempDir;
@@ -18,8 +18,9 @@ use super::certificates::Certificates;
 use super::processes::Processes;
 use super::users::Users;
 use super::{Assets, EnvtestError};
+use crate::hub::start::ready;
 
-const AUDIT_POLICY: &str = include_str!("audit-policy.yaml");
+pub(in crate::hub) const AUDIT_POLICY: &str = include_str!("audit-policy.yaml");
 
 /// How often the server is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
@@ -239,17 +240,6 @@ impl fmt::Debug for Envtest {
             .field("folder", &self.folder.path())
             .finish_non_exhaustive()
     }
-}
-
-/// The server's version, once it is ready. The namespace `default` comes a moment after `/readyz` passes.
-async fn ready(client: &Client) -> kube::Result<String> {
-    for path in ["/readyz", "/api/v1/namespaces/default"] {
-        let request = Request::get(path)
-            .body(Vec::new())
-            .map_err(kube::Error::HttpError)?;
-        client.request_text(request).await?;
-    }
-    Ok(client.apiserver_version().await?.git_version)
 }
 
 /// A folder that only the current user may look into.
