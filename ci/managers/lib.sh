@@ -131,19 +131,30 @@ join_members() {
 # not conform is an outcome, not a failure of this script.
 judge() {
     local reports=${REPORTS:-$root/reports/$name/$version} status=0
-    # Where names of files stand in reports, they are those that the reader has, not those of this machine.
-    (
-        cd "$state"
-        "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
-            --audit-log audit.log --members members.yaml "$@" \
-            --json report.json --report report.yaml --markdown report.md --record evidence.jsonl.zst >run.out
-    ) || status=$?
-    case $status in
-    0 | 1 | 3) ;;
-    *) fail "the suite could not judge: exit code $status" ;;
-    esac
+    # Beside this script, so that a signal ends both at once: bash heeds none while it runs something in front.
+    run_suite "$@" >"$state/run.out" &
+    started+=("$!")
+    wait "$!" || status=$?
+    is_judged "$status"
     tail -n 3 "$state/run.out"
     mkdir -p "$reports"
     cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$reports"
     say "the reports are in $reports; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
+}
+
+# run_suite: in the place of the shell that calls it. Where names of files stand in reports, they are those that the
+# reader has, not those of this machine.
+run_suite() {
+    cd "$state"
+    exec "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
+        --audit-log audit.log --members members.yaml "$@" \
+        --json report.json --report report.yaml --markdown report.md --record evidence.jsonl.zst
+}
+
+# is_judged STATUS: ends the script where that exit code of the suite is not one of a verdict.
+is_judged() {
+    case $1 in
+    0 | 1 | 3) ;;
+    *) fail "the suite could not judge: exit code $1" ;;
+    esac
 }
