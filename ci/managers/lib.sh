@@ -78,9 +78,14 @@ stop_all() {
     # The last one first: the hub goes when nobody needs it any more.
     for ((i = ${#started[@]} - 1; i >= 0; i--)); do
         process=${started[i]}
-        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+        # However it ends: the others are still to be stopped.
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null || true
     done
-    [ -n "${KEEP:-}" ] || rm -rf "$state"
+    if [ -n "${KEEP:-}" ]; then
+        say "the logs are in $state"
+    else
+        rm -rf "$state"
+    fi
 }
 
 # start_hub: a real API server without CRDs, whose audit log and kubeconfig are in $state.

@@ -51,7 +51,9 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         let profile = in_force(history, last.at, last.at)
             .pop()
             .unwrap_or(history.last());
-        if tells(profile, |endpoint| calls.iter().all(|call| call.endpoint != endpoint)) {
+        if tells(profile, |endpoint| {
+            calls.iter().all(|call| call.endpoint != endpoint)
+        }) {
             doubts.add(
                 &last.profile,
                 "none of the endpoints that were called answered, but not all were called",
