@@ -42,7 +42,7 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
         (Expectation::Passes, Verdict::Pass)
         | (Expectation::Inconclusive, Verdict::Inconclusive)
         | (Expectation::Inapplicable, Verdict::NotApplicable)
-        | (Expectation::Skipped, Verdict::Skipped) => return None,
+        | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
         (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
         (expected, _) => return Some(format!("expected {expected:?}, got {verdict:#?}")),
     };
@@ -58,6 +58,12 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
         }
         _ => None,
     }
+}
+
+/// What is wrong with the reason that a verdict gives.
+fn other_reason(example: &Example, verdict: &RuleVerdict) -> Option<String> {
+    let (expected, given) = (&example.reason, &verdict.reason);
+    (expected.is_some() && expected != given).then(|| format!("expected {expected:?}, got {given:?}"))
 }
 
 /// The MUST rules, other than the example's own, that an example breaks.

@@ -13,6 +13,9 @@
 
 members=(lisbon oslo porto)
 
+# What is left of a judgement beside its evidence.
+reports=(--json report.json --report report.yaml --markdown report.md)
+
 say() { printf '%s: %s\n' "$name" "$*" >&2; }
 
 fail() {
@@ -33,12 +36,16 @@ build_manager() {
     version=$(cd "$here/$name" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
     module=$(cd "$here/$name" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
     [ -d "$module" ] || fail "failed to get $1 $version"
-    grep -qx "  version: $version" "$here/$name/conformance.yaml" ||
-        fail "go.mod pins $version: say so in conformance.yaml too"
+    says_version "$here/$name" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
     say "building $2 $version"
     (cd "$here/$name" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
     (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
     export version module
+}
+
+# says_version FOLDER VERSION: whether a manager's conformance.yaml is about that version.
+says_version() {
+    grep -qx "  version: $2" "$1/conformance.yaml"
 }
 
 # build_suite: the suite's binary, unless SUITE names one.
@@ -47,9 +54,14 @@ build_suite() {
         (cd "$root" && cargo build --locked --quiet) || fail "failed to build the suite"
         SUITE=${CARGO_TARGET_DIR:-$root/target}/debug/clusterprofile-conformance
     fi
+    export SUITE
+}
+
+# build_hub: the API server, etcd and kubectl.
+build_hub() {
     local assets
     assets=$("$root/ci/envtest/build" | tail -n 1) || fail "failed to build the API server"
-    export SUITE "${assets?}"
+    export "${assets?}"
     export PATH="$KUBEBUILDER_ASSETS:$PATH"
 }
 
@@ -66,9 +78,14 @@ stop_all() {
     # The last one first: the hub goes when nobody needs it any more.
     for ((i = ${#started[@]} - 1; i >= 0; i--)); do
         process=${started[i]}
-        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+        # However it ends: the others are still to be stopped.
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null || true
     done
-    [ -n "${KEEP:-}" ] || rm -rf "$state"
+    if [ -n "${KEEP:-}" ]; then
+        say "the logs are in $state"
+    else
+        rm -rf "$state"
+    fi
 }
 
 # start_hub: a real API server without CRDs, whose audit log and kubeconfig are in $state.
@@ -127,23 +144,33 @@ join_members() {
     done
 }
 
-# judge: runs the suite with everything that fits, and leaves its reports in reports/NAME/VERSION. A manager that does
-# not conform is an outcome, not a failure of this script.
+# judge: runs the suite with everything that fits, and leaves its reports in NAME/VERSION of the folder REPORTS, or of
+# reports/. A manager that does not conform is an outcome, not a failure of this script.
 judge() {
-    local reports=${REPORTS:-$root/reports/$name/$version} status=0
-    # Where names of files stand in reports, they are those that the reader has, not those of this machine.
-    (
-        cd "$state"
-        "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
-            --audit-log audit.log --members members.yaml "$@" \
-            --json report.json --report report.yaml --markdown report.md --record evidence.jsonl.zst >run.out
-    ) || status=$?
-    case $status in
-    0 | 1 | 3) ;;
-    *) fail "the suite could not judge: exit code $status" ;;
-    esac
+    local folder=${REPORTS:-$root/reports}/$name/$version status=0
+    # Beside this script, so that a signal ends both at once: bash heeds none while it runs something in front.
+    run_suite "$@" >"$state/run.out" &
+    started+=("$!")
+    wait "$!" || status=$?
+    is_judged "$status"
     tail -n 3 "$state/run.out"
-    mkdir -p "$reports"
-    cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$reports"
-    say "the reports are in $reports; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
+    mkdir -p "$folder"
+    cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$folder"
+    say "the reports are in $folder; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
+}
+
+# run_suite: in the place of the shell that calls it. Where names of files stand in reports, they are those that the
+# reader has, not those of this machine.
+run_suite() {
+    cd "$state"
+    exec "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
+        --audit-log audit.log --members members.yaml "$@" "${reports[@]}" --record evidence.jsonl.zst
+}
+
+# is_judged STATUS: ends the script where that exit code of the suite is not one of a verdict.
+is_judged() {
+    case $1 in
+    0 | 1 | 3) ;;
+    *) fail "the suite could not judge: exit code $1" ;;
+    esac
 }

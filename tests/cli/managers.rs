@@ -2,34 +2,77 @@
 
 use super::*;
 
+/// A folder of a manager's version: `reports/NAME/VERSION`.
+fn published() -> Vec<PathBuf> {
+    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
+    let mut folders = Vec::new();
+    for manager in fs::read_dir(&reports).expect("reports") {
+        let versions = fs::read_dir(manager.expect("a folder").path()).expect("versions");
+        folders.extend(versions.map(|version| version.expect("a folder").path()));
+    }
+    assert!(folders.len() >= 2, "{folders:?}");
+    folders
+}
+
 #[test]
 fn published_reports_follow_from_their_evidence() {
-    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
-    let mut verified = 0;
-    for manager in fs::read_dir(&reports).expect("reports") {
-        for version in fs::read_dir(manager.expect("a folder").path()).expect("versions") {
-            let folder = version.expect("a folder").path();
-            let file = |name: &str| folder.join(name).display().to_string();
-            let told = expect(
-                0,
-                &[
-                    "report",
-                    "verify",
-                    &file("report.yaml"),
-                    &file("evidence.jsonl.zst"),
-                ],
+    for folder in published() {
+        let file = |name: &str| folder.join(name).display().to_string();
+        let verify = [
+            "report",
+            "verify",
+            &file("report.yaml"),
+            &file("evidence.jsonl.zst"),
+        ];
+        let told = expect(0, &verify);
+        assert!(told.contains("fit: "), "{}: {told}", folder.display());
+        for name in ["report.json", "report.md"] {
+            let text = fs::read_to_string(folder.join(name)).expect(name);
+            assert!(
+                !text.contains("/tmp/"),
+                "{}/{name} names a place of a machine",
+                folder.display()
             );
-            assert!(told.contains("fit: "), "{}: {told}", folder.display());
-            for name in ["report.json", "report.md"] {
-                let text = fs::read_to_string(folder.join(name)).expect(name);
-                assert!(
-                    !text.contains("/tmp/"),
-                    "{}/{name} names a place of a machine",
-                    folder.display()
-                );
-            }
-            verified += 1;
         }
     }
-    assert!(verified >= 2, "{verified} reports");
+}
+
+#[test]
+fn published_counts_follow_from_the_evidence_in_every_edition() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("ci/managers/README.md")).expect("a README");
+    for folder in published() {
+        for edition in ["standard", "2026-07", "2026-09"] {
+            let evidence = folder.join("evidence.jsonl.zst").display().to_string();
+            let out = Folder::new();
+            let report = out.flag("report.json");
+            call(&["replay", &evidence, "--edition", edition, "--json", &report]);
+            let row = row(
+                &out.json("report.json"),
+                folder.strip_prefix(root).expect("within"),
+            );
+            assert!(readme.contains(&row), "ci/managers/README.md lacks:\n{row}");
+        }
+    }
+}
+
+/// The row of the README's table that a report gives.
+fn row(report: &Value, folder: &Path) -> String {
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let implementation = &report["claim"]["implementation"];
+    let counts = |level: &str, broken: &str| {
+        let of = &report["tally"][level];
+        let (judged, passed, broken, open) = (&of["judged"], &of["passed"], &of[broken], &of["inconclusive"]);
+        format!("{judged}: {passed}, {broken} ({open} inconclusive)")
+    };
+    format!(
+        "| [{} {}](../../{}/report.md) | `{}` | {} | {} | {} |\n",
+        text(&implementation["organization"]),
+        text(&implementation["version"]),
+        folder.display(),
+        text(&report["edition"]),
+        text(&report["decision"]).replace('-', " "),
+        counts("must", "failed"),
+        counts("should", "warned"),
+    )
 }

@@ -24,7 +24,8 @@ const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct List {
-    items: Vec<Item>,
+    /// An API server writes `null` where there are none.
+    items: Option<Vec<Item>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -69,5 +70,5 @@ async fn count_in(lent: &Lent<'_>, place: &str, profile: &ProfileKey) -> Result<
         let namespace = labels.and_then(|labels| labels.get(names::LABEL_SECRET_PROFILE_NAMESPACE));
         namespace.is_none_or(|namespace| *namespace == profile.namespace)
     };
-    Ok(list.items.iter().filter(|item| is_its(item)).count())
+    Ok(list.items.iter().flatten().filter(|item| is_its(item)).count())
 }

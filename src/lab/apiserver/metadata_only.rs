@@ -23,7 +23,8 @@ pub(super) fn reduced(reply: Reply) -> Reply {
     };
     let reduced = match answer["items"].as_array() {
         Some(items) => {
-            let items: Vec<Value> = items.iter().map(of).collect();
+            // Of none, a real server writes null.
+            let items = (!items.is_empty()).then(|| items.iter().map(of).collect::<Vec<Value>>());
             let mut metadata = answer["metadata"].take();
             // Lists of the server's own resources do not have it to begin with.
             if metadata["continue"] == ""

@@ -10,7 +10,7 @@ use crate::{
         alike::Marks,
         likeness::{COMPARED, Trait},
         sameness::{is_surely_one, note_bounds},
-        sets::ClusterSets,
+        sets::{ClusterSets, NO_SETS},
         text::{shown, shown_or_absent},
     },
 };
@@ -31,7 +31,7 @@ struct Member<'a> {
 /// While a cluster moves from one to another, it may have both for a moment: two profiles of which one is new or goes
 /// are no finding.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile is in the namespace of a ClusterSet");
+    findings.not_applicable(NO_SETS);
     note_bounds(evidence, findings);
     let scope = &evidence.header.scope;
     let sets = ClusterSets::of(evidence);

@@ -6,7 +6,7 @@ use crate::{
     rules::{
         Finding, Findings,
         presence::TOO_EARLY,
-        sets::{ClusterSets, told},
+        sets::{ClusterSets, NO_SETS, told},
         text::shown,
     },
 };
@@ -14,7 +14,7 @@ use crate::{
 /// No profile in a ClusterSet's namespace says that it is of another ClusterSet. One that says nothing is of the set
 /// by where it is.
 pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
+    findings.not_applicable(NO_SETS);
     let sets = ClusterSets::of(evidence);
     let mut excused = false;
     for history in evidence.histories() {
@@ -25,6 +25,7 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
             continue;
         };
         if !speaks(profile) {
+            findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
             continue;
         }
         let mut others = told(profile).filter(|(_, other)| *other != set).peekable();

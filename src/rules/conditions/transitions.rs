@@ -17,7 +17,8 @@ const SURELY_LATER: Micros = 2 * SECOND;
 
 /// `conditions/transition-time-kept`
 pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile with conditions changed while it was watched");
+    findings
+        .not_applicable("no change of a profile that was watched left the status of a condition as it was");
     for history in evidence.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();

@@ -15,7 +15,10 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
     for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         match left.step.secrets_before {
             None => {
-                findings.cannot_tell(format!("no Secrets could be read before {}", did(left.step)));
+                findings.cannot_tell(format!(
+                    "how many Secrets there were could not be read before {}",
+                    did(left.step)
+                ));
                 continue;
             }
             Some(0) => {

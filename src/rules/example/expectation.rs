@@ -19,6 +19,8 @@ pub struct Example {
     pub edition: Edition,
     /// What its rule says.
     pub expectation: Expectation,
+    /// Why there is nothing to judge, or no telling, where the example tells.
+    pub reason: Option<String>,
     evidence: Evidence,
 }
 
@@ -72,6 +74,7 @@ struct Text {
     skipped: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
+    reason: Option<String>,
 }
 
 impl Example {
@@ -135,11 +138,16 @@ impl Example {
         if told && !matches!(expectation, Expectation::Fails { .. }) {
             return Err("`finding` and `findings` go with `fails` only".to_owned());
         }
+        let judges = matches!(expectation, Expectation::Passes | Expectation::Fails { .. });
+        if text.reason.is_some() && judges {
+            return Err("`reason` goes with `inconclusive`, `inapplicable` and `skipped` only".to_owned());
+        }
         let edition = text.edition.unwrap_or(default);
         Ok(Self {
             name: text.name,
             edition,
             expectation,
+            reason: text.reason,
             evidence: World::parse(&world)?.evidence(edition)?,
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    api::names::PROPERTY_ENDPOINTS,
+    api::{ClusterProfile, names::PROPERTY_ENDPOINTS},
     evidence::{EndpointCall, Evidence},
     rules::{
         Finding, Findings,
@@ -19,7 +19,11 @@ const TOLD: usize = 3;
 /// `properties/cluster-endpoints-reachable`
 pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, findings: &mut Findings) {
     if evidence.endpoint_calls.is_empty() {
-        findings.not_asked("no endpoint of a profile was called: add `--members FILE`");
+        match evidence.inventory().any(has_endpoint) {
+            true => findings.cannot_tell("no endpoint of a profile was called"),
+            false => findings.not_applicable("no profile tells an endpoint that can be called"),
+        }
+        return;
     }
     findings.not_applicable("no profile of a healthy member has an endpoint that was called");
     let mut calls: HashMap<(&str, &str), Vec<&EndpointCall>> = HashMap::new();
@@ -47,15 +51,9 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         let profile = in_force(history, last.at, last.at)
             .pop()
             .unwrap_or(history.last());
-        let value = profile
-            .property(PROPERTY_ENDPOINTS)
-            .map(|property| &*property.value);
-        let endpoints = Endpoints::read(value.unwrap_or_default());
-        let mut usable = endpoints
-            .entries()
-            .iter()
-            .filter(|endpoint| fault(endpoint).is_none());
-        if usable.any(|endpoint| calls.iter().all(|call| call.endpoint != **endpoint)) {
+        if tells(profile, |endpoint| {
+            calls.iter().all(|call| call.endpoint != endpoint)
+        }) {
             doubts.add(
                 &last.profile,
                 "none of the endpoints that were called answered, but not all were called",
@@ -75,4 +73,17 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         );
     }
     doubts.tell(findings);
+}
+
+/// Whether a profile tells an endpoint that can be called.
+fn has_endpoint(profile: &ClusterProfile) -> bool {
+    tells(profile, |_| true)
+}
+
+/// Whether a profile tells such an endpoint among those that can be called.
+fn tells(profile: &ClusterProfile, is_such: impl Fn(&str) -> bool) -> bool {
+    let property = profile.property(PROPERTY_ENDPOINTS);
+    let endpoints = Endpoints::read(property.map_or("", |property| &property.value));
+    let mut entries = endpoints.entries().iter();
+    entries.any(|endpoint| fault(endpoint).is_none() && is_such(endpoint))
 }

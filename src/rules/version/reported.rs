@@ -18,7 +18,7 @@ use crate::{
 ///
 /// What it lacks counts once all of this has been so for longer than the grace.
 pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile is of a member that is joined and healthy");
+    findings.not_applicable("no profile says that its member is joined and healthy");
     let mut excused = false;
     for history in evidence.histories() {
         let Some(profile) = history.current().filter(|profile| is_well(profile)) else {

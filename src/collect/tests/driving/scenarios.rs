@@ -35,6 +35,9 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
         if step.action != DriverAction::Restart {
             assert!(step.profile.is_some(), "{step:?}");
         }
+        if step.action == DriverAction::Leave {
+            assert_eq!(step.secrets_before, Some(0), "{step:?}");
+        }
     }
     for (scenario, actions) in [
         (Scenario::JoinAndLeave, &[][..]),
