@@ -39,6 +39,7 @@ mod service;
 mod status;
 mod storage;
 mod tokens;
+mod typed;
 mod update;
 mod watch;
 mod write;
