@@ -214,3 +214,62 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::apiserver::typed::decode;
+    use proptest::prelude::*;
+
+    /// A field of a message that is not long.
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("a short field")];
+        bytes.extend(content);
+        bytes
+    }
+
+    fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+        let types = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+        [MAGIC.to_vec(), field(1, &types), field(2, raw)].concat()
+    }
+
+    #[test]
+    fn reads_a_secret() {
+        let metadata = [field(1, b"s"), field(11, &[field(1, b"a"), field(2, b"b")].concat())].concat();
+        let data = [field(1, b"key"), field(2, &[0, 255])].concat();
+        let immutable = [5 << 3, 1].to_vec();
+        let body = envelope("v1", "Secret", &[field(1, &metadata), field(2, &data), immutable].concat());
+        let read: Value = serde_json::from_slice(&to_json(&body).unwrap()).unwrap();
+        assert_eq!(
+            read,
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "labels": {"a": "b"}},
+                "data": {"key": "AP8="}, "immutable": true,
+            })
+        );
+    }
+
+    proptest! {
+        /// Whatever it is, it is an object that can be decoded, or refused.
+        #[test]
+        fn nothing_is_too_strange(
+            kind in prop::sample::select(vec!["Node", "Event", "Secret", "Lease", "SubjectAccessReview", "ClusterRole"]),
+            fields in prop::collection::vec((1..16u8, prop::collection::vec(any::<u8>(), 0..20)), 0..4),
+            noise in prop::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let mut raw: Vec<u8> = fields.iter().flat_map(|(number, content)| field(*number, content)).collect();
+            raw.extend(noise);
+            raw.truncate(127);
+            if let Ok(json) = to_json(&envelope("v1", kind, &raw)) {
+                let Value::Object(mut object) = serde_json::from_slice(&json).unwrap() else {
+                    panic!("an object is read");
+                };
+                let message = message_of("", kind).unwrap();
+                if let Ok(unknown) = decode(message, &mut object) {
+                    prop_assert!(unknown.is_empty());
+                }
+            }
+            let _ = to_json(&raw);
+        }
+    }
+}
