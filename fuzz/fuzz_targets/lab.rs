@@ -1,4 +1,5 @@
-//! Requests to the lab's API server. Each is a line with method, path and content type, and a body up to a NUL.
+//! Requests to the lab's API server. Each is a line with method, path and content type, and a body up to two NULs: one
+//! belongs to protobuf.
 #![no_main]
 
 use bytes::Bytes;
@@ -17,7 +18,14 @@ fuzz_target!(|data: &[u8]| {
         .expect("a runtime");
     runtime.block_on(async {
         let server = ApiServer::new(Clock::system());
-        for request in data.split(|byte| *byte == 0) {
+        let mut rest = data;
+        while !rest.is_empty() {
+            let end = rest.windows(2).position(|pair| pair == [0, 0]);
+            let (request, after) = match end {
+                Some(end) => (&rest[..end], &rest[end + 2..]),
+                None => (rest, &[][..]),
+            };
+            rest = after;
             let end = request
                 .iter()
                 .position(|byte| *byte == b'\n')

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING};
 use http::{HeaderMap, Request, Response};
@@ -79,6 +81,14 @@ fn variables(namespace: &str) -> HashMap<String, String> {
         ),
         ("widgets", custom("fidelity.example/v1", "widgets")),
         ("secrets", format!("/api/v1/namespaces/{namespace}/secrets")),
+        (
+            "serviceaccounts",
+            format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+        ),
+        ("leases", custom("coordination.k8s.io/v1", "leases")),
+        ("events", format!("/api/v1/namespaces/{namespace}/events")),
+        ("newevents", custom("events.k8s.io/v1", "events")),
+        ("nodes", "/api/v1/nodes".to_owned()),
         ("namespaces", "/api/v1/namespaces".to_owned()),
         (
             "crds",
@@ -256,10 +266,11 @@ impl Player<'_> {
         if let Some(token) = self.hub.token(&step.user) {
             builder = builder.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        let body = match (&step.body, &step.text) {
-            (Some(body), _) => self.filled_in(body).to_string(),
-            (None, Some(text)) => self.filled(text),
-            (None, None) => String::new(),
+        let body = match (&step.body, &step.text, &step.bytes) {
+            (Some(body), ..) => self.filled_in(body).to_string().into_bytes(),
+            (None, Some(text), _) => self.filled(text).into_bytes(),
+            (None, None, Some(bytes)) => STANDARD.decode(bytes).expect("base64"),
+            (None, None, None) => Vec::new(),
         };
         let kind = match (&step.content_type, body.is_empty(), method) {
             (Some(kind), ..) => kind,
@@ -271,7 +282,7 @@ impl Player<'_> {
             builder = builder.header(CONTENT_TYPE, kind);
         }
         builder = builder.header(ACCEPT, step.accept.as_deref().unwrap_or("application/json"));
-        let request = builder.body(Body::from(body.into_bytes()));
+        let request = builder.body(Body::from(body));
         let request = request.unwrap_or_else(|error| panic!("{}: {error}", step.name));
         let answer: Response<Body> = self.hub.send(request).await;
         let (parts, body) = answer.into_parts();

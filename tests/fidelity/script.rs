@@ -53,6 +53,9 @@ pub struct Step {
     /// What is sent, as it is.
     #[serde(default)]
     pub text: Option<String>,
+    /// What is sent, in base64.
+    #[serde(default)]
+    pub bytes: Option<String>,
     /// Values of the answer for later steps, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,

@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::{core::v1 as core, events::v1 as events, rbac::v1 as rbac};
 use serde_json::{Value, json};
 
 use super::field::Path;
 use super::resource::{Family, Resource, Version};
 use super::schema::Schema;
+use super::typed;
 
 /// A kind of the server's own.
 struct Builtin {
@@ -20,7 +23,8 @@ struct Builtin {
     /// Fields by which lists can be selected, besides name and namespace.
     selectable: &'static [&'static str],
     status_subresource: bool,
-    schema: fn() -> Value,
+    /// Of the group and the kind.
+    schema: fn(&str, &str) -> Value,
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -36,10 +40,10 @@ const PLAIN: Builtin = Builtin {
     categories: &[],
     selectable: &[],
     status_subresource: false,
-    schema: any_schema,
+    schema: |_, _| json!({"type": "object"}),
 };
 
-const BUILTINS: [Builtin; 12] = [
+const BUILTINS: [Builtin; 13] = [
     Builtin {
         family: Family::Namespace,
         plural: "namespaces",
@@ -48,7 +52,7 @@ const BUILTINS: [Builtin; 12] = [
         short_names: &["ns"],
         selectable: &["status.phase"],
         status_subresource: true,
-        schema: namespace_schema,
+        schema: typed::schema::<core::Namespace>,
         ..PLAIN
     },
     Builtin {
@@ -56,7 +60,7 @@ const BUILTINS: [Builtin; 12] = [
         plural: "secrets",
         kind: "Secret",
         selectable: &["type"],
-        schema: || data_schema("stringData"),
+        schema: typed::schema::<core::Secret>,
         ..PLAIN
     },
     Builtin {
@@ -64,7 +68,7 @@ const BUILTINS: [Builtin; 12] = [
         plural: "configmaps",
         kind: "ConfigMap",
         short_names: &["cm"],
-        schema: || data_schema("binaryData"),
+        schema: typed::schema::<core::ConfigMap>,
         ..PLAIN
     },
     Builtin {
@@ -76,45 +80,90 @@ const BUILTINS: [Builtin; 12] = [
         short_names: &["crd", "crds"],
         categories: &["api-extensions"],
         status_subresource: true,
-        schema: definition_schema,
+        schema: |_, _| definition_schema(),
         ..PLAIN
     },
     Builtin {
+        family: Family::Event,
         plural: "events",
         kind: "Event",
         short_names: &["ev"],
+        selectable: &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+        schema: typed::schema::<core::Event>,
         ..PLAIN
     },
     Builtin {
+        family: Family::Event,
+        group: "events.k8s.io",
+        plural: "events",
+        kind: "Event",
+        short_names: &["ev"],
+        selectable: &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ],
+        schema: typed::schema::<events::Event>,
+        ..PLAIN
+    },
+    Builtin {
+        family: Family::Node,
         plural: "nodes",
         kind: "Node",
         namespaced: false,
         short_names: &["no"],
+        selectable: &["spec.unschedulable"],
         status_subresource: true,
+        schema: typed::schema::<core::Node>,
         ..PLAIN
     },
     Builtin {
+        family: Family::ServiceAccount,
         plural: "serviceaccounts",
         kind: "ServiceAccount",
         short_names: &["sa"],
+        schema: typed::schema::<core::ServiceAccount>,
         ..PLAIN
     },
     Builtin {
+        family: Family::Lease,
         group: "coordination.k8s.io",
         plural: "leases",
         kind: "Lease",
+        schema: typed::schema::<Lease>,
         ..PLAIN
     },
     Builtin {
         group: RBAC,
         plural: "roles",
         kind: "Role",
+        schema: typed::schema::<rbac::Role>,
         ..PLAIN
     },
     Builtin {
         group: RBAC,
         plural: "clusterroles",
         kind: "ClusterRole",
+        schema: typed::schema::<rbac::ClusterRole>,
         namespaced: false,
         ..PLAIN
     },
@@ -122,12 +171,14 @@ const BUILTINS: [Builtin; 12] = [
         group: RBAC,
         plural: "rolebindings",
         kind: "RoleBinding",
+        schema: typed::schema::<rbac::RoleBinding>,
         ..PLAIN
     },
     Builtin {
         group: RBAC,
         plural: "clusterrolebindings",
         kind: "ClusterRoleBinding",
+        schema: typed::schema::<rbac::ClusterRoleBinding>,
         namespaced: false,
         ..PLAIN
     },
@@ -141,7 +192,7 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
 
 fn compile(builtin: &Builtin) -> Resource {
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    let schema = (builtin.schema)();
+    let schema = (builtin.schema)(builtin.group, builtin.kind);
     Resource {
         group: builtin.group.to_owned(),
         plural: builtin.plural.to_owned(),
@@ -166,41 +217,11 @@ fn compile(builtin: &Builtin) -> Resource {
     }
 }
 
-fn any_schema() -> Value {
-    json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
-}
-
 fn conditions_schema() -> Value {
     json!({
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
         "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
     })
-}
-
-fn namespace_schema() -> Value {
-    json!({"type": "object", "properties": {
-        "spec": {"type": "object", "properties": {
-            "finalizers": {"type": "array", "items": {"type": "string"}},
-        }},
-        "status": {"type": "object", "properties": {
-            "phase": {"type": "string"},
-            "conditions": conditions_schema(),
-        }},
-    }})
-}
-
-/// Secrets and ConfigMaps differ in one field.
-fn data_schema(second: &str) -> Value {
-    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let mut schema = json!({"type": "object", "properties": {
-        "data": texts,
-        "immutable": {"type": "boolean"},
-    }});
-    schema["properties"][second] = texts;
-    if second == "stringData" {
-        schema["properties"]["type"] = json!({"type": "string"});
-    }
-    schema
 }
 
 /// Only what ownership and pruning need: the schemas within are read by [`super::definition`].

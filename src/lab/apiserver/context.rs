@@ -17,6 +17,7 @@ use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
 use super::tokens;
+use super::typed;
 
 pub(super) struct Context<'a> {
     pub(super) server: &'a ApiServer,
@@ -93,6 +94,16 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server(method);
         };
+        // Whoever reads a body reads JSON, but for patches.
+        let is_protobuf = media_type(&self.content_type) == typed::PROTOBUF && info.verb != "patch";
+        let body = async {
+            match (body.await?, is_protobuf) {
+                (body, true) if !body.is_empty() => typed::protobuf_to_json(&body).map_err(|why| {
+                    Failure::bad_request(format!("the object provided is unrecognized: {why}"))
+                }),
+                (body, _) => Ok(body),
+            }
+        };
         if auth::is_self_review(&target.group, &target.resource) {
             if method != Method::POST {
                 return Err(Failure::method_not_routed());
@@ -114,6 +125,11 @@ impl Context<'_> {
         let named = Named::find(&self.server.storage(), target)?;
         self.check_accept()?;
         let is_custom = named.resource.family == Family::Custom;
+        if is_protobuf && (named.resource.message().is_some() || info.verb.starts_with("delete")) {
+            self.content_type.clear();
+        } else if is_protobuf {
+            return Err(Failure::unsupported_media_type(&["application/json"]));
+        }
         // Only what may concern all namespaces is found outside of one.
         if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")
         {
@@ -183,6 +199,11 @@ impl Context<'_> {
             false => Err(Failure::not_acceptable(&["application/json"])),
         }
     }
+}
+
+/// The kind of content that a header tells, without its parameters.
+pub(super) fn media_type(header: &str) -> &str {
+    header.split(';').next().unwrap_or_default().trim()
 }
 
 /// A request's body as JSON.

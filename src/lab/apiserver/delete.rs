@@ -70,7 +70,7 @@ impl Context<'_> {
         let mut storage = self.server.storage();
         let id = named.resource.id();
         let table = storage
-            .table(&id.0, &id.1)
+            .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Stored>)> = table
             .list(namespace(named, target))

@@ -12,6 +12,7 @@ use super::names;
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
+use super::typed;
 
 /// Bytes of all values of a Secret or ConfigMap together.
 const MAX_DATA: usize = 1024 * 1024;
@@ -20,16 +21,17 @@ const MAX_DATA: usize = 1024 * 1024;
 pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     match family {
         Family::Namespace => names::dns_label,
+        Family::Event => names::path_segment,
         _ => names::dns_subdomain,
     }
 }
 
 /// An object of this family before it is created: typed objects have some parts from the start.
-pub(super) fn blank(family: Family) -> Value {
-    match family {
-        Family::Definition => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
-        Family::Namespace => json!({"spec": {}, "status": {}}),
-        Family::Secret | Family::ConfigMap | Family::Other | Family::Custom => Value::Null,
+pub(super) fn blank(resource: &Resource) -> Value {
+    match (resource.family, resource.message()) {
+        (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+        (_, Some(message)) => typed::zero(message),
+        (_, None) => Value::Null,
     }
 }
 
@@ -53,24 +55,15 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
                 }
             }
             object.entry("type").or_insert_with(|| "Opaque".into());
-            drop_empty(object);
         }
         Family::Definition => definition::set_defaults(object),
-        Family::ConfigMap => drop_empty(object),
-        Family::Other | Family::Custom => {}
-    }
-}
-
-/// Typed objects leave out maps without an entry.
-fn drop_empty(object: &mut Map<String, Value>) {
-    for field in ["data", "binaryData"] {
-        if object
-            .get(field)
-            .and_then(Value::as_object)
-            .is_some_and(Map::is_empty)
-        {
-            object.remove(field);
+        Family::Node => {
+            let status = &mut object["status"];
+            if status["allocatable"].is_null() && !status["capacity"].is_null() {
+                status["allocatable"] = status["capacity"].clone();
+            }
         }
+        _ => {}
     }
 }
 
@@ -97,33 +90,22 @@ pub(super) fn finalizer_warnings(family: Family, new: &Value, old: Option<&Value
     added.iter().map(warning).collect()
 }
 
-/// The error of a decoder into a typed object, for the families that have types.
-pub(super) fn decoding_error(resource: &Resource, version: &Version, object: &Value) -> Option<String> {
+/// The error of a decoder into a typed object, for definitions: other kinds are decoded by the table of types.
+pub(super) fn check_types(
+    resource: &Resource,
+    version: &Version,
+    object: &Map<String, Value>,
+) -> Result<(), String> {
     if resource.family == Family::Custom {
-        return None;
+        return Ok(());
     }
-    let wrong = validate(object, None, &version.schema, "");
-    if let Some(wrong) = wrong.first() {
-        return Some(format!(
+    match validate(&Value::Object(object.clone()), None, &version.schema, "").first() {
+        None => Ok(()),
+        Some(wrong) => Err(format!(
             "json: cannot unmarshal into Go struct field {}.{}: {}",
             resource.kind, wrong.field, wrong.message
-        ));
+        )),
     }
-    let encoded = match resource.family {
-        Family::Secret => &object["data"],
-        _ => &object["binaryData"],
-    };
-    for value in encoded.as_object().into_iter().flat_map(Map::values) {
-        let text = value.as_str().unwrap_or_default();
-        if let Err(error) = STANDARD.decode(text) {
-            let at = match error {
-                base64::DecodeError::InvalidByte(at, _) => at,
-                _ => text.len().saturating_sub(text.len() % 4),
-            };
-            return Some(format!("illegal base64 data at input byte {at}"));
-        }
-    }
-    None
 }
 
 /// What the server sets on a new object, whatever was sent.
@@ -150,7 +132,16 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             }
             object["metadata"]["generation"] = 1.into();
         }
-        Family::Secret | Family::ConfigMap | Family::Other => {}
+        Family::ServiceAccount => keep_names(object),
+        _ => {}
+    }
+}
+
+/// Of the Secrets of a ServiceAccount only the names are kept.
+fn keep_names(account: &mut Value) {
+    for secret in account["secrets"].as_array_mut().into_iter().flatten() {
+        let name = secret["name"].take();
+        *secret = json!({"name": name});
     }
 }
 
@@ -180,8 +171,9 @@ pub(super) fn prepare_update(
                 new["status"] = definition::status(new, time);
             }
         }
-        Family::Custom | Family::Other if version.status_subresource => keep(new, "status"),
-        Family::Custom | Family::Secret | Family::ConfigMap | Family::Other => {}
+        Family::ServiceAccount => keep_names(new),
+        _ if version.status_subresource => keep(new, "status"),
+        _ => {}
     }
     let counted = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
@@ -219,7 +211,8 @@ pub(super) fn check(
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition => errors.extend(definition::check(new, old)),
-        Family::Namespace | Family::Other => {}
+        Family::Event | Family::Lease | Family::Node => errors.extend(typed::check(resource, new, old)),
+        Family::Namespace | Family::ServiceAccount | Family::Other => {}
     }
 }
 

@@ -1,4 +1,4 @@
-//! Object metadata: reading it leniently, judging it strictly.
+//! Object metadata, and what is wrong with it.
 
 use serde_json::{Map, Value};
 
@@ -7,18 +7,6 @@ use super::names;
 
 /// The sum of all annotations' keys and values, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
-
-/// The fields of metadata that are texts.
-const TEXTS: [&str; 8] = [
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "deletionTimestamp",
-];
 
 /// Metadata of `object`, empty when there is none.
 pub(super) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
@@ -50,88 +38,6 @@ pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
     let list = object["metadata"]["finalizers"].as_array();
     list.into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Drops from metadata what is not its field, or is empty, as a decoder into a typed object does.
-/// The error is the decoder's: a field has the wrong type. The texts are the paths of what was unknown.
-pub(super) fn coerce(object: &mut Map<String, Value>) -> Result<Vec<String>, String> {
-    let mut unknown = Vec::new();
-    let metadata = match object.remove("metadata") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(metadata)) => metadata,
-        Some(other) => return Err(mismatch(&other, "metadata", "v1.ObjectMeta")),
-    };
-    let mut kept = Map::new();
-    for (name, value) in metadata {
-        let empty = match &value {
-            Value::Null => true,
-            Value::String(text) => text.is_empty(),
-            Value::Object(fields) => fields.is_empty(),
-            // An empty list of managers means: forget them. It is kept until they are computed.
-            Value::Array(items) => items.is_empty() && name != "managedFields",
-            _ => false,
-        };
-        match coerce_field(&name, &value)? {
-            Known::No => unknown.push(format!("metadata.{name}")),
-            Known::Yes if empty => {}
-            Known::Yes => {
-                kept.insert(name, value);
-            }
-        }
-    }
-    object.insert("metadata".into(), Value::Object(kept));
-    Ok(unknown)
-}
-
-enum Known {
-    Yes,
-    No,
-}
-
-fn mismatch(value: &Value, field: &str, wanted: &str) -> String {
-    let seen = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    format!("json: cannot unmarshal {seen} into Go struct field ObjectMeta.{field} of type {wanted}")
-}
-
-fn coerce_field(name: &str, value: &Value) -> Result<Known, String> {
-    let check = |good: bool, wanted: &str| match good || value.is_null() {
-        true => Ok(Known::Yes),
-        false => Err(mismatch(value, name, wanted)),
-    };
-    match name {
-        name if TEXTS.contains(&name) => check(value.is_string(), "string"),
-        "generation" | "deletionGracePeriodSeconds" => check(value.is_i64(), "int64"),
-        "labels" | "annotations" => {
-            let texts = |fields: &Map<String, Value>| fields.values().all(Value::is_string);
-            match value.as_object() {
-                Some(fields) if !texts(fields) => {
-                    let wrong = fields.values().find(|value| !value.is_string());
-                    Err(mismatch(wrong.unwrap_or(value), name, "string"))
-                }
-                fields => check(fields.is_some(), "map[string]string"),
-            }
-        }
-        "finalizers" => {
-            let texts = |items: &Vec<Value>| items.iter().all(Value::is_string);
-            check(value.as_array().is_some_and(texts), "[]string")
-        }
-        "ownerReferences" => {
-            let objects = |items: &Vec<Value>| items.iter().all(Value::is_object);
-            check(value.as_array().is_some_and(objects), "[]v1.OwnerReference")
-        }
-        "managedFields" => {
-            let objects = |items: &Vec<Value>| items.iter().all(Value::is_object);
-            check(value.as_array().is_some_and(objects), "[]v1.ManagedFieldsEntry")
-        }
-        _ => Ok(Known::No),
-    }
 }
 
 /// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.

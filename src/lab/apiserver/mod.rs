@@ -1,8 +1,10 @@
 //! An in-process Kubernetes API server: exact in what it does, silent about what it does not.
 //!
-//! It serves Namespaces, Secrets, ConfigMaps, CustomResourceDefinitions and whatever these define: get, list, watch,
-//! create, update, merge and JSON patch, delete. It is a [`tower::Service`], so the same server answers in process,
-//! over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
+//! It serves Namespaces, Secrets, ConfigMaps, ServiceAccounts, Events (of both groups), Nodes, Leases, roles and their
+//! bindings, CustomResourceDefinitions and whatever these define: get, list, watch, create, update, merge and JSON
+//! patch, delete. Bodies may be JSON or, for the server's own kinds, protobuf; answers are JSON. No controller runs
+//! beside it: no Namespace gets a ServiceAccount of its own, no Event grows too old. It is a [`tower::Service`], so the
+//! same server answers in process, over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
 //! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
 //! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
@@ -39,6 +41,7 @@ mod service;
 mod status;
 mod storage;
 mod tokens;
+mod typed;
 mod update;
 mod watch;
 mod write;

@@ -15,6 +15,7 @@ use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Stored, key};
+use super::typed::event_in;
 
 impl Context<'_> {
     pub(super) fn get(&self, named: &Named, target: &Target) -> Outcome<Reply> {
@@ -47,7 +48,7 @@ impl Context<'_> {
         let query = &self.info.query;
         let storage = self.server.storage();
         let table = storage
-            .table(&target.group, &target.resource)
+            .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
@@ -142,6 +143,9 @@ pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
         return stored.clone();
     }
     stored.in_version(&named.version().name, |object| {
+        if named.resource.family == Family::Event {
+            return event_in(&named.resource.group, object);
+        }
         let mut object = object.clone();
         object["apiVersion"] = wanted.into();
         prune(&mut object, &named.version().schema);

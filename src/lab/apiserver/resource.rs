@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::schema::Schema;
 use super::status::Qualified;
+use super::typed::{Message, message_of};
 
 /// Which rules of its own a resource has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,11 @@ pub(super) enum Family {
     Secret,
     ConfigMap,
     Definition,
+    ServiceAccount,
+    /// Of either group: they are two views of the same objects.
+    Event,
+    Node,
+    Lease,
     /// Of the server's own, without rules that are known here.
     Other,
     Custom,
@@ -94,8 +100,20 @@ impl Resource {
         }
     }
 
+    /// Where its objects are stored.
     pub(super) fn id(&self) -> (String, String) {
-        (self.group.clone(), self.plural.clone())
+        match self.family {
+            Family::Event => (String::new(), self.plural.clone()),
+            _ => (self.group.clone(), self.plural.clone()),
+        }
+    }
+
+    /// The Go type of its objects, if it is one that the lab knows.
+    pub(super) fn message(&self) -> Option<&'static Message> {
+        match self.family {
+            Family::Custom | Family::Definition => None,
+            _ => message_of(&self.group, &self.kind),
+        }
     }
 
     /// `group/version`, or the version alone in the core group.
@@ -120,9 +138,9 @@ impl Resource {
 
     /// Whether an update may leave out `metadata.resourceVersion`.
     pub(super) fn allows_unconditional_update(&self) -> bool {
-        matches!(
+        !matches!(
             self.family,
-            Family::Namespace | Family::Secret | Family::ConfigMap | Family::Other
+            Family::Definition | Family::Custom | Family::Lease | Family::ServiceAccount
         )
     }
 }

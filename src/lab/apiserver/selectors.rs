@@ -75,18 +75,26 @@ impl Selector {
             }
         });
         labels_match
-            && self.fields.iter().all(|term| {
-                let mut value = object;
-                for step in term.path.split('.') {
-                    value = &value[step];
-                }
-                let text = match value {
-                    Value::Null => String::new(),
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                (text == term.value) == term.equal
-            })
+            && self
+                .fields
+                .iter()
+                .all(|term| (text_at(object, &term.path) == term.value) == term.equal)
+    }
+}
+
+/// The value of a field by which objects can be selected.
+fn text_at(object: &Value, path: &str) -> String {
+    let value = path.split('.').fold(object, |value, step| &value[step]);
+    match value {
+        Value::Null if path == "spec.unschedulable" => "false".to_owned(),
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        // The source of an Event: what it calls itself, or the controller that reports it.
+        Value::Object(source) => {
+            let name = source.get("component").unwrap_or(&object["reportingComponent"]);
+            name.as_str().unwrap_or_default().to_owned()
+        }
+        other => other.to_string(),
     }
 }
 

@@ -231,6 +231,11 @@ impl Storage {
         self.tables.get(&(group.to_owned(), plural.to_owned()))
     }
 
+    /// What is stored of a resource.
+    pub(super) fn table_of(&self, resource: &Resource) -> Option<&Table> {
+        self.tables.get(&resource.id())
+    }
+
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.values()
     }

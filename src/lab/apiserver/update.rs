@@ -164,7 +164,11 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time
             None => metadata.remove(field),
         };
     };
-    if target.subresource == "status" {
+    let is_status = target.subresource == "status";
+    if is_status && named.resource.message().is_some() {
+        // Such a write may change metadata too.
+        object["spec"] = old["spec"].clone();
+    } else if is_status {
         // Only the status is new, and who owns it.
         let mut kept = old.clone();
         if let (Value::Object(kept), Value::Object(object)) = (&mut kept, &mut *object) {
@@ -183,7 +187,9 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time
         return;
     }
     keep(object, "generation");
-    family::prepare_update(&named.resource, named.version(), object, old, time);
+    if !is_status {
+        family::prepare_update(&named.resource, named.version(), object, old, time);
+    }
     if meta::text(object, "uid").is_empty() {
         keep(object, "uid");
     }

@@ -39,7 +39,7 @@ impl Context<'_> {
         };
         let storage = self.server.storage();
         let table = storage
-            .table(&target.group, &target.resource)
+            .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
         let mut watcher = Watcher {
             server: self.server.clone(),
@@ -175,8 +175,7 @@ impl Watcher {
         self.wake.mark_unchanged();
         let changes = {
             let storage = self.server.storage();
-            let (group, plural) = (&self.named.resource.group, &self.named.resource.plural);
-            let Some(table) = storage.table(group, plural) else {
+            let Some(table) = storage.table_of(&self.named.resource) else {
                 return false;
             };
             if self.position == table.end() {
@@ -209,8 +208,7 @@ impl Watcher {
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.server.storage();
-        let resource = &self.named.resource;
-        let table = storage.table(&resource.group, &resource.plural)?;
+        let table = storage.table_of(&self.named.resource)?;
         (table.end() == self.position).then_some(storage.revision)
     }
 

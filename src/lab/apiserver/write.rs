@@ -16,6 +16,7 @@ use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Storage, Stored, key};
+use super::typed::{self, event_in};
 
 /// An object as it was sent, made to fit its schema.
 pub(super) struct Decoded {
@@ -95,21 +96,27 @@ fn make_integral(value: &mut Value) {
 /// The error says what a decoder would.
 pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
     let (resource, version) = (&named.resource, named.version());
-    object.values_mut().for_each(make_integral);
-    let mut unknown = meta::coerce(&mut object)?;
-    let mut object = Value::Object(object);
-    // The definition's schemas are data, in which nothing is unknown.
-    unknown.extend(prune(&mut object, &version.schema));
-    drop_nulls(&mut object, &version.schema);
-    if let Some(error) = family::decoding_error(resource, version, &object) {
-        return Err(error);
-    }
-    apply_defaults(&mut object, &version.schema);
-    if let Value::Object(fields) = &mut object {
-        family::set_defaults(resource.family, fields);
-    }
+    let unknown = match resource.message() {
+        Some(message) => typed::decode(message, &mut object)?,
+        None => {
+            object.values_mut().for_each(make_integral);
+            let mut unknown = typed::coerce_metadata(&mut object)?;
+            let mut whole = Value::Object(object);
+            // The definition's schemas are data, in which nothing is unknown.
+            unknown.extend(prune(&mut whole, &version.schema));
+            drop_nulls(&mut whole, &version.schema);
+            family::check_types(resource, version, &whole)?;
+            apply_defaults(&mut whole, &version.schema);
+            object = match whole {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            };
+            unknown
+        }
+    };
+    family::set_defaults(resource.family, &mut object);
     Ok(Decoded {
-        object,
+        object: Value::Object(object),
         repeated: Vec::new(),
         unknown,
     })
@@ -195,7 +202,7 @@ impl Context<'_> {
             subresource: "",
             time: &time,
             ignored: ignored_fields(named, ""),
-            blank: &family::blank(named.resource.family),
+            blank: &family::blank(&named.resource),
         };
         track(None, &mut object, &named.version().schema, &writer);
         let mut storage = self.server.storage();
@@ -249,6 +256,7 @@ impl Context<'_> {
 /// Top-level fields that a write to `subresource` cannot change.
 pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'static str] {
     match (subresource, named.resource.family) {
+        ("status", _) if named.resource.message().is_some() => &["spec"],
         ("status", _) => &["metadata", "spec"],
         (_, Family::Namespace) => &["status"],
         _ if named.version().status_subresource => &["status"],
@@ -266,6 +274,7 @@ pub(super) fn store(
     let resource = &named.resource;
     let version = resource.storage_version();
     let object = match version.name == named.version().name {
+        _ if resource.family == Family::Event => event_in("", &object),
         true => object,
         false => as_stored(&object, resource, version),
     };

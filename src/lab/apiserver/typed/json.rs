@@ -1,0 +1,264 @@
+//! JSON as a decoder into Go's types reads and tells it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::messages::{Field, Kind, Message, Told, known};
+use super::quantity;
+
+type Fields = Map<String, Value>;
+
+/// Makes an object what a decoder into `message` makes of it. Returns the paths of fields that it does not know.
+/// The error is the decoder's.
+pub(in crate::lab::apiserver) fn decode(
+    message: &Message,
+    object: &mut Fields,
+) -> Result<Vec<String>, String> {
+    let types = ["apiVersion", "kind"].map(|name| (name, object.remove(name)));
+    let mut decoder = Decoder::default();
+    *object = decoder.fields(message, std::mem::take(object), &Place::default())?;
+    object.extend(
+        types
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?))),
+    );
+    decoder.unknown.sort();
+    Ok(decoder.unknown)
+}
+
+/// Does the same with the metadata of an object of any kind, which then has some.
+pub(in crate::lab::apiserver) fn coerce_metadata(object: &mut Fields) -> Result<Vec<String>, String> {
+    let metadata = object.remove("metadata").unwrap_or_default();
+    let place = Place {
+        within: "ObjectMeta",
+        path: "metadata".to_owned(),
+        names: String::new(),
+    };
+    let mut decoder = Decoder::default();
+    let metadata = match metadata {
+        Value::Null => json!({}),
+        metadata => decoder.value(&Kind::Message("ObjectMeta"), metadata, &place)?,
+    };
+    object.insert("metadata".to_owned(), metadata);
+    Ok(decoder.unknown)
+}
+
+/// What an object is before anything is said of it.
+pub(in crate::lab::apiserver) fn zero(message: &Message) -> Value {
+    let fields = message.fields.iter().filter(|field| field.told == Told::Always);
+    let fields = fields.map(|field| (field.name.to_owned(), zero_of(&field.kind)));
+    Value::Object(fields.collect())
+}
+
+fn zero_of(kind: &Kind) -> Value {
+    match kind {
+        Kind::String => "".into(),
+        Kind::Int32 | Kind::Int64 => 0.into(),
+        Kind::Bool => false.into(),
+        Kind::Quantity => "0".into(),
+        Kind::Message(name) => zero(known(name)),
+        _ => Value::Null,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// Where a value stands.
+#[derive(Default)]
+struct Place<'a> {
+    /// The type whose field it is.
+    within: &'a str,
+    /// `spec.taints[0].key`.
+    path: String,
+    /// The same without the places in lists, as errors name it.
+    names: String,
+}
+
+impl Place<'_> {
+    fn child<'a>(&self, message: &'a Message, name: &str) -> Place<'a> {
+        let below = |path: &str| match path {
+            "" => name.to_owned(),
+            path => format!("{path}.{name}"),
+        };
+        Place {
+            within: message.name,
+            path: below(&self.path),
+            names: below(&self.names),
+        }
+    }
+
+    fn at(&self, step: &str) -> Self {
+        Place {
+            path: format!("{}{step}", self.path),
+            names: self.names.clone(),
+            ..*self
+        }
+    }
+
+    fn mismatch(&self, value: &Value, wanted: &Kind) -> String {
+        let seen = match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(number) if matches!(wanted, Kind::Int32 | Kind::Int64) => {
+                format!("number {number}")
+            }
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        let within = self.within.trim_start_matches("events.");
+        let (names, wanted) = (&self.names, go_type(wanted));
+        match within {
+            "" => format!("json: cannot unmarshal {seen} into Go value of type {wanted}"),
+            _ => format!(
+                "json: cannot unmarshal {seen} into Go struct field {within}.{names} of type {wanted}"
+            ),
+        }
+    }
+}
+
+fn go_type(kind: &Kind) -> String {
+    match kind {
+        Kind::Int32 => "int32".to_owned(),
+        Kind::Int64 => "int64".to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Bytes => "[]uint8".to_owned(),
+        Kind::Extra => "v1.ExtraValue".to_owned(),
+        Kind::Message(name) => format!("v1.{}", name.trim_start_matches("events.")),
+        Kind::List(_, items) => format!("[]{}", go_type(items)),
+        Kind::Map(values) => format!("map[string]{}", go_type(values)),
+        Kind::String | Kind::Time | Kind::MicroTime | Kind::Quantity | Kind::FieldsV1 => "string".to_owned(),
+    }
+}
+
+#[derive(Default)]
+struct Decoder {
+    unknown: Vec<String>,
+}
+
+impl Decoder {
+    fn fields(&mut self, message: &Message, mut sent: Fields, place: &Place<'_>) -> Result<Fields, String> {
+        let mut kept = Map::new();
+        for Field { name, told, kind, .. } in &message.fields {
+            let value = match sent.remove(*name) {
+                None | Some(Value::Null) => Value::Null,
+                Some(value) => self.value(kind, value, &place.child(message, name))?,
+            };
+            let value = match told {
+                Told::Always if value.is_null() => zero_of(kind),
+                Told::WhenSent if value.is_null() => continue,
+                Told::UnlessEmpty if is_empty(&value) => continue,
+                Told::Always | Told::WhenSent | Told::UnlessEmpty => value,
+            };
+            kept.insert((*name).to_owned(), value);
+        }
+        let unknown = sent.keys().map(|name| place.child(message, name).path);
+        self.unknown.extend(unknown);
+        Ok(kept)
+    }
+
+    fn value(&mut self, kind: &Kind, value: Value, place: &Place<'_>) -> Result<Value, String> {
+        match (kind, value) {
+            (Kind::String, value @ Value::String(_)) | (Kind::Bool, value @ Value::Bool(_)) => Ok(value),
+            (Kind::Int64, Value::Number(number)) if number.is_i64() => Ok(number.into()),
+            (Kind::Int32, Value::Number(number))
+                if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) =>
+            {
+                Ok(number.into())
+            }
+            (Kind::Bytes, Value::String(text)) => bytes(&text),
+            (Kind::Time, Value::String(text)) => time(&text),
+            (Kind::MicroTime, Value::String(text)) => micro_time(&text),
+            (Kind::Quantity, Value::String(text)) => quantity::canonical(text.trim()).map(Value::from),
+            (Kind::Quantity, Value::Number(number)) => {
+                quantity::canonical(&number.to_string()).map(Value::from)
+            }
+            (Kind::FieldsV1, value) => Ok(value),
+            (Kind::Extra, value) => {
+                let texts = Kind::List(super::messages::Merge::Atomic, Box::new(Kind::String));
+                self.value(&texts, value, place)
+            }
+            (Kind::List(_, kind), Value::Array(items)) => {
+                let items = items.into_iter().enumerate();
+                let items = items.map(|(i, item)| self.item(kind, item, &place.at(&format!("[{i}]"))));
+                items.collect()
+            }
+            (Kind::Map(kind), Value::Object(fields)) => {
+                let fields = fields.into_iter();
+                let fields = fields.map(|(key, value)| {
+                    let value = self.item(kind, value, &place.at(&format!(".{key}")))?;
+                    Ok((key, value))
+                });
+                fields.collect::<Result<Fields, String>>().map(Value::Object)
+            }
+            (Kind::Message(name), Value::Object(fields)) => {
+                self.fields(known(name), fields, place).map(Value::Object)
+            }
+            (kind, value) => Err(place.mismatch(&value, kind)),
+        }
+    }
+
+    /// In lists and maps, a null is an empty value.
+    fn item(&mut self, kind: &Kind, value: Value, place: &Place<'_>) -> Result<Value, String> {
+        match value {
+            Value::Null => Ok(zero_of(kind)),
+            value => self.value(kind, value, place),
+        }
+    }
+}
+
+fn bytes(text: &str) -> Result<Value, String> {
+    let text = text.replace(['\r', '\n'], "");
+    STANDARD
+        .decode(&text)
+        .map(|bytes| STANDARD.encode(bytes).into())
+        .map_err(|error| {
+            let at = match error {
+                base64::DecodeError::InvalidByte(at, _) => at,
+                _ => text.len().saturating_sub(text.len() % 4),
+            };
+            format!("illegal base64 data at input byte {at}")
+        })
+}
+
+fn time(text: &str) -> Result<Value, String> {
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    let time = timestamp(text, "2006-01-02T15:04:05Z07:00", text.contains('T'))?;
+    Ok(format!("{time:.0}").into())
+}
+
+/// Six decimals are demanded, no more and no less.
+fn micro_time(text: &str) -> Result<Value, String> {
+    let decimals = text.split_once('.').map_or("", |(_, rest)| rest);
+    let count = decimals.bytes().take_while(u8::is_ascii_digit).count();
+    let time = timestamp(
+        text,
+        "2006-01-02T15:04:05.000000Z07:00",
+        text.contains('T') && count == 6,
+    )?;
+    Ok(format!("{time:.6}").into())
+}
+
+fn timestamp(text: &str, layout: &str, well_formed: bool) -> Result<Timestamp, String> {
+    let read = well_formed.then(|| text.parse().ok()).flatten();
+    read.ok_or_else(|| {
+        format!(
+            "parsing time {} as \"{layout}\": cannot parse it",
+            super::super::field::quoted(text)
+        )
+    })
+}

@@ -1,0 +1,275 @@
+//! Protobuf, which clients of the server's own kinds send: an envelope of four bytes and a message, in which the object is another.
+//! It is made JSON before anything else looks at it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::messages::{Field, Kind, Message, known, message_of};
+
+/// The media type of a body in protobuf.
+pub(in crate::lab::apiserver) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+const MAGIC: [u8; 4] = *b"k8s\0";
+
+/// The object in an envelope, as JSON. The error says what a decoder would.
+pub(in crate::lab::apiserver) fn to_json(body: &[u8]) -> Result<Bytes, String> {
+    let envelope = body.strip_prefix(&MAGIC).ok_or_else(|| {
+        let prefix = "[107 56 115 0]";
+        format!("provided data does not appear to be a protobuf message, expected prefix {prefix}")
+    })?;
+    let envelope = read(known("Unknown"), envelope)?;
+    let text = |name: &str| envelope["typeMeta"][name].as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    let message = message_of(group, &kind)
+        .ok_or_else(|| format!("no kind \"{kind}\" is registered for version \"{api_version}\""))?;
+    let raw = STANDARD.decode(envelope["raw"].as_str().unwrap_or_default());
+    let mut object = read(message, &raw.unwrap_or_default())?;
+    object.insert("apiVersion".to_owned(), api_version.into());
+    object.insert("kind".to_owned(), kind.into());
+    Ok(Value::Object(object).to_string().into())
+}
+
+/// The fields of a message; unknown ones are skipped.
+fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, String> {
+    let mut object = Map::new();
+    let mut reader = Reader(bytes);
+    while !reader.0.is_empty() {
+        let (number, wire) = reader.field()?;
+        let Some(field) = message.fields.iter().find(|field| field.number == number) else {
+            continue;
+        };
+        add(&mut object, field, wire)?;
+    }
+    Ok(object)
+}
+
+fn add(object: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Result<(), String> {
+    match &field.kind {
+        Kind::List(_, kind) => {
+            let item = value(kind, field.name, wire)?;
+            if let Value::Array(items) = object.entry(field.name).or_insert_with(|| json!([])) {
+                items.push(item);
+            }
+        }
+        Kind::Map(kind) => {
+            let (key, item) = entry(kind, field.name, wire)?;
+            object.entry(field.name).or_insert_with(|| json!({}))[key] = item;
+        }
+        kind => {
+            object.insert(field.name.to_owned(), value(kind, field.name, wire)?);
+        }
+    }
+    Ok(())
+}
+
+/// An entry of a map is a message with a key and a value.
+fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), String> {
+    let (mut key, mut item) = (String::new(), Value::Null);
+    let mut reader = Reader(wire.bytes(name)?);
+    while !reader.0.is_empty() {
+        match reader.field()? {
+            (1, wire) => key = text(wire.bytes(name)?),
+            (2, wire) => item = value(kind, name, wire)?,
+            _ => {}
+        }
+    }
+    Ok((key, item))
+}
+
+fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
+    let part = |message: &str, field: &str, wire: Wire<'_>| -> Result<Value, String> {
+        let mut fields = read(known(message), wire.bytes(name)?)?;
+        Ok(fields.remove(field).unwrap_or_default())
+    };
+    Ok(match kind {
+        Kind::String => text(wire.bytes(name)?).into(),
+        Kind::Bytes => STANDARD.encode(wire.bytes(name)?).into(),
+        Kind::Bool => (wire.number(name)? != 0).into(),
+        // Negative numbers are told as large ones.
+        Kind::Int64 => wire.number(name)?.cast_signed().into(),
+        Kind::Int32 => (wire.number(name)? as i32).into(),
+        Kind::Time | Kind::MicroTime => time(kind, &read(known("Time"), wire.bytes(name)?)?)?,
+        Kind::Quantity => part("Quantity", "string", wire)?,
+        Kind::Extra => part("Extra", "items", wire)?,
+        Kind::FieldsV1 => {
+            let raw = part("FieldsV1", "Raw", wire)?;
+            let raw = STANDARD
+                .decode(raw.as_str().unwrap_or_default())
+                .unwrap_or_default();
+            serde_json::from_slice(&raw).map_err(|_| format!("{name} is no JSON"))?
+        }
+        Kind::Message(message) => Value::Object(read(known(message), wire.bytes(name)?)?),
+        Kind::List(..) | Kind::Map(_) => return Err(format!("{name} cannot be repeated")),
+    })
+}
+
+/// No time at all is one without seconds.
+fn time(kind: &Kind, parts: &Map<String, Value>) -> Result<Value, String> {
+    let number = |name: &str| parts.get(name).and_then(Value::as_i64).unwrap_or_default();
+    let (seconds, nanos) = (number("seconds"), number("nanos"));
+    if seconds == 0 && nanos == 0 {
+        return Ok(Value::Null);
+    }
+    let time = i32::try_from(nanos)
+        .ok()
+        .and_then(|nanos| Timestamp::new(seconds, nanos).ok());
+    let time = time.ok_or_else(|| format!("{seconds} seconds and {nanos} nanoseconds are no time"))?;
+    Ok(match kind {
+        Kind::Time => format!("{time:.0}"),
+        _ => format!("{time:.6}"),
+    }
+    .into())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A field as it is sent.
+#[derive(Clone, Copy)]
+enum Wire<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+    /// Of a fixed size, which no field that is known has.
+    Fixed,
+}
+
+impl<'a> Wire<'a> {
+    fn number(self, name: &str) -> Result<u64, String> {
+        match self {
+            Wire::Number(number) => Ok(number),
+            other => Err(other.wrong(name)),
+        }
+    }
+
+    fn bytes(self, name: &str) -> Result<&'a [u8], String> {
+        match self {
+            Wire::Bytes(bytes) => Ok(bytes),
+            other => Err(other.wrong(name)),
+        }
+    }
+
+    fn wrong(self, name: &str) -> String {
+        let number = match self {
+            Wire::Number(_) => 0,
+            Wire::Fixed => 1,
+            Wire::Bytes(_) => 2,
+        };
+        // The field's name in Go begins with a capital.
+        let mut letters = name.chars();
+        let name: String = letters
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .chain(letters)
+            .collect();
+        format!("proto: wrong wireType = {number} for field {name}")
+    }
+}
+
+/// What is left to read of a message.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn field(&mut self) -> Result<(u64, Wire<'a>), String> {
+        let tag = self.varint()?;
+        let (number, wire) = (tag >> 3, tag & 7);
+        if number == 0 || number > u64::from(u32::MAX) {
+            return Err(format!("proto: illegal tag {number} (wire type {wire})"));
+        }
+        let wire = match wire {
+            0 => Wire::Number(self.varint()?),
+            1 => self.take(8).map(|_| Wire::Fixed)?,
+            2 => {
+                let length = self.varint()?;
+                Wire::Bytes(self.take(length)?)
+            }
+            5 => self.take(4).map(|_| Wire::Fixed)?,
+            wire => return Err(format!("proto: illegal wireType {wire}")),
+        };
+        Ok((number, wire))
+    }
+
+    fn varint(&mut self) -> Result<u64, String> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = *self.take(1)? else { break };
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err("proto: integer overflow".to_owned())
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
+        let taken = usize::try_from(length)
+            .ok()
+            .and_then(|length| self.0.split_at_checked(length));
+        let (taken, rest) = taken.ok_or("unexpected EOF")?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::apiserver::typed::decode;
+    use proptest::prelude::*;
+
+    /// A field of a message that is not long.
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("a short field")];
+        bytes.extend(content);
+        bytes
+    }
+
+    fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+        let types = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+        [MAGIC.to_vec(), field(1, &types), field(2, raw)].concat()
+    }
+
+    #[test]
+    fn reads_a_secret() {
+        let metadata = [field(1, b"s"), field(11, &[field(1, b"a"), field(2, b"b")].concat())].concat();
+        let data = [field(1, b"key"), field(2, &[0, 255])].concat();
+        let immutable = [5 << 3, 1].to_vec();
+        let body = envelope("v1", "Secret", &[field(1, &metadata), field(2, &data), immutable].concat());
+        let read: Value = serde_json::from_slice(&to_json(&body).unwrap()).unwrap();
+        assert_eq!(
+            read,
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "labels": {"a": "b"}},
+                "data": {"key": "AP8="}, "immutable": true,
+            })
+        );
+    }
+
+    proptest! {
+        /// Whatever it is, it is an object that can be decoded, or refused.
+        #[test]
+        fn nothing_is_too_strange(
+            kind in prop::sample::select(vec!["Node", "Event", "Secret", "Lease", "SubjectAccessReview", "ClusterRole"]),
+            fields in prop::collection::vec((1..16u8, prop::collection::vec(any::<u8>(), 0..20)), 0..4),
+            noise in prop::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let mut raw: Vec<u8> = fields.iter().flat_map(|(number, content)| field(*number, content)).collect();
+            raw.extend(noise);
+            raw.truncate(127);
+            if let Ok(json) = to_json(&envelope("v1", kind, &raw)) {
+                let Value::Object(mut object) = serde_json::from_slice(&json).unwrap() else {
+                    panic!("an object is read");
+                };
+                let message = message_of("", kind).unwrap();
+                if let Ok(unknown) = decode(message, &mut object) {
+                    prop_assert!(unknown.is_empty());
+                }
+            }
+            let _ = to_json(&raw);
+        }
+    }
+}
