@@ -84,7 +84,14 @@ impl Context<'_> {
             })),
             ["api", version] => resources(&storage, "", version),
             ["apis"] => {
-                let groups: Vec<Value> = groups(&storage)
+                let mut groups = groups(&storage);
+                // Here, custom groups are in the order of their versions' names.
+                let first = |(name, versions): &(String, Vec<String>)| {
+                    let versions = versions.iter().map(|version| format!("{version}.{name}"));
+                    (place_of(name), versions.min())
+                };
+                groups.sort_by_key(first);
+                let groups: Vec<Value> = groups
                     .iter()
                     .map(|(name, versions)| group(name, versions))
                     .collect();
@@ -144,6 +151,12 @@ pub(super) fn is_own(group: &str) -> bool {
     group.is_empty() || OWN_GROUPS.contains(&group)
 }
 
+/// Where a group stands among the server's own; custom ones follow these.
+fn place_of(group: &str) -> usize {
+    let place = OWN_GROUPS.iter().position(|own| *own == group);
+    place.unwrap_or(OWN_GROUPS.len())
+}
+
 fn root(storage: &Storage) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
     for (group, versions) in groups(storage) {
@@ -183,12 +196,7 @@ fn groups(storage: &Storage) -> Vec<(String, Vec<String>)> {
     }
     groups.retain(|_, versions| !versions.is_empty());
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(name, _)| {
-        OWN_GROUPS
-            .iter()
-            .position(|own| own == name)
-            .unwrap_or(usize::MAX)
-    });
+    groups.sort_by_key(|(name, _)| place_of(name));
     groups
 }
 
@@ -310,9 +318,12 @@ fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
         group => format!("{group}/{version}"),
     };
     (!listed.is_empty()).then(|| {
-        json!({
-            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed,
-        })
+        let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
+        // The core group's list does not say so.
+        if !group.is_empty() {
+            list["apiVersion"] = "v1".into();
+        }
+        list
     })
 }
 
@@ -350,11 +361,12 @@ fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
 
 /// What changes with the version in which objects are stored.
 fn storage_hash(resource: &Resource) -> String {
-    let stored = format!(
-        "{}/{}/{}",
-        resource.group,
-        resource.storage_version().name,
-        resource.kind
-    );
+    let (group, version) = match (resource.family, resource.kind.as_str()) {
+        // These are stored as they were before they had this group, or this version.
+        (Family::Other, "Event") => ("", "v1"),
+        (Family::Definition, _) => (resource.group.as_str(), "v1beta1"),
+        _ => (resource.group.as_str(), resource.storage_version().name.as_str()),
+    };
+    let stored = format!("{group}/{version}/{}", resource.kind);
     STANDARD.encode(&digest(&SHA256, stored.as_bytes()).as_ref()[..8])
 }

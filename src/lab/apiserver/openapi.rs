@@ -43,7 +43,19 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     all.subschema_for::<meta::DeleteOptions>();
     all.subschema_for::<meta::Patch>();
     all.subschema_for::<meta::Status>();
-    all.take_definitions(true)
+    let mut schemas = all.take_definitions(true);
+    // What Go's types always have, objects need not.
+    for schema in schemas.values_mut() {
+        if let Value::Object(fields) = schema
+            && let Some(Value::Array(required)) = fields.get_mut("required")
+        {
+            required.retain(|name| name != "metadata");
+            if required.is_empty() {
+                fields.remove("required");
+            }
+        }
+    }
+    schemas
 });
 
 /// The index of the documents. Their hash in each address tells clients whether what they remember is still true.
@@ -466,10 +478,9 @@ fn add_paths(resource: &Resource, version: &Version, paths: &mut Map<String, Val
 
 /// A group and version within the name of an operation: `MulticlusterXK8sIoV1alpha1`, `CoordinationV1`.
 fn camel(resource: &Resource, version: &str) -> String {
-    let group = match (resource.family, resource.group.as_str()) {
-        (_, "") => "core",
-        (Family::Custom, group) => group,
-        (_, group) => group.split('.').next().unwrap_or_default(),
+    let group = match resource.group.as_str() {
+        "" => "core",
+        group => group.strip_suffix(".k8s.io").unwrap_or(group),
     };
     let words = group.split(['.', '-']).chain([version]);
     words

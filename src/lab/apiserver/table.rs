@@ -307,6 +307,7 @@ fn custom_cell(kind: &str, found: &[&Value], now: Timestamp) -> Value {
         return Value::Null;
     };
     match kind {
+        "string" if first.is_null() => "<no value>".into(),
         "string" => first
             .as_str()
             .map_or_else(|| first.to_string(), str::to_owned)
@@ -315,7 +316,7 @@ fn custom_cell(kind: &str, found: &[&Value], now: Timestamp) -> Value {
             .as_i64()
             .or_else(|| first.as_f64().map(|number| number as i64))
             .map_or(Value::Null, Value::from),
-        "number" => first.as_f64().map_or(Value::Null, Value::from),
+        "number" if first.is_number() => (*first).clone(),
         "boolean" if first.is_boolean() => (*first).clone(),
         "date" if first.is_string() => age(first, now).into(),
         _ => Value::Null,
@@ -520,4 +521,47 @@ fn subjects(binding: &Value, kind: &str) -> String {
         })
         .collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(-5, "<invalid>")]
+    #[case(-1, "0s")]
+    #[case(119, "119s")]
+    #[case(120, "2m")]
+    #[case(599, "9m59s")]
+    #[case(3 * 3600 - 1, "179m")]
+    #[case(7 * 3600 + 61, "7h1m")]
+    #[case(47 * 3600, "47h")]
+    #[case(50 * 3600, "2d2h")]
+    #[case(700 * 86400, "700d")]
+    #[case(735 * 86400, "2y5d")]
+    #[case(9 * 365 * 86400, "9y")]
+    fn ages_are_told_in_two_units_at_most(#[case] seconds: i64, #[case] expected: &str) {
+        assert_eq!(human(SignedDuration::from_secs(seconds)), expected);
+    }
+
+    #[rstest]
+    #[case(".spec.name", "$['spec']['name']")]
+    #[case(
+        r".metadata.labels.example\.com/owner",
+        "$['metadata']['labels']['example.com/owner']"
+    )]
+    #[case(
+        r".metadata.labels['example\.com/owner']",
+        "$['metadata']['labels']['example.com/owner']"
+    )]
+    #[case(".items[*].name", "$['items'][*]['name']")]
+    #[case(
+        r#".conditions[?(@.type=="Ready")].status"#,
+        r#"$['conditions'][?(@.type=="Ready")]['status']"#
+    )]
+    fn paths_are_put_as_the_standard_writes_them(#[case] path: &str, #[case] expected: &str) {
+        assert_eq!(standard_path(path), expected);
+        assert!(JsonPath::parse(expected).is_ok());
+    }
 }
