@@ -21,7 +21,10 @@ static CURRENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"({})\d+", places.join("|")))
 });
 /// What a request's address repeats of earlier answers.
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(resourceVersion=\d+|continue=[^&]{20,})"));
+static ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(resourceVersion=\d+|continue=[^&]{20,}|hash=[0-9A-F]{128})"));
+/// The age of something that a script made itself.
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+s$"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern")
@@ -88,6 +91,9 @@ impl<'a> Normaliser<'a> {
                     "<older than an event before it>"
                 };
                 event["object"]["metadata"]["resourceVersion"] = told.into();
+                for row in event["object"]["rows"].as_array_mut().into_iter().flatten() {
+                    row["object"]["metadata"]["resourceVersion"] = told.into();
+                }
             }
             newest = newest.max(version);
         }
@@ -123,6 +129,9 @@ impl<'a> Normaliser<'a> {
             if let Some(place) = known {
                 rewritten["resourceVersion"] = format!("<version {place}>").into();
             }
+        }
+        if map.get("kind").is_some_and(|kind| kind == "Table") {
+            rewrite_table(&mut rewritten, map);
         }
         if metadata["continue"]
             .as_str()
@@ -208,6 +217,23 @@ impl<'a> Normaliser<'a> {
             format!("{name}=<saved>")
         });
         text.into_owned()
+    }
+}
+
+/// A Table is at least as new as its rows, which tell ages.
+fn rewrite_table(table: &mut Map<String, Value>, seen: &Map<String, Value>) {
+    let rows = seen["rows"].as_array().into_iter().flatten();
+    let newest = rows.map(|row| version_of(&row["object"])).max();
+    let told = match version_of(&seen.clone().into()) {
+        0 => "<none>",
+        told if Some(told) >= newest => "<current>",
+        _ => "<older than its rows>",
+    };
+    table["metadata"]["resourceVersion"] = told.into();
+    let rows = table["rows"].as_array_mut().into_iter().flatten();
+    let cells = rows.flat_map(|row| row["cells"].as_array_mut().into_iter().flatten());
+    for cell in cells.filter(|cell| cell.as_str().is_some_and(|text| AGE.is_match(text))) {
+        *cell = "<age>".into();
     }
 }
 

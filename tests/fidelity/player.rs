@@ -176,6 +176,7 @@ impl Player<'_> {
                 let text = saved.as_str().map_or_else(|| saved.to_string(), str::to_owned);
                 self.variables.insert(name.clone(), text);
             }
+            keep_parts(&mut value["body"], step);
             let code = value["code"].as_u64().unwrap_or_default();
             // A warning's text is all that matters of it, and their order does not.
             if let Some(warnings) = value["warnings"].as_array_mut() {
@@ -320,6 +321,29 @@ impl Player<'_> {
             }
             other => other.clone(),
         }
+    }
+}
+
+/// Leaves of a body what its step wants compared.
+fn keep_parts(body: &mut Value, step: &Step) {
+    for among in &step.among {
+        if let Some(Value::Array(items)) = body.pointer_mut(&among.list) {
+            let name = |item: &Value| {
+                item.pointer(&among.key)
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            };
+            items.retain(|item| name(item).is_some_and(|name| among.names.contains(&name)));
+        }
+    }
+    if !step.only.is_empty() {
+        let part = |pointer: &String| {
+            (
+                pointer.clone(),
+                body.pointer(pointer).cloned().unwrap_or_default(),
+            )
+        };
+        *body = Value::Object(step.only.iter().map(part).collect());
     }
 }
 

@@ -56,6 +56,12 @@ pub struct Step {
     /// What is sent, in base64.
     #[serde(default)]
     pub bytes: Option<String>,
+    /// Of lists in the answer, which items are compared: those that both hubs have.
+    #[serde(default)]
+    pub among: Vec<Among>,
+    /// The parts of the answer that are compared, by JSON pointer; all of it, if there are none.
+    #[serde(default)]
+    pub only: Vec<String>,
     /// Values of the answer for later steps, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
@@ -75,6 +81,17 @@ pub struct Step {
     /// For a watch: whether it then has to end by itself.
     #[serde(default)]
     pub ends: bool,
+}
+
+/// Some of the items of a list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Among {
+    /// Where the list is, as JSON pointer.
+    pub list: String,
+    /// Where the name of an item is.
+    pub key: String,
+    pub names: Vec<String>,
 }
 
 fn admin() -> String {

@@ -49,6 +49,8 @@ pub(super) struct Reply {
 pub(super) enum ReplyBody {
     Json(Bytes),
     Text(Cow<'static, str>),
+    /// JSON that is told under a name of its own.
+    Typed(&'static str, Bytes),
     /// Watch events. Their audit entry is theirs to close.
     Events(ResponseBody),
 }
@@ -66,6 +68,13 @@ impl Reply {
         Self::json(code, value.to_string())
     }
 
+    pub(super) fn typed(kind: &'static str, value: &Value) -> Self {
+        Self {
+            body: ReplyBody::Typed(kind, value.to_string().into()),
+            ..Self::json(200, Bytes::new())
+        }
+    }
+
     pub(super) fn events(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         let frames = futures::StreamExt::map(stream, |event| Ok::<_, Infallible>(Frame::data(event)));
         Self {
@@ -79,15 +88,22 @@ impl Reply {
         let (kind, body) = match self.body {
             ReplyBody::Json(bytes) => ("application/json", Full::new(bytes).boxed_unsync()),
             ReplyBody::Text(text) => (
-                "text/plain; charset=utf-8",
+                if text.is_empty() {
+                    ""
+                } else {
+                    "text/plain; charset=utf-8"
+                },
                 Full::new(bytes_of(text)).boxed_unsync(),
             ),
+            ReplyBody::Typed(kind, bytes) => (kind, Full::new(bytes).boxed_unsync()),
             ReplyBody::Events(events) => ("application/json", events),
         };
         let mut response = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::OK);
         let headers = response.headers_mut();
-        headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+        if !kind.is_empty() {
+            headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+        }
         headers.insert(
             http::header::CACHE_CONTROL,
             http::HeaderValue::from_static("no-cache, private"),

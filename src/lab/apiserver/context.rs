@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::audit::Entry;
 use super::auth::{self, User};
 use super::body::Reply;
-use super::metadata_only;
+use super::discovery;
+use super::form::Form;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
@@ -51,9 +52,9 @@ impl Named {
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
-        let missing = || match (target.group.as_str(), target.version.as_str()) {
-            ("" | "apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
-            _ => Failure::no_such_path(),
+        let missing = || match discovery::is_own(&target.group) {
+            true => Failure::no_such_resource(),
+            false => Failure::no_such_path(),
         };
         let table = storage
             .table(&target.group, &target.resource)
@@ -123,7 +124,7 @@ impl Context<'_> {
             return self.give_token(target, request);
         }
         let named = Named::find(&self.server.storage(), target)?;
-        self.check_accept()?;
+        let form = Form::wanted(&self.accept, &info.query)?;
         let is_custom = named.resource.family == Family::Custom;
         if is_protobuf && (named.resource.message().is_some() || info.verb.starts_with("delete")) {
             self.content_type.clear();
@@ -138,24 +139,22 @@ impl Context<'_> {
                 false => Failure::method_not_routed(),
             });
         }
-        let reply = self.handle(&named, target, body).await?;
-        Ok(match metadata_only::is_wanted(&self.accept) {
-            true => metadata_only::reduced(reply),
-            false => reply,
-        })
+        let reply = self.handle(&named, target, &form, body).await?;
+        form.reply(reply, &named, self.server.now())
     }
 
     async fn handle(
         &mut self,
         named: &Named,
         target: &Target,
+        form: &Form,
         body: impl Future<Output = Outcome<Bytes>>,
     ) -> Outcome<Reply> {
         let is_custom = named.resource.family == Family::Custom;
         match self.info.verb {
             "get" => self.get(named, target),
             "list" => self.list(named, target),
-            "watch" => self.watch(named, target),
+            "watch" => self.watch(named, target, form),
             // Custom resources do not mind a name.
             "create" if target.subresource.is_empty() && (is_custom || target.name.is_empty()) => {
                 let body = body.await?;
@@ -180,23 +179,6 @@ impl Context<'_> {
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
             verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
-        }
-    }
-
-    /// Only JSON is spoken. Other kinds may be wished for, as long as JSON will do.
-    fn check_accept(&self) -> Outcome<()> {
-        let mut wishes = self.accept.split(',').map(|wish| {
-            let kind = wish.split(';').next().unwrap_or_default().trim();
-            let converted = wish.contains("as=") && !wish.contains("as=PartialObjectMetadata");
-            (kind, converted)
-        });
-        let speaks = self.accept.trim().is_empty()
-            || wishes.any(|(kind, converted)| {
-                !converted && matches!(kind, "application/json" | "application/*" | "*/*")
-            });
-        match speaks {
-            true => Ok(()),
-            false => Err(Failure::not_acceptable(&["application/json"])),
         }
     }
 }

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::Context;
+use super::form::Wish;
+use super::openapi;
 use super::resource::{Family, Resource, Version};
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
@@ -41,11 +46,36 @@ const REVIEWS: [(&str, &str, &str); 2] = [
     ),
 ];
 
+/// The server's own groups, in their order; custom ones follow by name.
+const OWN_GROUPS: [&str; 6] = [
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "rbac.authorization.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+];
+/// The content type of a list of all groups with all that is in them; only the roots have it.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
 impl Context<'_> {
     /// Answers a request about the API itself.
     pub(super) fn discover(&self, path: &str) -> Outcome<Reply> {
         let storage = self.server.storage();
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+        if matches!(segments.first(), Some(&"api" | &"apis")) {
+            let is_aggregated =
+                |wish: &Wish<'_>| wish.conversion() == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
+            if segments.len() == 1 && self.json_wishes().any(|wish| is_aggregated(&wish)) {
+                return Ok(Reply::typed(
+                    AGGREGATED,
+                    &aggregated(&storage, segments[0] == "api"),
+                ));
+            }
+            if !self.json_wishes().any(|wish| wish.conversion().0.is_empty()) {
+                return Err(Failure::not_acceptable(&["application/json"]));
+            }
+        }
         let found = match segments.as_slice() {
             [] => Some(root(&storage)),
             ["api"] => Some(json!({
@@ -54,26 +84,77 @@ impl Context<'_> {
             })),
             ["api", version] => resources(&storage, "", version),
             ["apis"] => {
-                let groups: Vec<Value> = groups(&storage)
+                let mut groups = groups(&storage);
+                // Here, custom groups are in the order of their versions' names.
+                let first = |(name, versions): &(String, Vec<String>)| {
+                    let versions = versions.iter().map(|version| format!("{version}.{name}"));
+                    (place_of(name), versions.min())
+                };
+                groups.sort_by_key(first);
+                let groups: Vec<Value> = groups
                     .iter()
                     .map(|(name, versions)| group(name, versions))
                     .collect();
                 Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
             }
-            ["apis", name] => groups(&storage).get(*name).map(|versions| {
-                let mut group = group(name, versions);
-                group["kind"] = "APIGroup".into();
-                group["apiVersion"] = "v1".into();
-                group
-            }),
+            ["apis", name] => groups(&storage)
+                .iter()
+                .find(|group| group.0 == *name)
+                .map(|(_, versions)| {
+                    let mut group = group(name, versions);
+                    group["kind"] = "APIGroup".into();
+                    group["apiVersion"] = "v1".into();
+                    group
+                }),
             ["apis", name, version] => resources(&storage, name, version),
+            ["openapi", ..] => return self.open_api(&storage, &segments[1..]),
             _ => None,
         };
-        match found {
-            Some(found) => Ok(Reply::value(200, &found)),
-            None => Err(Failure::no_such_path()),
+        match (found, segments.as_slice()) {
+            (Some(found), _) => Ok(Reply::value(200, &found)),
+            (None, ["api", _]) => Err(Failure::no_such_resource()),
+            (None, ["apis", name, _]) if is_own(name) => Err(Failure::no_such_resource()),
+            _ => Err(Failure::no_such_path()),
         }
     }
+
+    /// Answers a request for a description of the API. What is not there is told without a word.
+    fn open_api(&self, storage: &Storage, segments: &[&str]) -> Outcome<Reply> {
+        if self.json_wishes().next().is_none() {
+            return Err(Failure::wordless(406));
+        }
+        let document = match segments {
+            ["v2"] => Some(openapi::swagger(storage)),
+            // The type is not what is in it, but so it is told.
+            ["v3"] => {
+                return Ok(Reply::typed(
+                    "text/plain; charset=utf-8",
+                    &openapi::index(storage),
+                ));
+            }
+            ["v3", "api", version] => openapi::document(storage, "", version),
+            ["v3", "apis", group, version] => openapi::document(storage, group, version),
+            ["v3", ..] => None,
+            _ => return Err(Failure::no_such_path()),
+        };
+        let document = document.ok_or_else(|| Failure::wordless(404))?;
+        Ok(Reply::value(200, &document))
+    }
+
+    fn json_wishes(&self) -> impl Iterator<Item = Wish<'_>> {
+        Wish::all(&self.accept).filter(Wish::is_json)
+    }
+}
+
+/// Whether a group is the server's own, and not defined by anyone.
+pub(super) fn is_own(group: &str) -> bool {
+    group.is_empty() || OWN_GROUPS.contains(&group)
+}
+
+/// Where a group stands among the server's own; custom ones follow these.
+fn place_of(group: &str) -> usize {
+    let place = OWN_GROUPS.iter().position(|own| *own == group);
+    place.unwrap_or(OWN_GROUPS.len())
 }
 
 fn root(storage: &Storage) -> Value {
@@ -82,12 +163,22 @@ fn root(storage: &Storage) -> Value {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
-    paths.extend(["/healthz", "/livez", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(
+        [
+            "/healthz",
+            "/livez",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/readyz",
+            "/version",
+        ]
+        .map(str::to_owned),
+    );
     json!({"paths": paths})
 }
 
 /// All groups but the core one, with their served versions, the preferred first.
-fn groups(storage: &Storage) -> BTreeMap<String, Vec<String>> {
+fn groups(storage: &Storage) -> Vec<(String, Vec<String>)> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (group, _, _) in REVIEWS {
         groups.insert(group.to_owned(), vec!["v1".to_owned()]);
@@ -104,7 +195,76 @@ fn groups(storage: &Storage) -> BTreeMap<String, Vec<String>> {
         versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
     }
     groups.retain(|_, versions| !versions.is_empty());
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(name, _)| place_of(name));
     groups
+}
+
+/// The core group, or all others, with all that is in them.
+fn aggregated(storage: &Storage, core: bool) -> Value {
+    let groups = match core {
+        true => vec![(String::new(), vec!["v1".to_owned()])],
+        false => groups(storage),
+    };
+    let items = groups.iter().map(|(group, versions)| {
+        let versions = versions.iter().map(|version| {
+            let listed = resources(storage, group, version).unwrap_or_default();
+            let listed = listed["resources"].as_array().map_or(&[][..], Vec::as_slice);
+            json!({"version": version, "resources": nested(listed, group, version), "freshness": "Current"})
+        });
+        let metadata = match group.as_str() {
+            "" => json!({}),
+            group => json!({"name": group}),
+        };
+        json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
+    });
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {},
+        "items": items.collect::<Vec<_>>(),
+    })
+}
+
+/// Resources as they are listed for one version, with their subresources in them.
+fn nested(listed: &[Value], group: &str, version: &str) -> Vec<Value> {
+    // The server's own leave out what goes without saying.
+    let (group, version) = match is_own(group) {
+        true => ("", ""),
+        false => (group, version),
+    };
+    let common = |resource: &Value| {
+        let told = |field: &str, unsaid: &str| resource[field].as_str().unwrap_or(unsaid).to_owned();
+        let kind = json!({"group": told("group", group), "version": told("version", version), "kind": resource["kind"]});
+        json!({"responseKind": kind, "verbs": resource["verbs"]})
+    };
+    let mut nested: Vec<Value> = Vec::new();
+    for resource in listed {
+        let mut described = common(resource);
+        let name = resource["name"].as_str().unwrap_or_default();
+        if let (Some((_, subresource)), Some(main)) = (name.split_once('/'), nested.last_mut()) {
+            described["subresource"] = subresource.into();
+            if main["subresources"].is_null() {
+                main["subresources"] = json!([]);
+            }
+            main["subresources"]
+                .as_array_mut()
+                .into_iter()
+                .for_each(|all| all.push(described.clone()));
+            continue;
+        }
+        described["resource"] = name.into();
+        described["singularResource"] = resource["singularName"].clone();
+        described["scope"] = match resource["namespaced"] == true {
+            true => "Namespaced".into(),
+            false => "Cluster".into(),
+        };
+        for field in ["shortNames", "categories"] {
+            if let Some(names) = resource.get(field) {
+                described[field] = names.clone();
+            }
+        }
+        nested.push(described);
+    }
+    nested
 }
 
 /// `v2` before `v1` before `v2beta1` before `v1beta2` before `v1alpha1`, and these before all else.
@@ -158,9 +318,12 @@ fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
         group => format!("{group}/{version}"),
     };
     (!listed.is_empty()).then(|| {
-        json!({
-            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed,
-        })
+        let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
+        // The core group's list does not say so.
+        if !group.is_empty() {
+            list["apiVersion"] = "v1".into();
+        }
+        list
     })
 }
 
@@ -172,7 +335,7 @@ fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
     verbs.retain(|verb| resource.family != Family::Namespace || *verb != "deletecollection");
     let mut main = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": verbs,
+        "kind": resource.kind, "verbs": verbs, "storageVersionHash": storage_hash(resource),
     });
     if !resource.short_names.is_empty() {
         main["shortNames"] = resource.short_names.clone().into();
@@ -187,5 +350,23 @@ fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
             "kind": resource.kind, "verbs": ["get", "patch", "update"],
         }));
     }
+    if resource.kind == "ServiceAccount" {
+        described.push(json!({
+            "name": "serviceaccounts/token", "singularName": "", "namespaced": true, "group": "authentication.k8s.io",
+            "version": "v1", "kind": "TokenRequest", "verbs": ["create"],
+        }));
+    }
     described
+}
+
+/// What changes with the version in which objects are stored.
+fn storage_hash(resource: &Resource) -> String {
+    let (group, version) = match (resource.family, resource.kind.as_str()) {
+        // These are stored as they were before they had this group, or this version.
+        (Family::Other, "Event") => ("", "v1"),
+        (Family::Definition, _) => (resource.group.as_str(), "v1beta1"),
+        _ => (resource.group.as_str(), resource.storage_version().name.as_str()),
+    };
+    let stored = format!("{group}/{version}/{}", resource.kind);
+    STANDARD.encode(&digest(&SHA256, stored.as_bytes()).as_ref()[..8])
 }

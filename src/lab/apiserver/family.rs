@@ -94,12 +94,12 @@ pub(super) fn finalizer_warnings(family: Family, new: &Value, old: Option<&Value
 pub(super) fn check_types(
     resource: &Resource,
     version: &Version,
-    object: &Map<String, Value>,
+    object: &Value,
 ) -> Result<(), String> {
     if resource.family == Family::Custom {
         return Ok(());
     }
-    match validate(&Value::Object(object.clone()), None, &version.schema, "").first() {
+    match validate(object, None, &version.schema, "").first() {
         None => Ok(()),
         Some(wrong) => Err(format!(
             "json: cannot unmarshal into Go struct field {}.{}: {}",

@@ -7,7 +7,8 @@
 //! same server answers in process, over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
 //! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
-//! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
+//! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`. What is
+//! answered goes out in the `form` that the Accept header asks for.
 
 mod about;
 mod audit;
@@ -22,12 +23,13 @@ mod embedded;
 mod family;
 mod field;
 mod field_set;
+mod form;
 mod json;
 mod managed_fields;
 mod meta;
-mod metadata_only;
 mod misbehaviour;
 mod names;
+mod openapi;
 mod options;
 mod patch;
 mod placing;
@@ -40,6 +42,7 @@ mod server;
 mod service;
 mod status;
 mod storage;
+mod table;
 mod tokens;
 mod typed;
 mod update;

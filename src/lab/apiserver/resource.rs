@@ -36,12 +36,10 @@ pub(super) struct Version {
     /// Fields by which lists can be selected, besides name and namespace: `spec.clusterManager.name`.
     pub(super) selectable: Vec<String>,
     /// The columns of a Table besides name and age.
-    #[expect(dead_code, reason = "Tables are made of them")]
     pub(super) columns: Arc<[Column]>,
     #[expect(dead_code, reason = "the scale subresource is made of it")]
     pub(super) scale: Option<Arc<Scale>>,
     /// The schema as it was given, with its descriptions.
-    #[expect(dead_code, reason = "OpenAPI is made of it")]
     pub(super) openapi: Arc<Value>,
 }
 

@@ -14,6 +14,7 @@ use super::audit::Entry;
 use super::auth;
 use super::body::{self, Reply, ReplyBody, ResponseBody};
 use super::context::Context;
+use super::form::Wish;
 use super::request::RequestInfo;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
@@ -53,6 +54,7 @@ impl ApiServer {
                 .to_owned()
         };
         let agent = header(http::header::USER_AGENT);
+        let accept = header(http::header::ACCEPT);
         let mut entry = Entry::begin(
             &self.inner.audit,
             self.new_uid(),
@@ -78,7 +80,7 @@ impl ApiServer {
                 user: &user,
                 agent: &agent,
                 content_type: header(http::header::CONTENT_TYPE),
-                accept: header(http::header::ACCEPT),
+                accept: accept.clone(),
                 entry: &mut entry,
                 warnings: &mut warnings,
             };
@@ -97,7 +99,7 @@ impl ApiServer {
                 }
                 reply.into_response()
             }
-            Err(failure) => self.refuse(&failure, warnings, info.verb, entry),
+            Err(failure) => self.refuse(&failure, warnings, &info, &accept, entry),
         }
     }
 
@@ -105,16 +107,19 @@ impl ApiServer {
         &self,
         failure: &Failure,
         warnings: Vec<String>,
-        verb: &str,
+        info: &RequestInfo,
+        accept: &str,
         mut entry: Entry,
     ) -> Response<ResponseBody> {
         let status = failure.to_value();
-        // What is not answered with a Status has none in the log; nor has the wish for a language that is not spoken.
-        let told = (failure.plain.is_none() && failure.code != 406).then_some(&status);
+        // What is not answered with a Status has none in the log; nor has what nobody wished to be told by one.
+        let mut wishes = Wish::all(accept).filter(Wish::is_json);
+        let is_wished = wishes.any(|wish| wish.conversion().0.is_empty());
+        let told = (failure.plain.is_none() && is_wished).then_some(&status);
         if failure.plain.is_none() {
             entry.answer(status.to_string().as_bytes());
         }
-        if failure.code == 401 || verb == "watch" {
+        if failure.code == 401 || info.verb == "watch" {
             entry.started(failure.code, told, self.audit_time());
         }
         if failure.code != 401 {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::field::FieldError;
+use super::resource::{Family, Resource};
 
 /// A group and a resource (or kind), as messages name them: `clusterprofiles.multicluster.x-k8s.io`.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,13 @@ impl Failure {
         failure
     }
 
+    /// For what is answered with a code alone.
+    pub(super) fn wordless(code: u16) -> Box<Self> {
+        let mut failure = Self::new(code, "", "");
+        failure.plain = Some("");
+        failure
+    }
+
     /// For methods that the server's own resources do not have.
     pub(super) fn method_not_routed() -> Box<Self> {
         let mut failure = Self::new(
@@ -143,6 +151,21 @@ impl Failure {
             accepted.join(", ")
         );
         Self::new(406, "NotAcceptable", message)
+    }
+
+    /// For lists that are wanted as the metadata of one object.
+    pub(super) fn list_not_acceptable(resource: &Resource) -> Box<Self> {
+        let list = match (
+            resource.family,
+            resource.group.split('.').next().unwrap_or_default(),
+        ) {
+            (Family::Custom, _) => "unstructured.UnstructuredList".to_owned(),
+            (_, "" | "events") => format!("core.{}", resource.list_kind),
+            (_, package) => format!("{package}.{}", resource.list_kind),
+        };
+        let why =
+            format!("you requested PartialObjectMetadata, but the requested object is a list (*{list})");
+        Self::new(406, "NotAcceptable", why)
     }
 
     pub(super) fn unsupported_media_type(accepted: &[&str]) -> Box<Self> {

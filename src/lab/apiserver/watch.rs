@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::audit::Entry;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::metadata_only;
+use super::form::Form;
 use super::read::{in_version, namespace, revision, too_large};
 use super::request::Target;
 use super::selectors::Selector;
@@ -29,7 +29,7 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
-    pub(super) fn watch(&mut self, named: &Named, target: &Target) -> Outcome<Reply> {
+    pub(super) fn watch(&mut self, named: &Named, target: &Target, form: &Form) -> Outcome<Reply> {
         let query = &self.info.query;
         let selector = self.selector(named)?;
         let asked = revision(query)?;
@@ -56,7 +56,8 @@ impl Context<'_> {
             ready: VecDeque::new(),
             over: false,
             bookmarks: query.flag("allowWatchBookmarks"),
-            metadata_only: metadata_only::is_wanted(&self.accept),
+            form: form.clone(),
+            first: true,
             next_bookmark: Instant::now(),
             told: storage.revision,
             deadline: Instant::now() + timeout,
@@ -112,7 +113,9 @@ struct Watcher {
     /// Nothing follows the ready events.
     over: bool,
     bookmarks: bool,
-    metadata_only: bool,
+    form: Form,
+    /// Nothing was told yet.
+    first: bool,
     next_bookmark: Instant,
     /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
     told: u64,
@@ -257,10 +260,7 @@ impl Watcher {
         if initial_end {
             object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        if self.metadata_only {
-            object = metadata_only::of(&object);
-        }
-        self.push("BOOKMARK", object.to_string().as_bytes());
+        self.tell("BOOKMARK", &Stored::new(object, revision));
     }
 
     /// Tells of a failure and ends.
@@ -272,13 +272,15 @@ impl Watcher {
 
     /// Takes in an event about an object.
     fn tell(&mut self, kind: &str, object: &Stored) {
-        match self.metadata_only {
-            true => {
-                let metadata = metadata_only::of(&object.object).to_string();
-                self.push(kind, metadata.as_bytes());
+        match &self.form {
+            Form::Objects => self.push(kind, &object.bytes()),
+            form => {
+                let now = self.server.now();
+                let formed = form.object(&object.object, &self.named, now, self.first);
+                self.push(kind, formed.to_string().as_bytes());
             }
-            false => self.push(kind, &object.bytes()),
         }
+        self.first = false;
     }
 
     fn push(&mut self, kind: &str, object: &[u8]) {
