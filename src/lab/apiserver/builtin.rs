@@ -2,6 +2,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use k8s_openapi::api::{
+    authentication::v1 as authentication, authorization::v1 as authorization, rbac::v1 as rbac,
+};
+use k8s_openapi::schemars::JsonSchema;
+use k8s_openapi::schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::field::Path;
@@ -24,6 +29,8 @@ struct Builtin {
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const AUTHORIZATION: &str = "authorization.k8s.io";
 
 /// What most of them are: in a namespace, without anything special.
 const PLAIN: Builtin = Builtin {
@@ -39,7 +46,14 @@ const PLAIN: Builtin = Builtin {
     schema: any_schema,
 };
 
-const BUILTINS: [Builtin; 12] = [
+/// What is asked and not stored.
+const REVIEW: Builtin = Builtin {
+    family: Family::Review,
+    namespaced: false,
+    ..PLAIN
+};
+
+const BUILTINS: [Builtin; 18] = [
     Builtin {
         family: Family::Namespace,
         plural: "namespaces",
@@ -106,37 +120,103 @@ const BUILTINS: [Builtin; 12] = [
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "roles",
         kind: "Role",
+        schema: typed::<rbac::Role>,
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "clusterroles",
         kind: "ClusterRole",
         namespaced: false,
+        schema: typed::<rbac::ClusterRole>,
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "rolebindings",
         kind: "RoleBinding",
+        schema: typed::<rbac::RoleBinding>,
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "clusterrolebindings",
         kind: "ClusterRoleBinding",
         namespaced: false,
+        schema: typed::<rbac::ClusterRoleBinding>,
         ..PLAIN
     },
+    Builtin {
+        group: AUTHENTICATION,
+        plural: "selfsubjectreviews",
+        kind: "SelfSubjectReview",
+        schema: typed::<authentication::SelfSubjectReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHENTICATION,
+        plural: "tokenreviews",
+        kind: "TokenReview",
+        schema: typed::<authentication::TokenReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "localsubjectaccessreviews",
+        kind: "LocalSubjectAccessReview",
+        namespaced: true,
+        schema: typed::<authorization::LocalSubjectAccessReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "selfsubjectaccessreviews",
+        kind: "SelfSubjectAccessReview",
+        schema: typed::<authorization::SelfSubjectAccessReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "selfsubjectrulesreviews",
+        kind: "SelfSubjectRulesReview",
+        schema: typed::<authorization::SelfSubjectRulesReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "subjectaccessreviews",
+        kind: "SubjectAccessReview",
+        schema: typed::<authorization::SubjectAccessReview>,
+        ..REVIEW
+    },
 ];
+
+/// What is asked of a service account: it is served below that alone.
+const TOKEN_REQUEST: Builtin = Builtin {
+    group: AUTHENTICATION,
+    kind: "TokenRequest",
+    namespaced: true,
+    schema: typed::<authentication::TokenRequest>,
+    ..REVIEW
+};
 
 /// The resources that every server has from the start.
 pub(super) fn resources() -> impl Iterator<Item = Resource> {
     static COMPILED: LazyLock<Vec<Resource>> = LazyLock::new(|| BUILTINS.iter().map(compile).collect());
     COMPILED.iter().cloned()
+}
+
+/// What a request for a service account's token is decoded by.
+pub(super) fn token_request() -> Arc<Resource> {
+    static COMPILED: LazyLock<Arc<Resource>> = LazyLock::new(|| compile(&TOKEN_REQUEST).into());
+    COMPILED.clone()
 }
 
 fn compile(builtin: &Builtin) -> Resource {
@@ -164,6 +244,17 @@ fn compile(builtin: &Builtin) -> Resource {
             openapi: Arc::new(schema),
         }],
     }
+}
+
+/// The schema of a kind that is a Go type in the real server.
+fn typed<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+    let mut schema = T::json_schema(&mut settings.into_generator()).to_value();
+    // What its description does not tell: references are owned as a whole.
+    if let Some(reference) = schema["properties"].get_mut("roleRef") {
+        reference["x-kubernetes-map-type"] = "atomic".into();
+    }
+    schema
 }
 
 fn any_schema() -> Value {

@@ -8,14 +8,14 @@ use http::Method;
 use serde_json::Value;
 
 use super::audit::Entry;
-use super::auth::{self, User};
+use super::auth::User;
 use super::body::Reply;
 use super::metadata_only;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::Storage;
+use super::storage::{Storage, Table};
 use super::tokens;
 
 pub(super) struct Context<'a> {
@@ -47,12 +47,23 @@ impl Named {
         self.resource.api_version(&self.version().name)
     }
 
+    /// A resource of a single version.
+    pub(super) fn only(resource: Arc<Resource>) -> Self {
+        Self { resource, version: 0 }
+    }
+
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
-        let missing = || match (target.group.as_str(), target.version.as_str()) {
-            ("" | "apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
-            _ => Failure::no_such_path(),
+        let is_own = |table: &Table| {
+            let resource = &table.resource;
+            resource.family != Family::Custom
+                && resource.group == target.group
+                && resource.served_version(&target.version).is_some()
+        };
+        let missing = || match storage.tables().any(is_own) {
+            true => Failure::no_such_resource(),
+            false => Failure::no_such_path(),
         };
         let table = storage
             .table(&target.group, &target.resource)
@@ -93,26 +104,24 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server(method);
         };
-        if auth::is_self_review(&target.group, &target.resource) {
-            if method != Method::POST {
-                return Err(Failure::method_not_routed());
-            }
-            let review = read_json(&body.await?)?;
-            let answer = match target.resource.as_str() {
-                "selfsubjectreviews" => auth::review_self(self.user, &self.server.time()),
-                _ => {
-                    auth::check_review(&review)?;
-                    auth::review_access(self.user, &review)
-                }
-            };
-            return Ok(Reply::value(201, &answer));
-        }
         if tokens::is_token_request(target) && method == Method::POST {
-            let request = read_json(&body.await?)?;
-            return self.give_token(target, request);
+            let body = body.await?;
+            return self.give_token(target, &body);
         }
         let named = Named::find(&self.server.storage(), target)?;
         self.check_accept()?;
+        if named.resource.family == Family::Review {
+            let is_routed =
+                target.name.is_empty() && named.resource.namespaced != target.namespace.is_empty();
+            return match (is_routed, info.verb) {
+                (true, "create") => {
+                    let body = body.await?;
+                    self.review(&named, target, &body)
+                }
+                (true, _) => Err(Failure::method_not_routed()),
+                (false, _) => Err(Failure::no_such_resource()),
+            };
+        }
         let is_custom = named.resource.family == Family::Custom;
         // Only what may concern all namespaces is found outside of one.
         if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")

@@ -9,6 +9,7 @@ use super::embedded::check_embedded;
 use super::field::FieldError;
 use super::meta;
 use super::names;
+use super::rbac;
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
@@ -20,6 +21,7 @@ const MAX_DATA: usize = 1024 * 1024;
 pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     match family {
         Family::Namespace => names::dns_label,
+        Family::Access => names::path_segment,
         _ => names::dns_subdomain,
     }
 }
@@ -29,6 +31,8 @@ pub(super) fn blank(family: Family) -> Value {
     match family {
         Family::Definition => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
         Family::Namespace => json!({"spec": {}, "status": {}}),
+        Family::Access => json!({"roleRef": {}}),
+        Family::Review => json!({"spec": {}, "status": {}}),
         Family::Secret | Family::ConfigMap | Family::Other | Family::Custom => Value::Null,
     }
 }
@@ -57,7 +61,8 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
         }
         Family::Definition => definition::set_defaults(object),
         Family::ConfigMap => drop_empty(object),
-        Family::Other | Family::Custom => {}
+        Family::Access => rbac::set_defaults(object),
+        Family::Review | Family::Other | Family::Custom => {}
     }
 }
 
@@ -150,7 +155,8 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             }
             object["metadata"]["generation"] = 1.into();
         }
-        Family::Secret | Family::ConfigMap | Family::Other => {}
+        Family::Access => rbac::set_rules(resource, object),
+        Family::Secret | Family::ConfigMap | Family::Review | Family::Other => {}
     }
 }
 
@@ -181,7 +187,8 @@ pub(super) fn prepare_update(
             }
         }
         Family::Custom | Family::Other if version.status_subresource => keep(new, "status"),
-        Family::Custom | Family::Secret | Family::ConfigMap | Family::Other => {}
+        Family::Access => rbac::set_rules(resource, new),
+        Family::Custom | Family::Secret | Family::ConfigMap | Family::Review | Family::Other => {}
     }
     let counted = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
@@ -219,7 +226,8 @@ pub(super) fn check(
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition => errors.extend(definition::check(new, old)),
-        Family::Namespace | Family::Other => {}
+        Family::Access => errors.extend(rbac::check(resource, new, old)),
+        Family::Namespace | Family::Review | Family::Other => {}
     }
 }
 

@@ -4,7 +4,7 @@
 //! create, update, merge and JSON patch, delete. It is a [`tower::Service`], so the same server answers in process,
 //! over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
-//! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
+//! A request goes through `service` (authentication by `auth`, authorization by `rbac`, misbehaviour, audit) and `context` to one of the
 //! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
 
 mod about;
@@ -29,9 +29,11 @@ mod names;
 mod options;
 mod patch;
 mod placing;
+mod rbac;
 mod read;
 mod request;
 mod resource;
+mod reviews;
 mod schema;
 mod selectors;
 mod server;

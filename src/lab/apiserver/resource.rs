@@ -14,6 +14,10 @@ pub(super) enum Family {
     Secret,
     ConfigMap,
     Definition,
+    /// Roles and bindings.
+    Access,
+    /// Questions, which are answered and not stored.
+    Review,
     /// Of the server's own, without rules that are known here.
     Other,
     Custom,
@@ -122,7 +126,7 @@ impl Resource {
     pub(super) fn allows_unconditional_update(&self) -> bool {
         matches!(
             self.family,
-            Family::Namespace | Family::Secret | Family::ConfigMap | Family::Other
+            Family::Namespace | Family::Secret | Family::ConfigMap | Family::Access | Family::Other
         )
     }
 }
