@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::auth::User;
+use super::rbac::Decision;
 use super::request::RequestInfo;
 
 /// How much the audit log tells of a request that writes.
@@ -107,14 +108,14 @@ impl Entry {
         }
     }
 
-    pub(super) fn user(&mut self, user: &User) {
-        let user = json!({"username": user.name, "uid": user.name, "groups": user.all_groups()});
-        self.event.insert("user".into(), user);
+    /// Notes who asks: the `user`, or the `impersonatedUser`.
+    pub(super) fn user(&mut self, field: &str, user: &User) {
+        self.event.insert(field.into(), user.info());
     }
 
-    pub(super) fn decision(&mut self, allowed: bool) {
-        let decision = if allowed { "allow" } else { "forbid" };
-        let told = json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": ""});
+    pub(super) fn decision(&mut self, Decision { allowed, reason }: &Decision) {
+        let decision = if *allowed { "allow" } else { "forbid" };
+        let told = json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
         self.event.insert("annotations".into(), told);
     }
 
@@ -154,7 +155,13 @@ impl Entry {
         let told = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
         let verb = self.event["verb"].as_str().unwrap_or_default();
         let object = self.event.get("objectRef");
-        let is_secret = object.is_none_or(|object| object["resource"] == "secrets");
+        let is_secret = object.is_none_or(|object| {
+            object["resource"] == "secrets"
+                || object["resource"] == "tokenreviews"
+                || object
+                    .get("subresource")
+                    .is_some_and(|subresource| subresource == "token")
+        });
         match is_secret || matches!(verb, "get" | "list" | "watch") {
             true => AuditLevel::Metadata,
             false => told,

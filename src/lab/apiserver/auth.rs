@@ -1,20 +1,27 @@
-//! Who may do what: bearer tokens name users, users have rules.
+//! Who asks: bearer tokens name users, and who may act as another says so in headers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Value, json};
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
 
-use super::field::{FieldError, quoted};
-use super::request::RequestInfo;
-use super::status::{Failure, Outcome, Qualified};
+use super::names;
+use super::rbac::{self, Act, Decision, Rule};
+use super::request::decoded;
+use super::server::ApiServer;
+use super::status::{Failure, Outcome};
+use super::storage::key;
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
 /// The group of everybody who has a token.
-const AUTHENTICATED: &str = "system:authenticated";
+pub(super) const AUTHENTICATED: &str = "system:authenticated";
+/// The group of everybody else.
+pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
+const ANONYMOUS: &str = "system:anonymous";
 
-/// What a [`User`] may do. Each list may hold `*`.
+/// What a [`User`] may do besides what roles say. Each list may hold `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRule {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
@@ -28,69 +35,159 @@ pub struct AccessRule {
 }
 
 /// Somebody with a bearer token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// The name that audit events and refusals tell.
     pub name: String,
-    /// Groups besides `system:authenticated`.
+    /// All groups, `system:authenticated` among them.
     pub groups: Vec<String>,
-    /// What the user may do, unless a member of [`MASTERS`].
+    /// What the user may do besides what roles say.
     pub rules: Vec<AccessRule>,
+    pub(super) uid: String,
+    /// What else is told of the user.
+    pub(super) extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
     /// A user who may do everything.
     pub fn master(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            groups: vec![MASTERS.to_owned()],
-            rules: Vec::new(),
-        }
+        Self::known(name.into(), &[MASTERS])
     }
 
-    /// A user with these rules only.
+    /// A user with these rules, and with what roles allow.
     pub fn with_rules(name: impl Into<String>, rules: Vec<AccessRule>) -> Self {
         Self {
-            name: name.into(),
-            groups: Vec::new(),
             rules,
+            ..Self::known(name.into(), &[])
         }
     }
 
-    pub(super) fn all_groups(&self) -> Vec<&str> {
-        let own = self.groups.iter().map(String::as_str);
-        own.chain([AUTHENTICATED]).collect()
+    fn known(name: String, groups: &[&str]) -> Self {
+        let groups = groups.iter().copied().chain([AUTHENTICATED]);
+        Self {
+            uid: name.clone(),
+            name,
+            groups: groups.map(str::to_owned).collect(),
+            ..Self::default()
+        }
     }
 
-    /// Whether the user may do this to a path outside of the resources.
-    fn may_ask(&self, verb: &str, path: &str) -> bool {
-        let first = path.trim_start_matches('/').split('/').next();
-        let is_public = verb == "get" && first.is_some_and(|first| PUBLIC.contains(&first));
-        is_public || self.may("*", "*", "*", "")
+    /// The user that a service account is.
+    pub(super) fn account(namespace: &str, name: &str, uid: &str) -> Self {
+        let group = format!("system:serviceaccounts:{namespace}");
+        Self {
+            uid: uid.to_owned(),
+            ..Self::known(account_name(namespace, name), &["system:serviceaccounts", &group])
+        }
     }
 
-    /// Whether a rule allows this.
-    pub(super) fn may(&self, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
-        let anywhere_below = resource.split_once('/').map(|(_, below)| format!("*/{below}"));
-        self.groups.iter().any(|group| group == MASTERS)
-            || self.rules.iter().any(|rule| {
-                has(&rule.verbs, verb)
-                    && has(&rule.groups, group)
-                    && (has(&rule.resources, resource)
-                        || anywhere_below
-                            .as_ref()
-                            .is_some_and(|below| rule.resources.contains(below)))
-                    && match namespace {
-                        "" => rule.namespaces.iter().any(|entry| entry == "*"),
-                        namespace => has(&rule.namespaces, namespace),
-                    }
-            })
+    pub(super) fn is_master(&self) -> bool {
+        self.is_in(MASTERS)
+    }
+
+    fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|own| own == group)
+    }
+
+    /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
+    pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = Rule> {
+        let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
+        let holds = move |rule: &&AccessRule| {
+            has(&rule.namespaces, "*") || !namespace.is_empty() && has(&rule.namespaces, namespace)
+        };
+        self.rules.iter().filter(holds).map(move |rule| {
+            let lists = [&rule.verbs, &rule.groups, &rule.resources, &rule.namespaces];
+            // Who may do everything may do so outside of the resources as well.
+            let is_everything = lists.iter().all(|list| has(list, "*"));
+            Rule {
+                verbs: rule.verbs.clone(),
+                api_groups: rule.groups.clone(),
+                resources: rule.resources.clone(),
+                resource_names: Vec::new(),
+                non_resource_urls: is_everything.then(|| "*".to_owned()).into_iter().collect(),
+            }
+        })
+    }
+
+    /// What audit events and reviews tell of the user.
+    pub(super) fn info(&self) -> Value {
+        let mut info = Map::new();
+        info.insert("username".into(), self.name.clone().into());
+        if !self.uid.is_empty() {
+            info.insert("uid".into(), self.uid.clone().into());
+        }
+        if !self.groups.is_empty() {
+            info.insert("groups".into(), self.groups.clone().into());
+        }
+        if !self.extra.is_empty() {
+            info.insert("extra".into(), json!(self.extra));
+        }
+        info.into()
+    }
+
+    /// Whom the headers ask to act as, if they do; groups are those that are asked for.
+    fn wanted(headers: &HeaderMap) -> Outcome<Option<Self>> {
+        let texts = |name: &str| -> Vec<String> {
+            let values = headers.get_all(name).iter();
+            values
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                .collect()
+        };
+        let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+        let extra = headers.keys().filter_map(|name| {
+            let key = name.as_str().strip_prefix("impersonate-extra-")?;
+            Some((decoded(key, false), texts(name.as_str())))
+        });
+        let wanted = Self {
+            name: first("impersonate-user"),
+            uid: first("impersonate-uid"),
+            groups: texts("impersonate-group"),
+            extra: extra.collect(),
+            rules: Vec::new(),
+        };
+        match wanted.name.is_empty() {
+            false => Ok(Some(wanted)),
+            true if wanted == Self::default() => Ok(None),
+            true => Err(Failure::bad_request(format!(
+                "requested {} without impersonating a user name",
+                wanted.as_go()
+            ))),
+        }
+    }
+
+    /// As Go shows such a value.
+    fn as_go(&self) -> String {
+        let list = |list: &[String]| format!("[]string{{{}}}", format!("{list:?}").trim_matches(['[', ']']));
+        let groups = match self.groups.as_slice() {
+            [] => "[]string(nil)".to_owned(),
+            groups => list(groups),
+        };
+        let extra = self
+            .extra
+            .iter()
+            .map(|(key, values)| format!("{key:?}:{}", list(values)));
+        let extra = match extra.collect::<Vec<_>>().as_slice() {
+            [] => "(nil)".to_owned(),
+            some => format!("{{{}}}", some.join(", ")),
+        };
+        format!(
+            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{groups}, Extra:map[string][]string{extra}}}",
+            self.name, self.uid
+        )
     }
 }
 
-/// Paths outside of the resources that everybody may read who is known.
-const PUBLIC: [&str; 6] = ["api", "apis", "healthz", "livez", "readyz", "version"];
+/// The name under which a service account asks.
+pub(super) fn account_name(namespace: &str, name: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{name}")
+}
+
+/// The namespace and name of the service account that asks under this name.
+fn account_of(name: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = name.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    let is_good = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
+    is_good.then_some((namespace, name))
+}
 
 /// The users of a server, by token.
 #[derive(Debug, Default)]
@@ -103,8 +200,7 @@ pub(super) fn token(user: &str) -> String {
 
 impl Users {
     pub(super) fn add(&self, user: User) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.insert(token(&user.name), Arc::new(user));
+        self.add_token(&token(&user.name), user);
     }
 
     /// Makes a user known by this token, besides others.
@@ -113,115 +209,136 @@ impl Users {
         users.insert(token.to_owned(), user.into());
     }
 
-    pub(super) fn authenticate(&self, headers: &http::HeaderMap) -> Outcome<Arc<User>> {
+    fn get(&self, token: &str) -> Option<Arc<User>> {
+        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        users.get(token).cloned()
+    }
+}
+
+impl ApiServer {
+    /// Whose token this is. Those of service accounts are good as long as the account is there.
+    pub(super) fn user_of(&self, token: &str) -> Option<Arc<User>> {
+        let user = self.inner.users.get(token)?;
+        let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
+            let id = (String::new(), "serviceaccounts".to_owned());
+            let storage = self.storage();
+            let account = storage.get(&id, &key(namespace, name));
+            account.is_some_and(|account| account.object["metadata"]["uid"] == user.uid.as_str())
+        });
+        is_there.then_some(user)
+    }
+
+    /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
+    pub(super) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
+        match user.is_master() {
+            true => Decision {
+                allowed: true,
+                reason: String::new(),
+            },
+            false => rbac::authorize(&self.storage(), user, act),
+        }
+    }
+
+    /// Who sent a request.
+    pub(super) fn authenticate(&self, headers: &HeaderMap) -> Outcome<Arc<User>> {
         let header = headers.get(http::header::AUTHORIZATION);
         let token = header
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.strip_prefix("Bearer "));
-        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let user = token.and_then(|token| users.get(token.trim()));
-        user.cloned().ok_or_else(Failure::unauthorized)
+        let user = token.and_then(|token| self.user_of(token.trim()));
+        user.ok_or_else(Failure::unauthorized)
     }
 }
 
-/// Refuses what the user may not do.
-pub(super) fn authorize(user: &User, info: &RequestInfo) -> Outcome<()> {
-    let Some(target) = &info.target else {
-        return Ok(());
+/// The user as whom `asker` wants to act, if that is allowed for what is asked.
+pub(super) fn impersonated(
+    server: &ApiServer,
+    asker: &User,
+    headers: &HeaderMap,
+    act: &Act<'_>,
+) -> Outcome<Option<User>> {
+    let Some(wanted) = User::wanted(headers)? else {
+        return Ok(None);
     };
-    let resource = match target.subresource.as_str() {
-        "" => target.resource.clone(),
-        subresource => format!("{}/{subresource}", target.resource),
+    // One may be allowed to act as others in certain requests only, or, in the older way, in all.
+    let only_named = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+    let mode = match account_of(&wanted.name) {
+        Some(_) => only_named.then_some("serviceaccount"),
+        None => (!wanted.name.starts_with("system:node:")).then_some("user-info"),
     };
-    if user.may(info.verb, &target.group, &resource, &target.namespace)
-        || is_self_review(&target.group, &target.resource)
-    {
-        return Ok(());
+    let check = |user: &User, act: Act<'_>| {
+        let decision = server.authorize(user, &act);
+        let refusal = || rbac::forbidden(user, &act, &decision.reason);
+        decision.allowed.then_some(()).ok_or_else(refusal)
+    };
+    let in_mode = mode.map(|mode| {
+        let verb = format!("impersonate-on:{mode}:{}", act.verb);
+        check(asker, Act { verb: &verb, ..*act })?;
+        let verb = format!("impersonate:{mode}");
+        for act in acts(&wanted, &verb, "authentication.k8s.io") {
+            if act.resource == "groups" && matches!(act.name, "" | MASTERS) {
+                let why = format!("impersonating the {} group is not allowed", act.name);
+                return Err(rbac::forbidden(asker, &act, &why));
+            }
+            check(asker, act)?;
+        }
+        Ok(())
+    });
+    if !matches!(in_mode, Some(Ok(()))) {
+        let mut acts = acts(&wanted, "impersonate", "").into_iter();
+        let older = acts.try_for_each(|act| check(asker, act));
+        // The first refusal is the one that is told.
+        older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
-    let place = match target.namespace.as_str() {
-        "" => "at the cluster scope".to_owned(),
-        namespace => format!("in the namespace \"{namespace}\""),
-    };
-    let why = format!(
-        "User \"{}\" cannot {} resource \"{resource}\" in API group \"{}\" {place}",
-        user.name, info.verb, target.group
-    );
-    let subject = Qualified {
-        group: &target.group,
-        resource: &target.resource,
-    };
-    Err(Failure::forbidden(subject, &target.name, &why))
+    Ok(Some(complete(wanted)))
 }
 
-/// Everybody may ask about themselves.
-pub(super) fn is_self_review(group: &str, resource: &str) -> bool {
-    matches!(
-        (group, resource),
-        ("authorization.k8s.io", "selfsubjectaccessreviews")
-            | ("authentication.k8s.io", "selfsubjectreviews")
-    )
+/// What one has to be allowed to act as somebody; names and groups are of `group`.
+fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
+    let act = |resource, name| Act {
+        verb,
+        group,
+        resource,
+        name,
+        ..Act::default()
+    };
+    let mut acts = vec![match account_of(&wanted.name) {
+        Some((namespace, name)) => Act {
+            namespace,
+            ..act("serviceaccounts", name)
+        },
+        None => act("users", wanted.name.as_str()),
+    }];
+    let always = "authentication.k8s.io";
+    if !wanted.uid.is_empty() {
+        acts.push(Act {
+            group: always,
+            ..act("uids", &wanted.uid)
+        });
+    }
+    acts.extend(wanted.groups.iter().map(|name| act("groups", name)));
+    for (subresource, values) in &wanted.extra {
+        acts.extend(values.iter().map(|value| Act {
+            group: always,
+            subresource,
+            ..act("userextras", value)
+        }));
+    }
+    acts
 }
 
-/// What is wrong with a SelfSubjectAccessReview. As in the real answer, the kind is not told.
-pub(super) fn check_review(review: &Value) -> Outcome<()> {
-    let spec = &review["spec"];
-    let error = match (
-        spec["resourceAttributes"].is_object(),
-        spec["nonResourceAttributes"].is_object(),
-    ) {
-        (true, true) => {
-            let text = |key: &str| quoted(spec["nonResourceAttributes"][key].as_str().unwrap_or_default());
-            let value = format!("{{\"Path\":{},\"Verb\":{}}}", text("path"), text("verb"));
-            let why = "cannot be specified in combination with resourceAttributes";
-            FieldError::invalid_raw("spec.nonResourceAttributes", &value, why)
-        }
-        (false, false) => FieldError::invalid(
-            "spec.resourceAttributes",
-            &Value::Null,
-            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        ),
-        _ => return Ok(()),
+/// The user with the groups that go without saying.
+fn complete(mut user: User) -> User {
+    if let (Some((namespace, name)), true) = (account_of(&user.name), user.groups.is_empty()) {
+        user.groups = User::account(namespace, name, "").groups;
+    }
+    let group = match user.name.as_str() {
+        ANONYMOUS => UNAUTHENTICATED,
+        _ if user.is_in(UNAUTHENTICATED) => return user,
+        _ => AUTHENTICATED,
     };
-    let subject = Qualified {
-        group: "authorization.k8s.io",
-        resource: "",
-    };
-    Err(Failure::invalid(subject, "", &[error]))
-}
-
-/// Answers a SelfSubjectAccessReview.
-pub(super) fn review_access(user: &User, review: &Value) -> Value {
-    let asked = &review["spec"]["resourceAttributes"];
-    let text = |key: &str| asked[key].as_str().unwrap_or_default();
-    let allowed = match asked.is_object() {
-        true => {
-            let resource = match text("subresource") {
-                "" => text("resource").to_owned(),
-                subresource => format!("{}/{subresource}", text("resource")),
-            };
-            user.may(text("verb"), text("group"), &resource, text("namespace"))
-        }
-        false => {
-            let asked = &review["spec"]["nonResourceAttributes"];
-            let text = |key: &str| asked[key].as_str().unwrap_or_default();
-            user.may_ask(text("verb"), text("path"))
-        }
-    };
-    json!({
-        "kind": "SelfSubjectAccessReview",
-        "apiVersion": "authorization.k8s.io/v1",
-        "metadata": {},
-        "spec": review["spec"],
-        "status": {"allowed": allowed},
-    })
-}
-
-/// Answers a SelfSubjectReview.
-pub(super) fn review_self(user: &User, time: &str) -> Value {
-    json!({
-        "kind": "SelfSubjectReview",
-        "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"creationTimestamp": time},
-        "status": {"userInfo": {"username": user.name, "uid": user.name, "groups": user.all_groups()}},
-    })
+    if !user.is_in(group) {
+        user.groups.push(group.to_owned());
+    }
+    user
 }

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::{core::v1 as core, events::v1 as events, rbac::v1 as rbac};
+use k8s_openapi::api::{
+    authentication::v1 as authentication, authorization::v1 as authorization, coordination::v1::Lease,
+    core::v1 as core, events::v1 as events, rbac::v1 as rbac,
+};
 use serde_json::{Value, json};
 
 use super::field::Path;
@@ -28,6 +30,8 @@ struct Builtin {
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const AUTHORIZATION: &str = "authorization.k8s.io";
 
 /// What most of them are: in a namespace, without anything special.
 const PLAIN: Builtin = Builtin {
@@ -43,7 +47,14 @@ const PLAIN: Builtin = Builtin {
     schema: |_, _| json!({"type": "object"}),
 };
 
-const BUILTINS: [Builtin; 13] = [
+/// What is asked and not stored.
+const REVIEW: Builtin = Builtin {
+    family: Family::Review,
+    namespaced: false,
+    ..PLAIN
+};
+
+const BUILTINS: [Builtin; 19] = [
     Builtin {
         family: Family::Namespace,
         plural: "namespaces",
@@ -153,6 +164,7 @@ const BUILTINS: [Builtin; 13] = [
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "roles",
         kind: "Role",
@@ -160,6 +172,7 @@ const BUILTINS: [Builtin; 13] = [
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "clusterroles",
         kind: "ClusterRole",
@@ -168,6 +181,7 @@ const BUILTINS: [Builtin; 13] = [
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "rolebindings",
         kind: "RoleBinding",
@@ -175,6 +189,7 @@ const BUILTINS: [Builtin; 13] = [
         ..PLAIN
     },
     Builtin {
+        family: Family::Access,
         group: RBAC,
         plural: "clusterrolebindings",
         kind: "ClusterRoleBinding",
@@ -182,12 +197,70 @@ const BUILTINS: [Builtin; 13] = [
         namespaced: false,
         ..PLAIN
     },
+    Builtin {
+        group: AUTHENTICATION,
+        plural: "selfsubjectreviews",
+        kind: "SelfSubjectReview",
+        schema: typed::schema::<authentication::SelfSubjectReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHENTICATION,
+        plural: "tokenreviews",
+        kind: "TokenReview",
+        schema: typed::schema::<authentication::TokenReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "localsubjectaccessreviews",
+        kind: "LocalSubjectAccessReview",
+        namespaced: true,
+        schema: typed::schema::<authorization::LocalSubjectAccessReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "selfsubjectaccessreviews",
+        kind: "SelfSubjectAccessReview",
+        schema: typed::schema::<authorization::SelfSubjectAccessReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "selfsubjectrulesreviews",
+        kind: "SelfSubjectRulesReview",
+        schema: typed::schema::<authorization::SelfSubjectRulesReview>,
+        ..REVIEW
+    },
+    Builtin {
+        group: AUTHORIZATION,
+        plural: "subjectaccessreviews",
+        kind: "SubjectAccessReview",
+        schema: typed::schema::<authorization::SubjectAccessReview>,
+        ..REVIEW
+    },
 ];
+
+/// What is asked of a service account: it is served below that alone.
+const TOKEN_REQUEST: Builtin = Builtin {
+    group: AUTHENTICATION,
+    kind: "TokenRequest",
+    namespaced: true,
+    schema: typed::schema::<authentication::TokenRequest>,
+    ..REVIEW
+};
 
 /// The resources that every server has from the start.
 pub(super) fn resources() -> impl Iterator<Item = Resource> {
     static COMPILED: LazyLock<Vec<Resource>> = LazyLock::new(|| BUILTINS.iter().map(compile).collect());
     COMPILED.iter().cloned()
+}
+
+/// What a request for a service account's token is decoded by.
+pub(super) fn token_request() -> Arc<Resource> {
+    static COMPILED: LazyLock<Arc<Resource>> = LazyLock::new(|| compile(&TOKEN_REQUEST).into());
+    COMPILED.clone()
 }
 
 fn compile(builtin: &Builtin) -> Resource {

@@ -8,15 +8,14 @@ use http::Method;
 use serde_json::Value;
 
 use super::audit::Entry;
-use super::auth::{self, User};
+use super::auth::User;
 use super::body::Reply;
-use super::discovery;
 use super::form::Form;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::Storage;
+use super::storage::{Storage, Table};
 use super::tokens;
 use super::typed;
 
@@ -49,10 +48,21 @@ impl Named {
         self.resource.api_version(&self.version().name)
     }
 
+    /// A resource of a single version.
+    pub(super) fn only(resource: Arc<Resource>) -> Self {
+        Self { resource, version: 0 }
+    }
+
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
-        let missing = || match discovery::is_own(&target.group) {
+        let is_own = |table: &Table| {
+            let resource = &table.resource;
+            resource.family != Family::Custom
+                && resource.group == target.group
+                && resource.served_version(&target.version).is_some()
+        };
+        let missing = || match storage.tables().any(is_own) {
             true => Failure::no_such_resource(),
             false => Failure::no_such_path(),
         };
@@ -105,31 +115,34 @@ impl Context<'_> {
                 (body, _) => Ok(body),
             }
         };
-        if auth::is_self_review(&target.group, &target.resource) {
-            if method != Method::POST {
-                return Err(Failure::method_not_routed());
-            }
-            let review = read_json(&body.await?)?;
-            let answer = match target.resource.as_str() {
-                "selfsubjectreviews" => auth::review_self(self.user, &self.server.time()),
-                _ => {
-                    auth::check_review(&review)?;
-                    auth::review_access(self.user, &review)
-                }
-            };
-            return Ok(Reply::value(201, &answer));
-        }
         if tokens::is_token_request(target) && method == Method::POST {
-            let request = read_json(&body.await?)?;
-            return self.give_token(target, request);
+            let body = body.await?;
+            if is_protobuf {
+                self.content_type.clear();
+            }
+            return self.give_token(target, &body);
         }
         let named = Named::find(&self.server.storage(), target)?;
         let form = Form::wanted(&self.accept, &info.query)?;
         let is_custom = named.resource.family == Family::Custom;
-        if is_protobuf && (named.resource.message().is_some() || info.verb.starts_with("delete")) {
+        let is_review = named.resource.family == Family::Review;
+        let has_types = is_review || named.resource.message().is_some();
+        if is_protobuf && (has_types || info.verb.starts_with("delete")) {
             self.content_type.clear();
         } else if is_protobuf {
             return Err(Failure::unsupported_media_type(&["application/json"]));
+        }
+        if is_review {
+            let is_routed =
+                target.name.is_empty() && named.resource.namespaced != target.namespace.is_empty();
+            return match (is_routed, info.verb) {
+                (true, "create") => {
+                    let body = body.await?;
+                    self.review(&named, target, &body)
+                }
+                (true, _) => Err(Failure::method_not_routed()),
+                (false, _) => Err(Failure::no_such_resource()),
+            };
         }
         // Only what may concern all namespaces is found outside of one.
         if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")

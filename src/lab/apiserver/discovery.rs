@@ -36,16 +36,6 @@ const CUSTOM_VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
-/// Groups whose only resources are questions about oneself.
-const REVIEWS: [(&str, &str, &str); 2] = [
-    ("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"),
-    (
-        "authorization.k8s.io",
-        "selfsubjectaccessreviews",
-        "SelfSubjectAccessReview",
-    ),
-];
-
 /// The server's own groups, in their order; custom ones follow by name.
 const OWN_GROUPS: [&str; 6] = [
     "events.k8s.io",
@@ -180,9 +170,6 @@ fn root(storage: &Storage) -> Value {
 /// All groups but the core one, with their served versions, the preferred first.
 fn groups(storage: &Storage) -> Vec<(String, Vec<String>)> {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (group, _, _) in REVIEWS {
-        groups.insert(group.to_owned(), vec!["v1".to_owned()]);
-    }
     for table in storage.tables().filter(|table| !table.resource.group.is_empty()) {
         let versions = groups.entry(table.resource.group.clone()).or_default();
         for version in table.resource.versions.iter().filter(|version| version.served) {
@@ -304,15 +291,6 @@ fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
             listed.extend(describe(&table.resource, served));
         }
     }
-    for (_, plural, kind) in REVIEWS
-        .iter()
-        .filter(|(name, ..)| *name == group && version == "v1")
-    {
-        listed.push(json!({
-            "name": plural, "singularName": kind.to_lowercase(), "namespaced": false, "kind": kind,
-            "verbs": ["create"],
-        }));
-    }
     let group_version = match group {
         "" => version.to_owned(),
         group => format!("{group}/{version}"),
@@ -330,6 +308,7 @@ fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
 fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
     let mut verbs = match resource.family {
         Family::Custom => CUSTOM_VERBS.to_vec(),
+        Family::Review => vec!["create"],
         _ => OWN_VERBS.to_vec(),
     };
     verbs.retain(|verb| resource.family != Family::Namespace || *verb != "deletecollection");

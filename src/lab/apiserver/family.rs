@@ -9,6 +9,7 @@ use super::embedded::check_embedded;
 use super::field::FieldError;
 use super::meta;
 use super::names;
+use super::rbac;
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
@@ -21,7 +22,7 @@ const MAX_DATA: usize = 1024 * 1024;
 pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     match family {
         Family::Namespace => names::dns_label,
-        Family::Event => names::path_segment,
+        Family::Event | Family::Access => names::path_segment,
         _ => names::dns_subdomain,
     }
 }
@@ -63,6 +64,7 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
                 status["allocatable"] = status["capacity"].clone();
             }
         }
+        Family::Access => rbac::set_defaults(object),
         _ => {}
     }
 }
@@ -91,11 +93,7 @@ pub(super) fn finalizer_warnings(family: Family, new: &Value, old: Option<&Value
 }
 
 /// The error of a decoder into a typed object, for definitions: other kinds are decoded by the table of types.
-pub(super) fn check_types(
-    resource: &Resource,
-    version: &Version,
-    object: &Value,
-) -> Result<(), String> {
+pub(super) fn check_types(resource: &Resource, version: &Version, object: &Value) -> Result<(), String> {
     if resource.family == Family::Custom {
         return Ok(());
     }
@@ -133,6 +131,7 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             object["metadata"]["generation"] = 1.into();
         }
         Family::ServiceAccount => keep_names(object),
+        Family::Access => rbac::set_rules(resource, object),
         _ => {}
     }
 }
@@ -172,6 +171,7 @@ pub(super) fn prepare_update(
             }
         }
         Family::ServiceAccount => keep_names(new),
+        Family::Access => rbac::set_rules(resource, new),
         _ if version.status_subresource => keep(new, "status"),
         _ => {}
     }
@@ -212,7 +212,8 @@ pub(super) fn check(
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition => errors.extend(definition::check(new, old)),
         Family::Event | Family::Lease | Family::Node => errors.extend(typed::check(resource, new, old)),
-        Family::Namespace | Family::ServiceAccount | Family::Other => {}
+        Family::Access => errors.extend(rbac::check(resource, new, old)),
+        Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
 

@@ -6,9 +6,9 @@
 //! beside it: no Namespace gets a ServiceAccount of its own, no Event grows too old. It is a [`tower::Service`], so the
 //! same server answers in process, over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
-//! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
-//! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`. What is
-//! answered goes out in the `form` that the Accept header asks for.
+//! A request goes through `service` (authentication by `auth`, authorization by `rbac`, misbehaviour, audit) and
+//! `context` to one of the handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on
+//! `storage`. What is answered goes out in the `form` that the Accept header asks for.
 
 mod about;
 mod audit;
@@ -33,9 +33,11 @@ mod openapi;
 mod options;
 mod patch;
 mod placing;
+mod rbac;
 mod read;
 mod request;
 mod resource;
+mod reviews;
 mod schema;
 mod selectors;
 mod server;

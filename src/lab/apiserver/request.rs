@@ -65,7 +65,7 @@ impl Query {
 }
 
 /// Undoes percent-encoding; in queries, `+` is a space.
-fn decoded(text: &str, plus: bool) -> String {
+pub(super) fn decoded(text: &str, plus: bool) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -159,12 +159,15 @@ fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str
     match (method.as_str(), target.is_some()) {
         ("GET" | "HEAD", true) if !named && query.flag("watch") => "watch",
         ("GET" | "HEAD", true) if !named => "list",
-        ("GET" | "HEAD", _) => "get",
+        ("GET" | "HEAD", true) => "get",
         ("POST", true) => "create",
         ("PUT", true) => "update",
         ("PATCH", true) => "patch",
         ("DELETE", true) if !named => "deletecollection",
         ("DELETE", true) => "delete",
+        ("GET", false) => "get",
+        ("HEAD", false) => "head",
+        ("OPTIONS", false) => "options",
         ("POST", false) => "post",
         ("PUT", false) => "put",
         ("PATCH", false) => "patch",

@@ -20,6 +20,10 @@ pub(super) enum Family {
     Event,
     Node,
     Lease,
+    /// Roles and bindings.
+    Access,
+    /// Questions, which are answered and not stored.
+    Review,
     /// Of the server's own, without rules that are known here.
     Other,
     Custom,
@@ -109,7 +113,7 @@ impl Resource {
     /// The Go type of its objects, if it is one that the lab knows.
     pub(super) fn message(&self) -> Option<&'static Message> {
         match self.family {
-            Family::Custom | Family::Definition => None,
+            Family::Custom | Family::Definition | Family::Review => None,
             _ => message_of(&self.group, &self.kind),
         }
     }

@@ -23,7 +23,7 @@ use crate::clock::Clock;
 
 /// The users that every server knows, all-powerful.
 const MASTERS: [&str; 3] = ["admin", "conformance", "reference-manager"];
-/// The user that every server knows, without any rights.
+/// The user that every server knows, without rights until a role is bound to it.
 const VIEWER: &str = "viewer";
 /// The namespaces that exist from the start.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -48,8 +48,8 @@ pub(super) struct Inner {
 }
 
 impl ApiServer {
-    /// A server with nothing in it but the initial namespaces, and with the users `admin`, `conformance` and
-    /// `reference-manager`, who may do everything, and `viewer`, who may do nothing.
+    /// A server with nothing in it but the initial namespaces and roles, and with the users `admin`, `conformance` and
+    /// `reference-manager`, who may do everything, and `viewer`, who may do what everybody may.
     pub fn new(clock: Clock) -> Self {
         let mut storage = Storage::default();
         for resource in builtin::resources() {
@@ -74,6 +74,7 @@ impl ApiServer {
         for name in NAMESPACES {
             server.place_namespace(name);
         }
+        server.place_roles();
         server
     }
 

@@ -11,10 +11,11 @@ use http_body::Body;
 use tower::Service;
 
 use super::audit::Entry;
-use super::auth;
+use super::auth::impersonated;
 use super::body::{self, Reply, ReplyBody, ResponseBody};
 use super::context::Context;
 use super::form::Wish;
+use super::rbac::{self, Act};
 use super::request::RequestInfo;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
@@ -65,11 +66,18 @@ impl ApiServer {
         );
         let mut warnings = Vec::new();
         let outcome = async {
-            let user = self.inner.users.authenticate(&parts.headers)?;
-            entry.user(&user);
-            let authorized = auth::authorize(&user, &info);
-            entry.decision(authorized.is_ok());
-            authorized?;
+            let mut user = self.authenticate(&parts.headers)?;
+            entry.user("user", &user);
+            let act = Act::of(&info);
+            if let Some(other) = impersonated(self, &user, &parts.headers, &act)? {
+                user = other.into();
+                entry.user("impersonatedUser", &user);
+            }
+            let decision = self.authorize(&user, &act);
+            entry.decision(&decision);
+            if !decision.allowed {
+                return Err(rbac::forbidden(&user, &act, &decision.reason));
+            }
             if let Some(latency) = self.inner.faults.latency(&info) {
                 tokio::time::sleep(latency).await;
             }

@@ -70,6 +70,7 @@ impl Context<'_> {
             blank: &Value::Null,
         };
         track(Some(old), &mut object, &named.version().schema, &writer);
+        self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
         prepare(named, target, &mut object, old, &time);
         let (warnings, outcome) = check(named, target, &object, old);

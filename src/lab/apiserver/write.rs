@@ -196,17 +196,10 @@ impl Context<'_> {
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
         let time = self.server.time();
-        let writer = Writer {
-            manager: &options.field_manager,
-            api_version: &named.api_version(),
-            subresource: "",
-            time: &time,
-            ignored: ignored_fields(named, ""),
-            blank: &family::blank(&named.resource),
-        };
-        track(None, &mut object, &named.version().schema, &writer);
+        self.track_new(named, "", &options, &mut object);
         let mut storage = self.server.storage();
         check_namespace(&storage, named, &object)?;
+        self.check_escalation(&storage, named, target, &object, None)?;
         self.name(&storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
@@ -233,6 +226,25 @@ impl Context<'_> {
             establish(&mut storage, named, &key, &stored.object, &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
+    }
+
+    /// Notes whose the fields of a new object are.
+    pub(super) fn track_new(
+        &self,
+        named: &Named,
+        subresource: &str,
+        options: &WriteOptions,
+        object: &mut Value,
+    ) {
+        let writer = Writer {
+            manager: &options.field_manager,
+            api_version: &named.api_version(),
+            subresource,
+            time: &self.server.time(),
+            ignored: ignored_fields(named, subresource),
+            blank: &family::blank(&named.resource),
+        };
+        track(None, object, &named.version().schema, &writer);
     }
 
     /// Makes a name where only the beginning of one was given.

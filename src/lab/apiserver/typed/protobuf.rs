@@ -223,7 +223,10 @@ mod tests {
 
     /// A field of a message that is not long.
     fn field(number: u8, content: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("a short field")];
+        let mut bytes = vec![
+            number << 3 | 2,
+            u8::try_from(content.len()).expect("a short field"),
+        ];
         bytes.extend(content);
         bytes
     }
@@ -235,10 +238,18 @@ mod tests {
 
     #[test]
     fn reads_a_secret() {
-        let metadata = [field(1, b"s"), field(11, &[field(1, b"a"), field(2, b"b")].concat())].concat();
+        let metadata = [
+            field(1, b"s"),
+            field(11, &[field(1, b"a"), field(2, b"b")].concat()),
+        ]
+        .concat();
         let data = [field(1, b"key"), field(2, &[0, 255])].concat();
         let immutable = [5 << 3, 1].to_vec();
-        let body = envelope("v1", "Secret", &[field(1, &metadata), field(2, &data), immutable].concat());
+        let body = envelope(
+            "v1",
+            "Secret",
+            &[field(1, &metadata), field(2, &data), immutable].concat(),
+        );
         let read: Value = serde_json::from_slice(&to_json(&body).unwrap()).unwrap();
         assert_eq!(
             read,
