@@ -13,6 +13,7 @@ use super::body::Reply;
 use super::metadata_only;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
+use super::scale;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
@@ -36,6 +37,8 @@ pub(super) struct Context<'a> {
 pub(super) struct Named {
     pub(super) resource: Arc<Resource>,
     version: usize,
+    /// Where the resource is a Scale: what is scaled.
+    pub(super) scaled: Option<Arc<Named>>,
 }
 
 impl Named {
@@ -51,7 +54,7 @@ impl Named {
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
         let missing = || match (target.group.as_str(), target.version.as_str()) {
-            ("" | "apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
+            ("", _) | ("apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
             _ => Failure::no_such_path(),
         };
         let table = storage
@@ -64,8 +67,11 @@ impl Named {
         let subresource = match target.subresource.as_str() {
             "" => true,
             "status" => resource.versions[version].status_subresource,
+            "scale" => resource.versions[version].scale.is_some(),
             _ => false,
         };
+        // Behind a subresource of its own kinds there is nothing; that of others is found all the same.
+        let subresource = subresource && !(target.beyond && resource.family != Family::Custom);
         // Cluster-scoped resources are not found below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let scope = resource.namespaced || target.namespace.is_empty() || is_itself;
@@ -78,7 +84,19 @@ impl Named {
                 _ => missing(),
             });
         }
-        Ok(Self { resource, version })
+        let named = Self {
+            resource,
+            version,
+            scaled: None,
+        };
+        Ok(match target.subresource.as_str() {
+            "scale" => Self {
+                resource: scale::resource(named.resource.namespaced),
+                version: 0,
+                scaled: Some(Arc::new(named)),
+            },
+            _ => named,
+        })
     }
 }
 
@@ -114,6 +132,7 @@ impl Context<'_> {
         let named = Named::find(&self.server.storage(), target)?;
         self.check_accept()?;
         let is_custom = named.resource.family == Family::Custom;
+        self.warnings.extend(named.version().warning.clone());
         // Only what may concern all namespaces is found outside of one.
         if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")
         {
@@ -135,7 +154,8 @@ impl Context<'_> {
         target: &Target,
         body: impl Future<Output = Outcome<Bytes>>,
     ) -> Outcome<Reply> {
-        let is_custom = named.resource.family == Family::Custom;
+        let of = named.scaled.as_deref().unwrap_or(named);
+        let is_custom = of.resource.family == Family::Custom;
         match self.info.verb {
             "get" => self.get(named, target),
             "list" => self.list(named, target),
@@ -163,7 +183,7 @@ impl Context<'_> {
             }
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
-            verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
+            verb => Err(Failure::method_not_allowed(of.resource.qualified(), verb)),
         }
     }
 

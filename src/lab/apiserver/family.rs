@@ -10,6 +10,7 @@ use super::field::FieldError;
 use super::meta;
 use super::names;
 use super::resource::{Family, Resource, Version};
+use super::scale;
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
 
@@ -160,7 +161,6 @@ pub(super) fn prepare_update(
     version: &Version,
     new: &mut Value,
     old: &Value,
-    time: &str,
 ) {
     let keep = |new: &mut Value, field: &str| {
         let Value::Object(fields) = new else { return };
@@ -176,9 +176,7 @@ pub(super) fn prepare_update(
         }
         Family::Definition => {
             keep(new, "status");
-            if new["spec"] != old["spec"] {
-                new["status"] = definition::status(new, time);
-            }
+            definition::note_storage(new);
         }
         Family::Custom | Family::Other if version.status_subresource => keep(new, "status"),
         Family::Custom | Family::Secret | Family::ConfigMap | Family::Other => {}
@@ -218,8 +216,8 @@ pub(super) fn check(
     match resource.family {
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
-        Family::Definition => errors.extend(definition::check(new, old)),
-        Family::Namespace | Family::Other => {}
+        Family::Definition if subresource.is_empty() => errors.extend(definition::check(new, old)),
+        Family::Namespace | Family::Definition | Family::Other => {}
     }
 }
 
@@ -270,6 +268,7 @@ fn check_custom(
     if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
         errors.extend(check_lists(new, schema));
     }
+    errors.extend(scale::check(new, version));
     if !schema.has_rules() {
         return;
     }

@@ -8,6 +8,7 @@
 //! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
 
 mod about;
+mod accepting;
 mod audit;
 mod auth;
 mod body;
@@ -27,17 +28,20 @@ mod metadata_only;
 mod misbehaviour;
 mod names;
 mod options;
+mod parts;
 mod patch;
 mod placing;
 mod read;
 mod request;
 mod resource;
+mod scale;
 mod schema;
 mod selectors;
 mod server;
 mod service;
 mod status;
 mod storage;
+mod structure;
 mod tokens;
 mod update;
 mod watch;
