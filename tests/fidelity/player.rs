@@ -19,6 +19,8 @@ use super::script::{Script, Step};
 /// How long a hub may take for an event, or for what it does in its own time.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
+/// What the real hub's log does not tell of.
+const UNLOGGED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// What a hub answered to one step.
 #[derive(Debug)]
@@ -52,7 +54,8 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
             // When a watch is over is for us to say.
             let events = events.filter(|event| !played.is_watch || event["stage"] == "ResponseStarted");
             // The real hub's policy leaves these out.
-            let events = events.filter(|event| event["requestURI"] != "/livez");
+            let about_health = |uri: &str| UNLOGGED.iter().any(|path| uri.starts_with(path));
+            let events = events.filter(|event| !event["requestURI"].as_str().is_some_and(about_health));
             let events: Value = events.map(|event| audited(event, &played)).collect();
             played.value["audit"] = events;
         }

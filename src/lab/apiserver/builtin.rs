@@ -277,15 +277,11 @@ fn compile(builtin: &Builtin) -> Resource {
         namespaced: builtin.namespaced,
         family: builtin.family,
         versions: vec![Version {
-            name: "v1".to_owned(),
-            served: true,
-            storage: true,
             status_subresource: builtin.status_subresource,
             schema: Schema::compile(&schema, &Path::ROOT).unwrap_or_default(),
             selectable: texts(builtin.selectable),
-            columns: Arc::default(),
-            scale: None,
             openapi: Arc::new(schema),
+            ..Version::plain("v1")
         }],
     }
 }

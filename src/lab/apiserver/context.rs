@@ -13,6 +13,7 @@ use super::body::Reply;
 use super::form::Form;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
+use super::scale;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::{Storage, Table};
@@ -37,6 +38,8 @@ pub(super) struct Context<'a> {
 pub(super) struct Named {
     pub(super) resource: Arc<Resource>,
     version: usize,
+    /// Where the resource is a Scale: what is scaled.
+    pub(super) scaled: Option<Arc<Named>>,
 }
 
 impl Named {
@@ -50,7 +53,11 @@ impl Named {
 
     /// A resource of a single version.
     pub(super) fn only(resource: Arc<Resource>) -> Self {
-        Self { resource, version: 0 }
+        Self {
+            resource,
+            version: 0,
+            scaled: None,
+        }
     }
 
     /// The resource that `target` names, if it is served.
@@ -62,7 +69,7 @@ impl Named {
                 && resource.group == target.group
                 && resource.served_version(&target.version).is_some()
         };
-        let missing = || match storage.tables().any(is_own) {
+        let missing = || match target.group.is_empty() || storage.tables().any(is_own) {
             true => Failure::no_such_resource(),
             false => Failure::no_such_path(),
         };
@@ -76,8 +83,11 @@ impl Named {
         let subresource = match target.subresource.as_str() {
             "" => true,
             "status" => resource.versions[version].status_subresource,
+            "scale" => resource.versions[version].scale.is_some(),
             _ => false,
         };
+        // Behind a subresource of its own kinds there is nothing; that of others is found all the same.
+        let subresource = subresource && !(target.beyond && resource.family != Family::Custom);
         // Cluster-scoped resources are not found below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let scope = resource.namespaced || target.namespace.is_empty() || is_itself;
@@ -90,7 +100,19 @@ impl Named {
                 _ => missing(),
             });
         }
-        Ok(Self { resource, version })
+        let named = Self {
+            resource,
+            version,
+            scaled: None,
+        };
+        Ok(match target.subresource.as_str() {
+            "scale" => Self {
+                resource: scale::resource(named.resource.namespaced),
+                version: 0,
+                scaled: Some(Arc::new(named)),
+            },
+            _ => named,
+        })
     }
 }
 
@@ -144,6 +166,7 @@ impl Context<'_> {
                 (false, _) => Err(Failure::no_such_resource()),
             };
         }
+        self.warnings.extend(named.version().warning.clone());
         // Only what may concern all namespaces is found outside of one.
         if named.resource.namespaced && target.namespace.is_empty() && !matches!(info.verb, "list" | "watch")
         {
@@ -163,7 +186,8 @@ impl Context<'_> {
         form: &Form,
         body: impl Future<Output = Outcome<Bytes>>,
     ) -> Outcome<Reply> {
-        let is_custom = named.resource.family == Family::Custom;
+        let of = named.scaled.as_deref().unwrap_or(named);
+        let is_custom = of.resource.family == Family::Custom;
         match self.info.verb {
             "get" => self.get(named, target),
             "list" => self.list(named, target),
@@ -191,7 +215,7 @@ impl Context<'_> {
             }
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
-            verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
+            verb => Err(Failure::method_not_allowed(of.resource.qualified(), verb)),
         }
     }
 }

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::accepting;
+use super::discovery::priority;
 use super::field::{FieldError, Path};
 use super::names;
-use super::resource::{Column, Family, Resource, Scale, Version};
-use super::schema::{Schema, validate};
+use super::parts;
+use super::resource::{Family, Resource, Version};
+use super::schema::Schema;
+use super::structure;
 
 /// The annotation that tells where the community approved of a definition in one of its groups.
 const APPROVAL: &str = "api-approved.kubernetes.io";
@@ -19,7 +23,9 @@ pub(super) fn set_defaults(object: &mut Map<String, Value>) {
     };
     spec.entry("conversion")
         .or_insert_with(|| json!({"strategy": "None"}));
-    spec.remove("preserveUnknownFields");
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
+        spec.remove("preserveUnknownFields");
+    }
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
         let kind = names
             .get("kind")
@@ -46,13 +52,14 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     };
     // The name cannot change: what no longer goes with it is told below.
     errors.retain(|error| error.field != "metadata.name");
-    for pointer in [
-        "/spec/scope",
-        "/spec/group",
-        "/spec/names/kind",
-        "/spec/names/plural",
+    let established = accepting::is_true(old, "Established");
+    for (pointer, always) in [
+        ("/spec/scope", false),
+        ("/spec/group", true),
+        ("/spec/names/kind", false),
+        ("/spec/names/plural", true),
     ] {
-        if new.pointer(pointer) != old.pointer(pointer) {
+        if (always || established) && new.pointer(pointer) != old.pointer(pointer) {
             let field = pointer[1..].replace('/', ".");
             let value = new.pointer(pointer).unwrap_or(&Value::Null);
             errors.push(FieldError::invalid(field, value, "field is immutable"));
@@ -60,7 +67,7 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     }
     let versions = new["spec"]["versions"].as_array().into_iter().flatten();
     let versions: Vec<&Value> = versions.map(|version| &version["name"]).collect();
-    let stored = old["status"]["storedVersions"].as_array().into_iter().flatten();
+    let stored = new["status"]["storedVersions"].as_array().into_iter().flatten();
     for (i, name) in stored.enumerate().filter(|(_, name)| !versions.contains(name)) {
         let version = name.as_str().unwrap_or_default();
         let why = format!(
@@ -92,47 +99,91 @@ fn check_approval(definition: &Value) -> Option<FieldError> {
     })
 }
 
+/// What a definition makes of its resource, by the names that it got.
+pub(super) fn read_accepted(object: &Value) -> Result<Resource, Vec<FieldError>> {
+    let mut accepted = object.clone();
+    accepted["spec"]["names"] = object["status"]["acceptedNames"].clone();
+    read(&accepted)
+}
+
 /// What is wrong with a definition; its resource when nothing is.
-pub(super) fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
+fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
     let mut errors = Vec::new();
     let spec = &object["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (group, names) = (text(&spec["group"]), &spec["names"]);
     let (plural, kind) = (text(&names["plural"]), text(&names["kind"]));
     check_names(object, &group, &plural, &mut errors);
-    let namespaced = match spec["scope"].as_str().unwrap_or_default() {
-        "Namespaced" => true,
-        "Cluster" => false,
-        "" => {
-            errors.push(FieldError::required("spec.scope", ""));
-            false
-        }
+    if spec["preserveUnknownFields"] == Value::Bool(true) {
+        let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            &true.into(),
+            why,
+        ));
+    }
+    check_conversion(&spec["conversion"], &mut errors);
+    let scope = spec["scope"].as_str().unwrap_or_default();
+    match scope {
+        "Namespaced" | "Cluster" => {}
+        "" => errors.push(FieldError::required("spec.scope", "")),
         other => {
             let scopes = ["Cluster", "Namespaced"].map(str::to_owned);
             errors.push(FieldError::not_supported("spec.scope", &other.into(), &scopes));
-            false
         }
-    };
+    }
     let versions = read_versions(spec, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    let texts = |value: &Value| {
-        let list = value.as_array().into_iter().flatten();
-        list.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
     Ok(Resource {
         singular: text(&names["singular"]),
         list_kind: text(&names["listKind"]),
         short_names: texts(&names["shortNames"]),
         categories: texts(&names["categories"]),
         family: Family::Custom,
+        namespaced: scope == "Namespaced",
         group,
         plural,
         kind,
-        namespaced,
         versions,
     })
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Objects are not converted but for their version. What others would convert is refused, not served wrongly.
+fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
+    let webhook = &conversion["webhook"];
+    match conversion["strategy"].as_str().unwrap_or_default() {
+        "None" => {}
+        "Webhook" if webhook.is_object() => {
+            let why = "no webhook is called from here";
+            errors.push(FieldError::forbidden("spec.conversion.strategy", why));
+        }
+        "Webhook" => {
+            errors.push(FieldError::required(
+                "spec.conversion.conversionReviewVersions",
+                "",
+            ));
+            let why = "required when strategy is set to Webhook";
+            errors.push(FieldError::required("spec.conversion.webhookClientConfig", why));
+        }
+        other => {
+            let known = ["None", "Webhook"].map(str::to_owned);
+            errors.push(FieldError::not_supported(
+                "spec.conversion.strategy",
+                &other.into(),
+                &known,
+            ));
+        }
+    }
 }
 
 fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<FieldError>) {
@@ -156,9 +207,21 @@ fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<Field
         match names_of[field].as_str() {
             None | Some("") => errors.push(FieldError::required(path, "")),
             Some(name) => {
+                let mixed = match field.to_lowercase().ends_with("kind") {
+                    true => "may have mixed case, but should otherwise match: ",
+                    false => "",
+                };
                 let wrong = names::dns_1035_label(&name.to_lowercase());
-                errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
+                let told = wrong.iter().map(|why| format!("{mixed}{why}"));
+                errors.extend(told.map(|why| FieldError::invalid_text(&path, name, &why)));
             }
+        }
+    }
+    for field in ["shortNames", "categories"] {
+        for (i, name) in texts(&names_of[field]).iter().enumerate() {
+            let path = format!("spec.names.{field}[{i}]");
+            let wrong = names::dns_1035_label(name);
+            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
         }
     }
     let kind = &names_of["kind"];
@@ -176,69 +239,90 @@ fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<Field
 fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
     let listed = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
     if listed.is_empty() {
-        errors.push(FieldError::required(
-            "spec.versions",
-            "must have at least one version",
-        ));
+        let why = "must have at least one version";
+        errors.push(FieldError::required("spec.versions", why));
         return Vec::new();
     }
-    let root = Path::ROOT.child("spec");
-    let list_path = root.child("versions");
-    // A schema that all versions share is judged once, where it once stood for all of them.
-    let shared_path = root.child("validation");
-    let schema_of = |version: &Value| version["schema"]["openAPIV3Schema"].clone();
-    let first = schema_of(&listed[0]);
-    let shared = listed.iter().all(|version| schema_of(version) == first);
-    let mut versions: Vec<Version> = Vec::new();
+    let before = errors.len();
+    check_versions(spec, listed, errors);
+    each_part(listed, "schema", "validation", |_, schema, path| {
+        match &schema["openAPIV3Schema"] {
+            // That one is missed where it is looked for today.
+            Value::Null => {}
+            schema => structure::check(schema, &path.child("openAPIV3Schema"), errors),
+        }
+    });
+    each_part(listed, "subresources", "subresources", |_, part, path| {
+        if part["scale"].is_object() {
+            parts::check_scale(&part["scale"], &path.child("scale"), errors);
+        }
+    });
+    each_part(listed, COLUMNS, COLUMNS, |_, part, path| {
+        parts::check_columns(part, path, errors)
+    });
+    each_part(listed, SELECTABLE, SELECTABLE, |i, part, path| {
+        parts::check_selectable(part, &listed[i]["schema"]["openAPIV3Schema"], path, errors);
+    });
+    if errors.len() > before {
+        return Vec::new();
+    }
+    let read = |version: &Value| {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        Version {
+            name: text(&version["name"]),
+            served: version["served"] == Value::Bool(true),
+            storage: version["storage"] == Value::Bool(true),
+            status_subresource: version["subresources"]["status"].is_object(),
+            schema: Schema::compile(schema, &Path::ROOT).unwrap_or_default(),
+            selectable: parts::selectable(&version[SELECTABLE]),
+            columns: parts::columns(&version[COLUMNS]),
+            scale: parts::scale(&version["subresources"]["scale"]),
+            openapi: Arc::new(schema.clone()),
+            warning: deprecation(spec, version),
+        }
+    };
+    listed.iter().map(read).collect()
+}
+
+const COLUMNS: &str = "additionalPrinterColumns";
+const SELECTABLE: &str = "selectableFields";
+
+/// Calls `judge` with a part of each version and its path; once with a part that all versions share, and with the
+/// path where that once stood for all of them.
+fn each_part(listed: &[Value], part: &str, shared: &str, mut judge: impl FnMut(usize, &Value, &Path<'_>)) {
+    let spec = Path::ROOT.child("spec");
+    if listed.iter().all(|version| version[part] == listed[0][part]) {
+        return judge(0, &listed[0][part], &spec.child(shared));
+    }
+    let versions = spec.child("versions");
     for (i, version) in listed.iter().enumerate() {
-        let path = list_path.index(i);
+        judge(i, &version[part], &versions.index(i).child(part));
+    }
+}
+
+/// Names, schemas and the stored one among versions.
+fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) {
+    for (i, version) in listed.iter().enumerate() {
+        let at = |field: &str| format!("spec.versions[{i}].{field}");
         let name = version["name"].as_str().unwrap_or_default();
         let wrong = names::dns_1035_label(name);
         errors.extend(
             wrong
                 .iter()
-                .map(|why| FieldError::invalid_text(path.child("name"), name, why)),
+                .map(|why| FieldError::invalid_text(at("name"), name, why)),
         );
-        if versions.iter().any(|other| other.name == name) {
+        if listed[..i].iter().any(|other| other["name"] == name) {
             let why = "must contain unique version names";
-            errors.push(FieldError::invalid_text(path.child("name"), name, why));
+            errors.push(FieldError::invalid_text(at("name"), name, why));
         }
-        let own_path = path.child("schema");
-        let schema_path = if shared { shared_path } else { own_path };
-        let judged_before = shared && i > 0;
-        let schema = match &version["schema"]["openAPIV3Schema"] {
-            Value::Null => {
-                errors.push(FieldError::required(own_path.child("openAPIV3Schema"), ""));
-                continue;
-            }
-            schema => schema,
-        };
-        if schema["type"] != "object" && !judged_before {
-            let why = "must be object at the root";
-            let field = schema_path.child("openAPIV3Schema");
-            errors.push(match schema["type"].as_str() {
-                None | Some("") => FieldError::required(field.child("type"), why),
-                Some(other) => FieldError::invalid_text(field.child("type"), other, why),
-            });
+        if version["schema"]["openAPIV3Schema"].is_null() {
+            errors.push(FieldError::required(at("schema.openAPIV3Schema"), ""));
         }
-        let schema_path = schema_path.child("openAPIV3Schema");
-        if !judged_before {
-            check_structure(schema, &schema_path, errors);
-        }
-        match Schema::compile(schema, &schema_path) {
-            Ok(schema) => versions.push(Version {
-                name: name.to_owned(),
-                served: version["served"] == Value::Bool(true),
-                storage: version["storage"] == Value::Bool(true),
-                status_subresource: version["subresources"]["status"].is_object(),
-                schema,
-                selectable: selectable(&version["selectableFields"]),
-                columns: columns(&version["additionalPrinterColumns"]),
-                scale: scale(&version["subresources"]["scale"]),
-                openapi: Arc::new(version["schema"]["openAPIV3Schema"].clone()),
-            }),
-            Err(wrong) if !judged_before => errors.extend(wrong),
-            Err(_) => {}
+        if let Some(warning) = version["deprecationWarning"].as_str()
+            && version["deprecated"] != Value::Bool(true)
+        {
+            let why = "can only be set for deprecated versions";
+            errors.push(FieldError::invalid_text(at("deprecationWarning"), warning, why));
         }
     }
     let storing = listed
@@ -256,108 +340,31 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
         }
         [_] => {}
         [first, .., last] => {
-            let why = format!(
-                "must have the storage version {}",
-                last.as_str().unwrap_or_default()
-            );
-            errors.push(FieldError::invalid(
-                "status.storedVersions",
-                &json!([first]),
-                &why,
-            ));
+            let why = format!("must have the storage version {}", text(last));
+            let seen = json!([first]);
+            errors.push(FieldError::invalid("status.storedVersions", &seen, &why));
         }
     }
-    versions
 }
 
-fn selectable(fields: &Value) -> Vec<String> {
-    let fields = fields.as_array().into_iter().flatten();
-    let paths = fields.filter_map(|field| field["jsonPath"].as_str());
-    paths
-        .map(|path| path.trim_start_matches('.').to_owned())
-        .collect()
-}
-
-fn columns(columns: &Value) -> Arc<[Column]> {
-    let columns = columns.as_array().into_iter().flatten();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    columns
-        .map(|column| Column {
-            name: text(&column["name"]),
-            kind: text(&column["type"]),
-            format: text(&column["format"]),
-            description: text(&column["description"]),
-            priority: column["priority"].as_i64().unwrap_or_default(),
-            path: text(&column["jsonPath"]),
-        })
-        .collect()
-}
-
-fn scale(scale: &Value) -> Option<Arc<Scale>> {
-    let path = |name: &str| scale[name].as_str().unwrap_or_default().to_owned();
-    scale.is_object().then(|| {
-        Arc::new(Scale {
-            spec_replicas: path("specReplicasPath"),
-            status_replicas: path("statusReplicasPath"),
-            label_selector: path("labelSelectorPath"),
-        })
-    })
-}
-
-/// The few demands on a structural schema that are commonly missed.
-fn check_structure(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    let preserves = schema["x-kubernetes-preserve-unknown-fields"] == Value::Bool(true);
-    let int_or_string = schema["x-kubernetes-int-or-string"] == Value::Bool(true);
-    let kind = schema["type"].as_str().unwrap_or_default();
-    if kind.is_empty() && !preserves && !int_or_string {
-        errors.push(FieldError::required(
-            path.child("type"),
-            "must not be empty for specified object fields",
-        ));
+/// What those who use a deprecated version are told.
+fn deprecation(spec: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != Value::Bool(true) {
+        return None;
     }
-    let has_properties = schema["properties"]
-        .as_object()
-        .is_some_and(|map| !map.is_empty());
-    if has_properties && schema["additionalProperties"].is_object() {
-        let why = "additionalProperties and properties are mutual exclusive";
-        errors.push(FieldError::forbidden(path.child("additionalProperties"), why));
+    if let Some(warning) = version["deprecationWarning"].as_str() {
+        return Some(warning.to_owned());
     }
-    if schema["x-kubernetes-list-type"] == "map" {
-        let keys = schema["x-kubernetes-list-map-keys"].as_array();
-        if keys.is_none_or(Vec::is_empty) {
-            errors.push(FieldError::required(
-                path.child("x-kubernetes-list-map-keys"),
-                "must not be empty if x-kubernetes-list-type is map",
-            ));
-        }
-    }
-    if !schema["default"].is_null()
-        && let Ok(compiled) = Schema::compile(schema, path)
-    {
-        let at = path.child("default").to_string();
-        let wrong = validate(&schema["default"], None, &compiled, "").into_iter();
-        errors.extend(wrong.map(|error| FieldError {
-            field: match error.field.as_str() {
-                "<nil>" => at.clone(),
-                field => format!("{at}.{field}"),
-            },
-            ..error
-        }));
-    }
-    if kind == "array" && schema["items"].is_null() {
-        errors.push(FieldError::required(path.child("items"), "must be specified"));
-    }
-    let below = path.child("properties");
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        check_structure(property, &below.key(name), errors);
-    }
-    if schema["additionalProperties"].is_object() {
-        let below = path.child("additionalProperties");
-        check_structure(&schema["additionalProperties"], &below, errors);
-    }
-    if schema["items"].is_object() {
-        check_structure(&schema["items"], &path.child("items"), errors);
-    }
+    let full = |name: &str| format!("{}/{name} {}", text(&spec["group"]), text(&spec["names"]["kind"]));
+    let name = text(&version["name"]);
+    let others = spec["versions"].as_array().into_iter().flatten();
+    let better = others
+        .filter(|other| other["served"] == Value::Bool(true) && other["deprecated"] != Value::Bool(true))
+        .filter_map(|other| other["name"].as_str())
+        .filter(|other| priority(other) > priority(&name))
+        .max_by_key(|other| priority(other));
+    let instead = better.map_or(String::new(), |better| format!("; use {}", full(better)));
+    Some(format!("{} is deprecated{instead}", full(&name)))
 }
 
 /// The status of a definition before anything was done about it.
@@ -370,40 +377,16 @@ pub(super) fn new_status(object: &Value) -> Value {
     json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored})
 }
 
-/// Marks a definition whose objects are about to be deleted.
-pub(super) fn mark_terminating(object: &mut Value, time: &str) {
-    object["metadata"]["finalizers"] = json!(["customresourcecleanup.apiextensions.k8s.io"]);
-    if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
-        conditions.push(json!({
-            "type": "Terminating", "status": "True", "lastTransitionTime": time,
-            "reason": "InstanceDeletionPending",
-            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        }));
-    }
-}
-
-/// The status of an accepted definition, at `time`.
-pub(super) fn status(object: &Value, time: &str) -> Value {
-    let spec = &object["spec"];
-    let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": time});
-    let known = object["status"]["storedVersions"].as_array().cloned();
-    let mut stored = known.unwrap_or_default();
-    let versions = spec["versions"].as_array().into_iter().flatten();
-    for version in versions.filter(|version| version["storage"] == Value::Bool(true)) {
-        if !stored.contains(&version["name"]) {
-            stored.push(version["name"].clone());
+/// Notes in which versions objects may be stored, whenever a definition is written.
+pub(super) fn note_storage(definition: &mut Value) {
+    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
+    let storing = versions.filter(|version| version["storage"] == Value::Bool(true));
+    let storing: Vec<Value> = storing.map(|version| version["name"].clone()).collect();
+    if let Some(stored) = definition["status"]["storedVersions"].as_array_mut() {
+        for name in storing {
+            if !stored.contains(&name) {
+                stored.push(name);
+            }
         }
     }
-    let conditions = match object["status"]["conditions"].as_array() {
-        Some(known) if !known.is_empty() => known.clone(),
-        _ => vec![
-            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-            condition(
-                "Established",
-                "InitialNamesAccepted",
-                "the initial names have been accepted",
-            ),
-        ],
-    };
-    json!({"conditions": conditions, "acceptedNames": spec["names"], "storedVersions": stored})
 }

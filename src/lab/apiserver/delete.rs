@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::accepting::{definitions, put_status, set_condition, settle};
 use super::body::Reply;
 use super::context::{Context, Named, read_json};
-use super::definition;
 use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
@@ -79,9 +79,10 @@ impl Context<'_> {
             .collect();
         let mut items = Vec::new();
         for (key, object) in chosen {
-            let remaining = self.remove(&mut storage, named, &id, &key, &object, demands.dry_run);
-            let told = remaining.unwrap_or(object);
-            items.push(in_version(&told, named));
+            demands.check(named, &object.object)?;
+            self.remove(&mut storage, named, &id, &key, &object, demands.dry_run);
+            // What is told is what was there.
+            items.push(in_version(&object, named));
         }
         let page = Page::whole(storage.revision, items);
         Ok(Reply::json(200, page.to_json(named)))
@@ -89,6 +90,7 @@ impl Context<'_> {
 
     /// DeleteOptions, from the body or the query.
     fn demands(&mut self, body: &Bytes) -> Outcome<Demands> {
+        self.info.query.number("gracePeriodSeconds")?;
         let options = WriteOptions::read(&self.info.query, "DeleteOptions", self.agent)?;
         let sent = match body.is_empty() {
             true => Value::Null,
@@ -134,54 +136,66 @@ impl Context<'_> {
         }
         if !waits {
             storage.remove(id, key);
-            finish_namespaces(storage);
+            finish_deletions(storage, &self.server.time());
             return None;
         }
         if !found.object["metadata"]["deletionTimestamp"].is_null() {
             return Some(found.clone());
         }
+        let time = self.server.time();
         let mut object = found.object.clone();
-        object["metadata"]["deletionTimestamp"] = self.server.time().into();
         if is_namespace {
+            object["metadata"]["deletionTimestamp"] = time.clone().into();
             object["status"]["phase"] = "Terminating".into();
         } else if is_definition {
-            definition::mark_terminating(&mut object, &self.server.time());
+            object["metadata"]["deletionTimestamp"] = time.clone().into();
+            object["metadata"]["finalizers"] = json!([CLEANUP]);
+            let why = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+            let why = ("InstanceDeletionPending", why);
+            set_condition(&mut object["status"], "Terminating", "True", why, &time);
         } else {
-            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-            if let Some(generation) = object["metadata"]["generation"].as_i64() {
-                object["metadata"]["generation"] = (generation + 1).into();
-            }
+            mark_deleted(&mut object, &time);
         }
         if dry_run {
             return Some(Arc::new(Stored::new(object, found.revision)));
         }
         let remaining = storage.put(id, key, object);
-        if is_definition {
-            remove_defined(storage, &found.object);
-            storage.remove(id, key);
+        let contents = match (is_namespace, is_definition) {
+            (true, _) => storage.contents(key),
+            (_, true) => defined(storage, &found.object),
+            _ => return Some(remaining),
+        };
+        for (id, key) in contents {
+            remove_content(storage, &id, &key, &time);
         }
-        if is_namespace {
-            for (id, key) in storage.contents(key) {
-                self.remove_content(storage, &id, &key);
-            }
-            finish_namespaces(storage);
-        }
+        finish_deletions(storage, &time);
         Some(remaining)
     }
+}
 
-    /// What the namespace controller does with each object in a namespace that goes.
-    fn remove_content(&self, storage: &mut Storage, id: &ResourceId, key: &str) {
-        let Some(found) = storage.get(id, key).cloned() else {
-            return;
-        };
-        if meta::finalizers(&found.object).is_empty() {
-            storage.remove(id, key);
-        } else if found.object["metadata"]["deletionTimestamp"].is_null() {
-            let mut object = found.object.clone();
-            object["metadata"]["deletionTimestamp"] = self.server.time().into();
-            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-            storage.put(id, key, object);
-        }
+/// The finalizer of a definition whose objects are being deleted.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Marks an object that waits for its finalizers.
+fn mark_deleted(object: &mut Value, time: &str) {
+    object["metadata"]["deletionTimestamp"] = time.into();
+    object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+    if let Some(generation) = object["metadata"]["generation"].as_i64() {
+        object["metadata"]["generation"] = (generation + 1).into();
+    }
+}
+
+/// What controllers do with each object in a namespace that goes, or of a definition that does.
+fn remove_content(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
+    let Some(found) = storage.get(id, key).cloned() else {
+        return;
+    };
+    if meta::finalizers(&found.object).is_empty() {
+        storage.remove(id, key);
+    } else if found.object["metadata"]["deletionTimestamp"].is_null() {
+        let mut object = found.object.clone();
+        mark_deleted(&mut object, time);
+        storage.put(id, key, object);
     }
 }
 
@@ -250,41 +264,61 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     Err(Failure::invalid(subject, "", &[error]))
 }
 
-/// With a definition go its objects.
-pub(super) fn remove_defined(storage: &mut Storage, definition: &Value) {
+/// The resource of a definition's objects.
+fn resource_of(definition: &Value) -> ResourceId {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let id = (
-        text(&definition["spec"]["group"]),
-        text(&definition["spec"]["names"]["plural"]),
-    );
-    let keys: Vec<String> = storage
-        .table(&id.0, &id.1)
-        .into_iter()
-        .flat_map(|table| table.list("").map(|(key, _)| key.clone()))
-        .collect();
-    for key in keys {
-        storage.remove(&id, &key);
-    }
-    storage.stop_serving(&id);
+    let spec = &definition["spec"];
+    (text(&spec["group"]), text(&spec["names"]["plural"]))
 }
 
-/// Removes namespaces that are being deleted and have become empty.
-pub(super) fn finish_namespaces(storage: &mut Storage) {
-    let id = (String::new(), "namespaces".to_owned());
-    let Some(table) = storage.table("", "namespaces") else {
-        return;
-    };
-    let terminating: Vec<String> = table
-        .list("")
-        .filter(|(_, object)| !object.object["metadata"]["deletionTimestamp"].is_null())
-        .map(|(key, _)| key.clone())
-        .collect();
-    for name in terminating {
-        let finalizers = storage
-            .get(&id, &name)
-            .map_or(0, |found| meta::finalizers(&found.object).len());
-        if finalizers == 0 && storage.contents(&name).is_empty() {
-            storage.remove(&id, &name);
+/// The keys of a definition's objects.
+fn defined(storage: &Storage, definition: &Value) -> Vec<(ResourceId, String)> {
+    let id = resource_of(definition);
+    let table = storage.table(&id.0, &id.1).into_iter();
+    let keys = table.flat_map(|table| table.list("").map(|(key, _)| (id.clone(), key.clone())));
+    keys.collect()
+}
+
+/// Removes a definition and what was stored of it, at once and whatever waits.
+pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
+    for (id, key) in defined(storage, definition) {
+        storage.remove(&id, &key);
+    }
+    storage.stop_serving(&resource_of(definition));
+    storage.remove(&definitions(), meta::text(definition, "name"));
+    settle(storage, &definition["spec"]["group"], time);
+}
+
+/// Removes namespaces and definitions that are being deleted and have become empty.
+pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
+    let namespaces = (String::new(), "namespaces".to_owned());
+    for namespace in being_deleted(storage, &namespaces) {
+        let name = meta::text(&namespace.object, "name");
+        if meta::finalizers(&namespace.object).is_empty() && storage.contents(name).is_empty() {
+            storage.remove(&namespaces, name);
         }
     }
+    for definition in being_deleted(storage, &definitions()) {
+        if defined(storage, &definition.object).is_empty() {
+            undefine(storage, &definition.object, time);
+            continue;
+        }
+        let mut status = definition.object["status"].clone();
+        let why = (
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+        );
+        set_condition(&mut status, "Terminating", "True", why, time);
+        if status != definition.object["status"] {
+            put_status(storage, &definition.object, status, time);
+        }
+    }
+}
+
+fn being_deleted(storage: &Storage, id: &ResourceId) -> Vec<Arc<Stored>> {
+    let table = storage.table(&id.0, &id.1).into_iter();
+    let all = table.flat_map(|table| table.list("").map(|(_, object)| object));
+    all.filter(|object| !object.object["metadata"]["deletionTimestamp"].is_null())
+        .cloned()
+        .collect()
 }

@@ -255,7 +255,7 @@ fn nested(listed: &[Value], group: &str, version: &str) -> Vec<Value> {
 }
 
 /// `v2` before `v1` before `v2beta1` before `v1beta2` before `v1alpha1`, and these before all else.
-fn priority(version: &str) -> (u8, u32, u32) {
+pub(super) fn priority(version: &str) -> (u8, u32, u32) {
     let digits = |text: &str| -> Option<(u32, usize)> {
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         Some((text[..end].parse().ok()?, end))

@@ -11,6 +11,7 @@ use super::meta;
 use super::names;
 use super::rbac;
 use super::resource::{Family, Resource, Version};
+use super::scale;
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
 use super::typed;
@@ -145,13 +146,7 @@ fn keep_names(account: &mut Value) {
 }
 
 /// What a write of the object itself cannot change. Counts the generation up when the rest changed.
-pub(super) fn prepare_update(
-    resource: &Resource,
-    version: &Version,
-    new: &mut Value,
-    old: &Value,
-    time: &str,
-) {
+pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut Value, old: &Value) {
     let keep = |new: &mut Value, field: &str| {
         let Value::Object(fields) = new else { return };
         match old.get(field) {
@@ -166,9 +161,7 @@ pub(super) fn prepare_update(
         }
         Family::Definition => {
             keep(new, "status");
-            if new["spec"] != old["spec"] {
-                new["status"] = definition::status(new, time);
-            }
+            definition::note_storage(new);
         }
         Family::ServiceAccount => keep_names(new),
         Family::Access => rbac::set_rules(resource, new),
@@ -210,10 +203,10 @@ pub(super) fn check(
     match resource.family {
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
-        Family::Definition => errors.extend(definition::check(new, old)),
+        Family::Definition if subresource.is_empty() => errors.extend(definition::check(new, old)),
         Family::Event | Family::Lease | Family::Node => errors.extend(typed::check(resource, new, old)),
         Family::Access => errors.extend(rbac::check(resource, new, old)),
-        Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
+        Family::Namespace | Family::Definition | Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
 
@@ -264,6 +257,7 @@ fn check_custom(
     if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
         errors.extend(check_lists(new, schema));
     }
+    errors.extend(scale::check(new, version));
     if !schema.has_rules() {
         return;
     }

@@ -130,7 +130,9 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
         errors.push(FieldError::too_long(at("annotations"), MAX_ANNOTATIONS as u64));
     }
     let owners = metadata.and_then(|metadata| metadata.get("ownerReferences"));
-    for owner in owners.and_then(Value::as_array).into_iter().flatten() {
+    let owners = owners.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    errors.extend(validate_controllers(owners, &at("ownerReferences")));
+    for owner in owners {
         for (field, why) in [
             ("apiVersion", "version must not be empty"),
             ("kind", "must not be empty"),
@@ -145,6 +147,54 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
                 ));
             }
         }
+    }
+    errors
+}
+
+/// At most one owner controls an object, and what is soon forgotten owns nothing.
+fn validate_controllers(owners: &[Value], path: &str) -> Vec<FieldError> {
+    let text = |owner: &Value, field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+    let told = |owner: &Value| {
+        let fields = [
+            "apiVersion",
+            "kind",
+            "name",
+            "uid",
+            "controller",
+            "blockOwnerDeletion",
+        ];
+        let said = fields.iter().filter(|field| !owner[**field].is_null());
+        let said: Vec<String> = said
+            .map(|field| format!("\"{field}\":{}", owner[*field]))
+            .collect();
+        format!("{{{}}}", said.join(","))
+    };
+    let mut errors = Vec::new();
+    for owner in owners.iter().filter(|owner| owner["kind"] == "Event") {
+        let version = text(owner, "apiVersion");
+        let (group, version) = version.split_once('/').unwrap_or(("", &version));
+        if matches!((group, version), ("", "v1")) {
+            let why = format!("{group}/{version}, Kind=Event is disallowed from being an owner");
+            errors.push(FieldError::invalid_raw(path, &told(owner), &why));
+        }
+    }
+    let controllers: Vec<&Value> = owners
+        .iter()
+        .filter(|owner| owner["controller"] == true)
+        .collect();
+    for pair in controllers.windows(2) {
+        let all: Vec<String> = owners.iter().map(told).collect();
+        let name = |owner: &Value| format!("{}/{}", text(owner, "kind"), text(owner, "name"));
+        let why = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
+            name(pair[0]),
+            name(pair[1])
+        );
+        errors.push(FieldError::invalid_raw(
+            path,
+            &format!("[{}]", all.join(",")),
+            &why,
+        ));
     }
     errors
 }

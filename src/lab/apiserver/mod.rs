@@ -11,6 +11,7 @@
 //! `storage`. What is answered goes out in the `form` that the Accept header asks for.
 
 mod about;
+mod accepting;
 mod audit;
 mod auth;
 mod body;
@@ -31,6 +32,7 @@ mod misbehaviour;
 mod names;
 mod openapi;
 mod options;
+mod parts;
 mod patch;
 mod placing;
 mod rbac;
@@ -38,12 +40,14 @@ mod read;
 mod request;
 mod resource;
 mod reviews;
+mod scale;
 mod schema;
 mod selectors;
 mod server;
 mod service;
 mod status;
 mod storage;
+mod structure;
 mod table;
 mod tokens;
 mod typed;

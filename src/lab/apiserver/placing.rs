@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::accepting;
 use super::definition;
-use super::delete::remove_defined;
+use super::delete::undefine;
 use super::server::ApiServer;
 use super::storage::{ResourceId, key};
 
@@ -50,9 +51,10 @@ impl ApiServer {
         if let Value::Object(fields) = &mut definition {
             definition::set_defaults(fields);
         }
-        definition["status"] = definition::status(&definition, &self.time());
+        definition["status"] = definition::new_status(&definition);
+        definition["status"] = accepting::status(&definition, &Default::default(), &self.time());
         definition["metadata"]["generation"] = 1.into();
-        if let Ok(resource) = definition::read(&definition) {
+        if let Ok(resource) = definition::read_accepted(&definition) {
             self.storage().serve(resource);
             self.place(DEFINITIONS, definition);
         }
@@ -60,11 +62,9 @@ impl ApiServer {
 
     /// Ends that, and what was stored of it.
     pub(in crate::lab) fn undefine(&self, name: &str) {
-        let id: ResourceId = (DEFINITIONS.0.to_owned(), DEFINITIONS.1.to_owned());
         let mut storage = self.storage();
-        if let Some(found) = storage.get(&id, name).cloned() {
-            remove_defined(&mut storage, &found.object);
-            storage.remove(&id, name);
+        if let Some(found) = storage.get(&accepting::definitions(), name).cloned() {
+            undefine(&mut storage, &found.object, &self.time());
         }
     }
 

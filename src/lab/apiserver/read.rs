@@ -11,18 +11,26 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::request::{Query, Target};
 use super::resource::{Family, Resource, Version};
+use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Stored, key};
 use super::typed::event_in;
+use super::update::current;
 
 impl Context<'_> {
     pub(super) fn get(&self, named: &Named, target: &Target) -> Outcome<Reply> {
         let storage = self.server.storage();
-        let found = storage.get(&named.resource.id(), &object_key(named, target));
-        let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
-        Ok(Reply::json(200, in_version(found, named).bytes()))
+        let asked = revision(&self.info.query, true)?;
+        if asked > storage.revision {
+            return Err(too_large(asked, storage.revision));
+        }
+        if let Some(scaled) = &named.scaled {
+            let whole = current(&storage, scaled, target)?;
+            scale::check_told(&whole, scaled)?;
+        }
+        Ok(Reply::json(200, current(&storage, named, target)?.bytes()))
     }
 
     pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
@@ -54,7 +62,7 @@ impl Context<'_> {
             "" => None,
             token => Some(Token::read(token)?),
         };
-        let asked = revision(query)?;
+        let asked = revision(query, false)?;
         if token.is_some() && asked > 0 {
             let why = "specifying resource version is not allowed when using continue";
             return Err(Failure::bad_request(why));
@@ -62,11 +70,21 @@ impl Context<'_> {
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
         }
-        let exact = query.get("resourceVersionMatch") == "Exact";
+        let mut limit = limit(query)?;
+        let exact = match query.get("resourceVersionMatch") {
+            "Exact" => true,
+            // Who limits a list and does not say which match is wanted is taken at their word, from of old.
+            "" => limit > 0,
+            _ => false,
+        };
+        // From memory there are no parts.
+        if query.get("resourceVersion") == "0" {
+            limit = 0;
+        }
         let at = match &token {
             Some(token) if token.revision == ANY => storage.revision,
             Some(token) => token.revision,
-            None if exact => asked,
+            None if exact && asked > 0 => asked,
             None => storage.revision,
         };
         let namespace = namespace(named, target);
@@ -93,7 +111,6 @@ impl Context<'_> {
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, named)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(&object.object));
-        let limit = limit(query)?;
         let mut page = Page {
             revision: at,
             items: Vec::new(),
@@ -166,20 +183,11 @@ pub(super) fn as_stored(object: &Value, resource: &Resource, version: &Version) 
 
 /// The limit parameter; absent is none, which is zero.
 fn limit(query: &Query) -> Outcome<usize> {
-    let text = query.get("limit");
-    let limit = match text {
-        "" => Ok(0),
-        text => text.parse::<i64>(),
-    };
-    let limit = limit.map_err(|_| {
-        let text = super::field::quoted(text);
-        Failure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
-    })?;
-    Ok(usize::try_from(limit).unwrap_or(0))
+    Ok(usize::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0))
 }
 
-/// The resourceVersion parameter; absent is zero.
-pub(super) fn revision(query: &Query) -> Outcome<u64> {
+/// The resourceVersion parameter; absent is zero. The real server blames itself unless a list was asked for.
+pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
     match query.get("resourceVersion") {
         "" => Ok(0),
         text => text.parse().map_err(|_| {
@@ -187,8 +195,7 @@ pub(super) fn revision(query: &Query) -> Outcome<u64> {
                 "resourceVersion: Invalid value: {}: strconv.ParseUint: parsing \"{text}\": invalid syntax",
                 super::field::quoted(text)
             );
-            // The real server blames itself when it is a watch.
-            match query.flag("watch") {
+            match itself {
                 true => Failure::new(500, "", why),
                 false => Failure::bad_request(format!("invalid resource version: {why}")),
             }

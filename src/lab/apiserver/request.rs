@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use http::Method;
 
+use super::field::quoted;
+use super::status::{Failure, Outcome};
+
 /// The address of a request within the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Target {
@@ -14,6 +17,8 @@ pub(super) struct Target {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) subresource: String,
+    /// The path goes on behind the subresource.
+    pub(super) beyond: bool,
 }
 
 /// A request, without its body.
@@ -56,6 +61,17 @@ impl Query {
     /// Whether a parameter is there, with whatever value.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
+    }
+
+    /// A parameter that is a number, if it is there.
+    pub(super) fn number(&self, name: &str) -> Outcome<Option<i64>> {
+        match self.get(name) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                let text = quoted(text);
+                Failure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
+            }),
+        }
     }
 
     /// Whether a parameter of Go's kind of bool is set.
@@ -144,7 +160,8 @@ fn read_target(segments: &[String]) -> Option<Target> {
     target.resource = text(rest.first());
     target.name = text(rest.get(1));
     target.subresource = text(rest.get(2));
-    (!target.resource.is_empty() && rest.len() <= 3).then_some(target)
+    target.beyond = rest.len() > 3;
+    (!target.resource.is_empty()).then_some(target)
 }
 
 /// The name that a field selector demands, empty when it demands none.

@@ -41,10 +41,29 @@ pub(super) struct Version {
     pub(super) selectable: Vec<String>,
     /// The columns of a Table besides name and age.
     pub(super) columns: Arc<[Column]>,
-    #[expect(dead_code, reason = "the scale subresource is made of it")]
     pub(super) scale: Option<Arc<Scale>>,
     /// The schema as it was given, with its descriptions.
     pub(super) openapi: Arc<Value>,
+    /// What whoever uses this version is warned of.
+    pub(super) warning: Option<String>,
+}
+
+impl Version {
+    /// A version that is served and stored, of whatever form.
+    pub(super) fn plain(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            served: true,
+            storage: true,
+            status_subresource: false,
+            schema: Arc::default(),
+            selectable: Vec::new(),
+            columns: Arc::default(),
+            scale: None,
+            openapi: Arc::default(),
+            warning: None,
+        }
+    }
 }
 
 /// A column of the Tables in which kubectl asks for lists.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::accepting::settle;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::delete::finish_namespaces;
+use super::delete::finish_deletions;
 use super::family;
 use super::field::FieldError;
 use super::managed_fields::{Writer, same_but_times, track};
@@ -17,9 +18,10 @@ use super::options::WriteOptions;
 use super::read::{in_version, namespace, object_key};
 use super::request::Target;
 use super::resource::Family;
+use super::scale;
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Storage, Stored};
-use super::write::{ensure_namespace, ignored_fields, serve_definition, store};
+use super::write::{ensure_namespace, ignored_fields, store};
 
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -59,6 +61,12 @@ impl Context<'_> {
         current: Arc<Stored>,
         mut object: Value,
     ) -> Outcome<Arc<Stored>> {
+        if let Some(scaled) = &named.scaled {
+            let whole = self::current(storage, scaled, target)?;
+            let object = scale::applied(&whole.object, &object, scaled);
+            let stored = self.replace(storage, scaled, target, options, whole, object)?;
+            return Ok(scale::of(&stored, scaled));
+        }
         let old = &current.object;
         let time = self.server.time();
         let writer = Writer {
@@ -72,7 +80,7 @@ impl Context<'_> {
         track(Some(old), &mut object, &named.version().schema, &writer);
         self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
-        prepare(named, target, &mut object, old, &time);
+        prepare(named, target, &mut object, old);
         let (warnings, outcome) = check(named, target, &object, old);
         self.warnings.extend(warnings);
         outcome?;
@@ -85,24 +93,31 @@ impl Context<'_> {
         }
         let key = object_key(named, target);
         let deleting = !old["metadata"]["deletionTimestamp"].is_null();
-        if deleting && meta::finalizers(&object).is_empty() && named.resource.family != Family::Namespace {
+        let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
+        if deleting && meta::finalizers(&object).is_empty() && !waits {
             if !options.dry_run {
                 storage.remove(&named.resource.id(), &key);
-                finish_namespaces(storage);
+                finish_deletions(storage, &time);
             }
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
         if options.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
-        serve_definition(storage, named, &object);
         let stored = store(storage, named, &key, object);
+        if named.resource.family == Family::Definition {
+            settle(storage, &stored.object["spec"]["group"], &time);
+        }
         Ok(in_version(&stored, named))
     }
 }
 
 /// The object that a request is about, in the request's version.
 pub(super) fn current(storage: &Storage, named: &Named, target: &Target) -> Outcome<Arc<Stored>> {
+    if let Some(scaled) = &named.scaled {
+        let whole = current(storage, scaled, target)?;
+        return Ok(scale::of(&whole, scaled));
+    }
     let found = storage.get(&named.resource.id(), &object_key(named, target));
     let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
     Ok(in_version(found, named))
@@ -156,7 +171,7 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
 }
 
 /// Takes from the old object what such a write cannot change.
-fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time: &str) {
+fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
     let keep = |object: &mut Value, field: &str| {
         let Value::Object(fields) = object else { return };
         let metadata = meta::metadata_mut(fields);
@@ -189,7 +204,7 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value, time
     }
     keep(object, "generation");
     if !is_status {
-        family::prepare_update(&named.resource, named.version(), object, old, time);
+        family::prepare_update(&named.resource, named.version(), object, old);
     }
     if meta::text(object, "uid").is_empty() {
         keep(object, "uid");

@@ -32,11 +32,12 @@ impl Context<'_> {
     pub(super) fn watch(&mut self, named: &Named, target: &Target, form: &Form) -> Outcome<Reply> {
         let query = &self.info.query;
         let selector = self.selector(named)?;
-        let asked = revision(query)?;
-        let timeout = match query.get("timeoutSeconds").parse() {
-            Ok(seconds) if seconds > 0 => Duration::from_secs(seconds),
-            _ => DEFAULT_TIMEOUT,
-        };
+        let asked = revision(query, true)?;
+        let seconds = query
+            .number("timeoutSeconds")?
+            .and_then(|seconds| u64::try_from(seconds).ok());
+        let timeout = seconds.filter(|seconds| *seconds > 0);
+        let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
         let storage = self.server.storage();
         let table = storage
             .table_of(&named.resource)

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use super::accepting::{self, settle};
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::definition;
 use super::family;
 use super::managed_fields::{Writer, track};
 use super::meta;
@@ -200,6 +200,7 @@ impl Context<'_> {
         let mut storage = self.server.storage();
         check_namespace(&storage, named, &object)?;
         self.check_escalation(&storage, named, target, &object, None)?;
+        check_definition(&storage, named, &object)?;
         self.name(&storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
@@ -220,10 +221,9 @@ impl Context<'_> {
         if options.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        serve_definition(&mut storage, named, &object);
         let stored = store(&mut storage, named, &key, object);
         if named.resource.family == Family::Definition {
-            establish(&mut storage, named, &key, &stored.object, &time);
+            settle(&mut storage, &stored.object["spec"]["group"], &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
@@ -293,31 +293,6 @@ pub(super) fn store(
     storage.put(&resource.id(), key, object)
 }
 
-/// Begins to serve what a definition defines.
-pub(super) fn serve_definition(storage: &mut Storage, named: &Named, object: &Value) {
-    if named.resource.family == Family::Definition
-        && let Ok(resource) = definition::read(object)
-    {
-        storage.serve(resource);
-    }
-}
-
-/// Tells that a definition is served, as the real server's controllers do a moment later.
-fn establish(storage: &mut Storage, named: &Named, key: &str, definition: &Value, time: &str) {
-    let mut object = definition.clone();
-    object["status"] = definition::status(definition, time);
-    let writer = Writer {
-        manager: "kube-apiserver",
-        api_version: &named.api_version(),
-        subresource: "status",
-        time,
-        ignored: ignored_fields(named, "status"),
-        blank: &Value::Null,
-    };
-    track(Some(definition), &mut object, &named.version().schema, &writer);
-    storage.put(&named.resource.id(), key, object);
-}
-
 /// What is not the client's to say of a new object.
 fn wipe_system_fields(object: &mut Value) {
     if let Value::Object(fields) = object {
@@ -356,6 +331,19 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
         namespace => metadata.insert("namespace".into(), namespace.into()),
     };
     Ok(())
+}
+
+/// Nothing new comes to what is about to be undefined.
+fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    let name = named.resource.qualified().to_string();
+    match storage.get(&accepting::definitions(), &name) {
+        Some(definition) if !definition.object["metadata"]["deletionTimestamp"].is_null() => {
+            let why = "create not allowed while custom resource definition is terminating";
+            let name = meta::text(object, "name");
+            Err(Failure::forbidden(named.resource.qualified(), name, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// New objects need a namespace that exists and stays.
