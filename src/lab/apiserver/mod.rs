@@ -1,13 +1,14 @@
 //! An in-process Kubernetes API server: exact in what it does, silent about what it does not.
 //!
 //! It serves Namespaces, Secrets, ConfigMaps, CustomResourceDefinitions and whatever these define: get, list, watch,
-//! create, update, merge and JSON patch, delete. It is a [`tower::Service`], so the same server answers in process,
+//! create, update, patches of every kind, delete. It is a [`tower::Service`], so the same server answers in process,
 //! over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
 //! A request goes through `service` (authentication, authorization, misbehaviour, audit) and `context` to one of the
 //! handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on `storage`.
 
 mod about;
+mod apply;
 mod audit;
 mod auth;
 mod body;
@@ -38,7 +39,9 @@ mod server;
 mod service;
 mod status;
 mod storage;
+mod strategic;
 mod tokens;
+mod typed;
 mod update;
 mod watch;
 mod write;

@@ -20,7 +20,7 @@ use super::storage::{Storage, Stored, key};
 /// An object as it was sent, made to fit its schema.
 pub(super) struct Decoded {
     pub(super) object: Value,
-    /// Paths of fields that stand twice.
+    /// What is said of fields that stand twice.
     pub(super) repeated: Vec<String>,
     /// Paths that the schema does not know.
     pub(super) unknown: Vec<String>,
@@ -46,15 +46,11 @@ impl Decoded {
     }
 
     fn complaints(&self) -> Vec<String> {
-        let repeated = self
-            .repeated
-            .iter()
-            .map(|path| format!("duplicate field \"{path}\""));
         let unknown = self
             .unknown
             .iter()
             .map(|path| format!("unknown field \"{path}\""));
-        repeated.chain(unknown).collect()
+        self.repeated.iter().cloned().chain(unknown).collect()
     }
 }
 
@@ -120,8 +116,9 @@ impl Context<'_> {
     pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
         let kind = &named.resource.kind;
         let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
-        if !matches!(media_type, "" | "application/json") {
-            return Err(Failure::unsupported_media_type(&["application/json"]));
+        let is_yaml = media_type == "application/yaml";
+        if !is_yaml && !matches!(media_type, "" | "application/json") {
+            return Err(Failure::unsupported_media_type(&["application/json", "application/yaml"]));
         }
         let unrecognized = |why: &str| {
             Failure::bad_request(format!(
@@ -129,7 +126,11 @@ impl Context<'_> {
                 summary(body)
             ))
         };
-        let document = super::json::read(body).map_err(|error| {
+        let document = match is_yaml {
+            true => super::json::read_yaml(body),
+            false => super::json::read(body).map_err(|error| error.to_string()),
+        };
+        let document = document.map_err(|error| {
             unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
         })?;
         let Value::Object(mut object) = document.value else {
@@ -191,16 +192,26 @@ impl Context<'_> {
         let time = self.server.time();
         let writer = Writer {
             manager: &options.field_manager,
-            api_version: &named.api_version(),
+            named,
             subresource: "",
             time: &time,
-            ignored: ignored_fields(named, ""),
-            blank: &family::blank(named.resource.family),
         };
-        track(None, &mut object, &named.version().schema, &writer);
+        track(None, &mut object, &writer);
         let mut storage = self.server.storage();
-        check_namespace(&storage, named, &object)?;
-        self.name(&storage, named, &mut object);
+        self.insert(&mut storage, named, &options, object)
+    }
+
+    /// Adds an object whose owners are told already.
+    pub(super) fn insert(
+        &mut self,
+        storage: &mut Storage,
+        named: &Named,
+        options: &WriteOptions,
+        mut object: Value,
+    ) -> Outcome<Reply> {
+        let time = self.server.time();
+        check_namespace(storage, named, &object)?;
+        self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
         family::prepare_create(&named.resource, named.version(), &mut object);
@@ -220,10 +231,10 @@ impl Context<'_> {
         if options.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        serve_definition(&mut storage, named, &object);
-        let stored = store(&mut storage, named, &key, object);
+        serve_definition(storage, named, &object);
+        let stored = store(storage, named, &key, object);
         if named.resource.family == Family::Definition {
-            establish(&mut storage, named, &key, &stored.object, &time);
+            establish(storage, named, &key, &stored.object, &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
@@ -287,18 +298,16 @@ fn establish(storage: &mut Storage, named: &Named, key: &str, definition: &Value
     object["status"] = definition::status(definition, time);
     let writer = Writer {
         manager: "kube-apiserver",
-        api_version: &named.api_version(),
+        named,
         subresource: "status",
         time,
-        ignored: ignored_fields(named, "status"),
-        blank: &Value::Null,
     };
-    track(Some(definition), &mut object, &named.version().schema, &writer);
+    track(Some(definition), &mut object, &writer);
     storage.put(&named.resource.id(), key, object);
 }
 
 /// What is not the client's to say of a new object.
-fn wipe_system_fields(object: &mut Value) {
+pub(super) fn wipe_system_fields(object: &mut Value) {
     if let Value::Object(fields) = object {
         let metadata = meta::metadata_mut(fields);
         for field in [
