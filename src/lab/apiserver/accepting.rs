@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::context::Named;
 use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
@@ -52,14 +53,11 @@ pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
     object["status"] = status;
     let writer = Writer {
         manager: "kube-apiserver",
-        api_version: "apiextensions.k8s.io/v1",
+        named: &Named::only(table.resource.clone()),
         subresource: "status",
         time,
-        ignored: &["metadata", "spec"],
-        blank: &Value::Null,
     };
-    let version = &table.resource.versions[0];
-    track(Some(definition), &mut object, &version.schema, &writer);
+    track(Some(definition), &mut object, &writer);
     storage.put(&id, meta::text(definition, "name"), object);
 }
 

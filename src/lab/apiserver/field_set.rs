@@ -1,38 +1,24 @@
 //! Sets of fields, and the comparison of two objects field by field.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::schema::{ListType, Schema, list_key};
+use super::merge::Type;
+use super::schema::ListType;
 
 /// Metadata that nobody owns.
 const UNOWNED_METADATA: [&str; 9] = [
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
+    "f:name",
+    "f:namespace",
+    "f:creationTimestamp",
+    "f:selfLink",
+    "f:uid",
+    "f:clusterName",
+    "f:generation",
+    "f:managedFields",
+    "f:resourceVersion",
 ];
-
-/// The fields of metadata whose parts are owned one by one.
-static METADATA: LazyLock<Value> = LazyLock::new(|| {
-    json!({"type": "object", "properties": {
-        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "annotations": {"type": "object", "additionalProperties": {"type": "string"}},
-        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
-        "ownerReferences": {
-            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-            "items": {"type": "object", "x-kubernetes-map-type": "atomic"},
-        },
-    }})
-});
-static METADATA_SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&METADATA));
 
 /// A set of fields: a tree whose edges are spelled as in FieldsV1 (`f:name`, `k:{"type":"Joined"}`, `v:1`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +58,72 @@ impl FieldSet {
         !self.member && self.children.is_empty()
     }
 
+    /// Whether the value itself is in the set, besides parts of it.
+    pub(super) fn has_self(&self) -> bool {
+        self.member
+    }
+
+    pub(super) fn add_self(&mut self) {
+        self.member = true;
+    }
+
+    pub(super) fn child(&self, step: &str) -> Option<&FieldSet> {
+        self.children.get(step)
+    }
+
+    pub(super) fn children(&self) -> impl Iterator<Item = (&String, &FieldSet)> {
+        self.children.iter()
+    }
+
+    pub(super) fn add(&mut self, step: String, below: FieldSet) {
+        if !below.is_empty() {
+            self.children.insert(step, below);
+        }
+    }
+
+    /// Takes away what nobody owns.
+    pub(super) fn strip(&mut self) {
+        self.children
+            .retain(|step, _| step != "f:apiVersion" && step != "f:kind");
+        if let Some(metadata) = self.children.get_mut("f:metadata") {
+            metadata.member = false;
+            metadata
+                .children
+                .retain(|step, _| !UNOWNED_METADATA.contains(&step.as_str()));
+        }
+        self.children.retain(|_, below| !below.is_empty());
+    }
+
+    /// Takes these fields of the object away, with all that is below them.
+    pub(super) fn exclude(&mut self, fields: &[&str]) {
+        self.children
+            .retain(|step, _| !fields.iter().any(|field| step.strip_prefix("f:") == Some(*field)));
+    }
+
+    pub(super) fn intersection(&self, other: &FieldSet) -> FieldSet {
+        let mut both = FieldSet {
+            member: self.member && other.member,
+            children: BTreeMap::new(),
+        };
+        for (step, below) in &self.children {
+            if let Some(others) = other.children.get(step) {
+                both.add(step.clone(), below.intersection(others));
+            }
+        }
+        both
+    }
+
+    /// The paths of the fields, those of a level before those below it. Each step is spelled by `spell`.
+    pub(super) fn paths(&self, spell: fn(&str) -> String) -> Vec<String> {
+        let members = self.children.iter().filter(|(_, below)| below.member);
+        let mut paths: Vec<String> = members.map(|(step, _)| spell(step)).collect();
+        for (step, below) in &self.children {
+            let start = spell(step);
+            paths.extend(below.paths(spell).iter().map(|rest| format!("{start}{rest}")));
+        }
+        paths
+    }
+
     fn insert(&mut self, path: &[String]) {
         let mut node = self;
         for step in path {
@@ -109,40 +161,40 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    fn compare(
-        &mut self,
-        old: Option<&Value>,
-        new: Option<&Value>,
-        schema: Option<&Schema>,
-        path: &mut Vec<String>,
-    ) {
+    fn compare(&mut self, old: Option<&Value>, new: Option<&Value>, of: Type<'_>, path: &mut Vec<String>) {
         if old == new {
             return;
         }
         match (old, new) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
-                self.compare_maps(Some(old), Some(new), schema, path);
+                self.compare_maps(Some(old), Some(new), of, path);
             }
-            (Some(Value::Object(old)), None) => self.compare_maps(Some(old), None, schema, path),
-            (None, Some(Value::Object(new))) => self.compare_maps(None, Some(new), schema, path),
+            (Some(Value::Object(old)), None) => self.compare_maps(Some(old), None, of, path),
+            (None, Some(Value::Object(new))) => self.compare_maps(None, Some(new), of, path),
             (Some(Value::Array(old)), Some(Value::Array(new))) => {
-                self.compare_lists(Some(old), Some(new), schema, path);
+                self.compare_lists(Some(old), Some(new), of, path);
             }
             // A null is an empty value of the other's kind.
             (Some(Value::Null), Some(Value::Array(new))) => {
-                self.compare_lists(Some(&Vec::new()), Some(new), schema, path);
+                self.compare_lists(Some(&Vec::new()), Some(new), of, path);
             }
             (Some(Value::Array(old)), Some(Value::Null)) => {
-                self.compare_lists(Some(old), Some(&Vec::new()), schema, path);
+                self.compare_lists(Some(old), Some(&Vec::new()), of, path);
             }
-            (Some(Value::Array(old)), None) => self.compare_lists(Some(old), None, schema, path),
-            (None, Some(Value::Array(new))) => self.compare_lists(None, Some(new), schema, path),
+            (Some(Value::Null), Some(Value::Object(new))) => {
+                self.compare_maps(Some(&Map::new()), Some(new), of, path);
+            }
+            (Some(Value::Object(old)), Some(Value::Null)) => {
+                self.compare_maps(Some(old), Some(&Map::new()), of, path);
+            }
+            (Some(Value::Array(old)), None) => self.compare_lists(Some(old), None, of, path),
+            (None, Some(Value::Array(new))) => self.compare_lists(None, Some(new), of, path),
             (Some(old), Some(new))
                 if old.is_object() || old.is_array() || new.is_object() || new.is_array() =>
             {
                 // Another kind of value: the old one goes with all its parts, the new one comes.
-                self.compare(Some(old), None, schema, path);
-                self.compare(None, Some(new), schema, path);
+                self.compare(Some(old), None, of, path);
+                self.compare(None, Some(new), of, path);
             }
             (old, new) => self.leaf(old.is_some(), new.is_some(), path),
         }
@@ -160,12 +212,11 @@ impl Comparison {
         &mut self,
         old: Option<&Map<String, Value>>,
         new: Option<&Map<String, Value>>,
-        schema: Option<&Schema>,
+        of: Type<'_>,
         path: &mut Vec<String>,
     ) {
         let empty = |map: Option<&Map<String, Value>>| map.is_none_or(Map::is_empty);
-        let atomic = schema.is_some_and(|schema| schema.atomic_map);
-        let leaf = atomic || empty(old) && empty(new);
+        let leaf = of.is_atomic_map() || empty(old) && empty(new);
         if leaf || old.is_none() || new.is_none() {
             self.leaf(old.is_some(), new.is_some(), path);
         }
@@ -177,7 +228,7 @@ impl Comparison {
         let only_new = names_new.filter(|name| old.is_none_or(|old| !old.contains_key(*name)));
         for name in names_old.chain(only_new) {
             path.push(format!("f:{name}"));
-            let below = schema.and_then(|schema| schema.field(name));
+            let below = of.field(name).unwrap_or(Type::ANY);
             self.compare(
                 old.and_then(|old| old.get(name)),
                 new.and_then(|new| new.get(name)),
@@ -192,79 +243,44 @@ impl Comparison {
         &mut self,
         old: Option<&Vec<Value>>,
         new: Option<&Vec<Value>>,
-        schema: Option<&Schema>,
+        of: Type<'_>,
         path: &mut Vec<String>,
     ) {
         let empty = |list: Option<&Vec<Value>>| list.is_none_or(Vec::is_empty);
-        let keyed = schema.filter(|schema| schema.list_type != ListType::Atomic);
-        let leaf = keyed.is_none() || empty(old) && empty(new);
+        let leaf = of.list_type() == ListType::Atomic || empty(old) && empty(new);
         if leaf || old.is_none() || new.is_none() {
             self.leaf(old.is_some(), new.is_some(), path);
         }
-        let Some(schema) = keyed.filter(|_| !leaf) else {
+        if leaf {
             return;
-        };
-        let step = |item: &Value| match schema.list_type {
-            ListType::Map => format!("k:{}", Value::Object(sorted(list_key(item, schema)))),
-            _ => format!("v:{item}"),
-        };
+        }
         let index = |list: Option<&Vec<Value>>| -> BTreeMap<String, Value> {
             let items = list.into_iter().flatten();
-            items.map(|item| (step(item), item.clone())).collect()
+            items
+                .filter_map(|item| Some((of.step(item).ok()?, item.clone())))
+                .collect()
         };
         let (old, new) = (index(old), index(new));
         let only_new = new.keys().filter(|step| !old.contains_key(*step));
         for step in old.keys().chain(only_new) {
             path.push(step.clone());
-            self.compare(old.get(step), new.get(step), schema.items.as_deref(), path);
+            self.compare(old.get(step), new.get(step), of.item(), path);
             path.pop();
         }
     }
-}
-
-/// Keys of an item in the order of their names, whatever order maps have.
-fn sorted(map: Map<String, Value>) -> Map<String, Value> {
-    let sorted: BTreeMap<String, Value> = map.into_iter().collect();
-    sorted.into_iter().collect()
 }
 
 /// Compares whole objects, leaving out what nobody owns and what the write cannot change.
-pub(super) fn compare_objects(
-    old: &Value,
-    new: &Map<String, Value>,
-    schema: &Schema,
-    ignored: &[&str],
-) -> Comparison {
+pub(super) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
     let mut comparison = Comparison::default();
-    let nothing = Map::new();
-    let old = old.as_object().unwrap_or(&nothing);
-    let only_new = new.keys().filter(|name| !old.contains_key(*name));
-    for name in old.keys().chain(only_new) {
-        if name == "apiVersion" || name == "kind" || ignored.contains(&name.as_str()) {
-            continue;
-        }
-        let mut path = vec![format!("f:{name}")];
-        let (old, new) = (old.get(name), new.get(name));
-        if name != "metadata" {
-            comparison.compare(old, new, schema.field(name), &mut path);
-            continue;
-        }
-        let (old, new) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
-        let fields_old = old.into_iter().flat_map(Map::keys);
-        let fields_new = new.into_iter().flat_map(Map::keys);
-        let only_new = fields_new.filter(|field| old.is_none_or(|old| !old.contains_key(*field)));
-        for field in fields_old.chain(only_new) {
-            if UNOWNED_METADATA.contains(&field.as_str()) {
-                continue;
-            }
-            path.push(format!("f:{field}"));
-            let (old, new) = (
-                old.and_then(|old| old.get(field)),
-                new.and_then(|new| new.get(field)),
-            );
-            comparison.compare(old, new, METADATA_SCHEMA.field(field), &mut path);
-            path.pop();
-        }
+    let nothing = json!({});
+    let old = if old.is_object() { old } else { &nothing };
+    comparison.compare(Some(old), Some(new), of, &mut Vec::new());
+    for set in [&mut comparison.taken, &mut comparison.removed] {
+        set.strip();
+        set.exclude(ignored);
     }
+    // A field whose value gave way to another kind of value is taken, not removed.
+    comparison.removed.subtract(&comparison.taken);
     comparison
 }

@@ -5,13 +5,45 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use serde_saphyr::DuplicateKeyPolicy;
 
 /// What was read.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) value: Value,
-    /// The paths of fields that stand twice.
+    /// What a strict reader says of fields that stand twice.
     pub(super) repeated: Vec<String>,
+}
+
+/// Reads YAML, of which JSON is a part. The error is the reader's.
+pub(super) fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
+    let twice = |line: u64, key: &str| {
+        format!("yaml: unmarshal errors:\n  line {line}: key \"{key}\" already set in map")
+    };
+    if let Ok(mut document) = read(bytes) {
+        for text in &mut document.repeated {
+            let path = text
+                .trim_end_matches('"')
+                .rsplit(['.', '"'])
+                .next()
+                .unwrap_or_default();
+            *text = twice(1, path);
+        }
+        return Ok(document);
+    }
+    let parse = |duplicate_keys| {
+        let options = serde_saphyr::options! { duplicate_keys: duplicate_keys, with_snippet: false };
+        serde_saphyr::from_slice_with_options::<Value>(bytes, options)
+    };
+    let (value, repeated) = match parse(DuplicateKeyPolicy::Error) {
+        Ok(value) => (value, Vec::new()),
+        Err(error) => {
+            let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| error.to_string())?;
+            let line = error.location().map_or(0, |location| location.line());
+            (value, vec![twice(line, "")])
+        }
+    };
+    Ok(Document { value, repeated })
 }
 
 /// Reads a document.
@@ -101,7 +133,8 @@ impl<'de> Visitor<'de> for At<'_> {
                 path => format!("{path}.{name}"),
             };
             if map.contains_key(&name) {
-                self.repeated.borrow_mut().push(path.clone());
+                let complaint = format!("duplicate field \"{path}\"");
+                self.repeated.borrow_mut().push(complaint);
             }
             let at = At {
                 path,
@@ -125,7 +158,8 @@ mod tests {
             document.value,
             json!({"a": {"b": [{"c": 2}], "d": 1.5}, "e": "x"})
         );
-        assert_eq!(document.repeated, ["a.b[0].c", "e"]);
+        let twice = ["a.b[0].c", "e"].map(|path| format!("duplicate field \"{path}\""));
+        assert_eq!(document.repeated, twice);
     }
 
     #[test]

@@ -1,41 +1,84 @@
-//! Who owns which field: `metadata.managedFields` of updates.
+//! Who owns which field: `metadata.managedFields`.
 //!
 //! A write is compared with what was there. What it added or changed becomes the writer's, and is taken from all
-//! others; what it removed is nobody's any more.
+//! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::field_set::{FieldSet, compare_objects};
-use super::schema::Schema;
+use super::context::Named;
+use super::family;
+use super::field_set::{Comparison, FieldSet, compare_objects};
+use super::merge::Type;
+use super::schema::{Schema, prune};
+use super::write::ignored_fields;
 
 /// More managers than this are merged into one.
 const MAX_MANAGERS: usize = 10;
 const MERGED_MANAGER: &str = "ancient-changes";
 
-/// Who writes, and what it may write.
-#[derive(Clone, Copy, Debug)]
+/// Who writes, and what.
+#[derive(Clone, Copy)]
 pub(super) struct Writer<'a> {
     pub(super) manager: &'a str,
-    pub(super) api_version: &'a str,
+    /// The resource, and the version in which it is written.
+    pub(super) named: &'a Named,
     /// Empty for the object itself.
     pub(super) subresource: &'a str,
     /// RFC 3339, in seconds.
     pub(super) time: &'a str,
-    /// Top-level fields that such a write cannot change.
-    pub(super) ignored: &'a [&'a str],
-    /// What an object is before it is created.
-    pub(super) blank: &'a Value,
+}
+
+impl Writer<'_> {
+    pub(super) fn of(&self) -> Type<'_> {
+        Type::object(Some(&self.named.version().schema))
+    }
+
+    /// What a write changed, in the version in which an owner knows its fields. `None` when there is no such version.
+    fn comparison(&self, api_version: &str, old: &Value, new: &Value) -> Option<Comparison> {
+        if api_version == self.named.api_version() {
+            let ignored = ignored_fields(self.named, self.subresource);
+            return Some(compare_objects(old, new, self.of(), ignored));
+        }
+        let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
+        let of = self.of_version(api_version)?;
+        Some(compare_objects(&old, &new, of, &[]))
+    }
+
+    fn schema(&self, api_version: &str) -> Option<&Schema> {
+        let resource = &self.named.resource;
+        let mut versions = resource.versions.iter();
+        let version = versions.find(|version| resource.api_version(&version.name) == api_version)?;
+        Some(&version.schema)
+    }
+
+    /// The type of the objects in another version.
+    pub(super) fn of_version(&self, api_version: &str) -> Option<Type<'_>> {
+        Some(Type::object(Some(self.schema(api_version)?)))
+    }
+
+    /// An object in another version.
+    pub(super) fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        let schema = self.schema(api_version)?;
+        let mut object = object.clone();
+        if object.get("apiVersion").is_some_and(|known| known != api_version) {
+            object["apiVersion"] = api_version.into();
+            prune(&mut object, schema);
+        }
+        Some(object)
+    }
 }
 
 /// One manager's fields.
 #[derive(Clone, Debug)]
-struct Entry {
-    manager: String,
-    operation: String,
-    api_version: String,
-    subresource: String,
-    time: String,
-    fields: FieldSet,
+pub(super) struct Entry {
+    pub(super) manager: String,
+    pub(super) operation: String,
+    pub(super) api_version: String,
+    pub(super) subresource: String,
+    pub(super) time: String,
+    pub(super) fields: FieldSet,
 }
 
 impl Entry {
@@ -75,16 +118,28 @@ impl Entry {
         entry.into()
     }
 
-    fn is_of(&self, writer: &Writer<'_>) -> bool {
-        self.operation == "Update"
+    /// What `writer` owns by `operation`. Those who apply do so in whatever version.
+    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: &str) -> bool {
+        self.operation == operation
             && self.manager == writer.manager
-            && self.api_version == writer.api_version
             && self.subresource == writer.subresource
+            && (operation == "Apply" || self.api_version == writer.named.api_version())
+    }
+
+    pub(super) fn new(writer: &Writer<'_>, operation: &str, fields: FieldSet) -> Self {
+        Self {
+            manager: writer.manager.to_owned(),
+            operation: operation.to_owned(),
+            api_version: writer.named.api_version(),
+            subresource: writer.subresource.to_owned(),
+            time: writer.time.to_owned(),
+            fields,
+        }
     }
 }
 
 /// All entries, or none when one of them cannot be read.
-fn read_entries(object: Option<&Value>) -> Vec<Entry> {
+pub(super) fn read_entries(object: Option<&Value>) -> Vec<Entry> {
     let list = object.and_then(|object| object["metadata"]["managedFields"].as_array());
     let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(Entry::read).collect();
     entries.unwrap_or_default()
@@ -100,7 +155,7 @@ fn is_reset(list: &Value) -> bool {
 }
 
 /// Writes into `new` who owns its fields once `writer` has replaced `live` by it.
-pub(super) fn track(live: Option<&Value>, new: &mut Value, schema: &Schema, writer: &Writer<'_>) {
+pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
     let sent = &new["metadata"]["managedFields"];
     let mut entries = match () {
         () if !writer.subresource.is_empty() => read_entries(live),
@@ -110,42 +165,76 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, schema: &Schema, writ
             sent => sent,
         },
     };
-    let Value::Object(object) = new else { return };
-    super::meta::metadata_mut(object).remove("managedFields");
+    if let Value::Object(object) = new {
+        super::meta::metadata_mut(object).remove("managedFields");
+    }
     // Objects that were not tracked from the start are not tracked later.
     if entries.is_empty() && live.is_some() {
         return;
     }
-    let mut comparison = compare_objects(live.unwrap_or(writer.blank), object, schema, writer.ignored);
-    // A field whose value gave way to another kind of value is taken, not removed.
-    let taken = comparison.taken.clone();
-    comparison.removed.subtract(&taken);
-    for entry in &mut entries {
-        entry.fields.subtract(&comparison.taken);
-        entry.fields.subtract(&comparison.removed);
-    }
-    if !comparison.taken.is_empty() {
-        match entries.iter_mut().find(|entry| entry.is_of(writer)) {
+    let blank = family::blank(&writer.named.resource);
+    update(&mut entries, live.unwrap_or(&blank), new, writer);
+    write_entries(new, entries);
+}
+
+/// Hands over what `writer` changed.
+pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
+    let Comparison { taken, .. } = lose(entries, old, new, writer);
+    if !taken.is_empty() {
+        match entries.iter_mut().find(|entry| entry.is_of(writer, "Update")) {
             Some(own) => {
-                own.fields.union(&comparison.taken);
+                own.fields.union(&taken);
                 own.time = writer.time.to_owned();
             }
-            None => entries.push(Entry {
-                manager: writer.manager.to_owned(),
-                operation: "Update".to_owned(),
-                api_version: writer.api_version.to_owned(),
-                subresource: writer.subresource.to_owned(),
-                time: writer.time.to_owned(),
-                fields: comparison.taken,
-            }),
+            None => entries.push(Entry::new(writer, "Update", taken)),
         }
     }
+    merge_oldest(entries);
+}
+
+/// Takes from all entries what has changed or is gone, and returns what that is to the writer.
+pub(super) fn lose(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) -> Comparison {
+    let own = writer.named.api_version();
+    let mut versions = BTreeMap::from([(own.clone(), writer.comparison(&own, old, new))]);
+    entries.retain_mut(|entry| {
+        let version = versions.entry(entry.api_version.clone());
+        let comparison = version.or_insert_with_key(|version| writer.comparison(version, old, new));
+        let Some(Comparison { taken, removed }) = comparison else {
+            return false;
+        };
+        entry.fields.subtract(taken);
+        entry.fields.subtract(removed);
+        !entry.fields.is_empty()
+    });
+    versions.remove(&own).flatten().unwrap_or_default()
+}
+
+/// What of each entry's fields a write changes: pairs of the entry and its changed fields.
+pub(super) fn conflicts<'a>(
+    entries: &'a [Entry],
+    old: &Value,
+    new: &Value,
+    writer: &Writer<'_>,
+) -> Vec<(&'a Entry, FieldSet)> {
+    let changed = |entry: &Entry| writer.comparison(&entry.api_version, old, new);
+    let both = entries
+        .iter()
+        .filter_map(|entry| Some((entry, changed(entry)?.taken.intersection(&entry.fields))));
+    both.filter(|(_, fields)| !fields.is_empty()).collect()
+}
+
+/// Writes who owns the fields of `object` into it.
+pub(super) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
+    let Value::Object(object) = object else { return };
+    let metadata = super::meta::metadata_mut(object);
+    metadata.remove("managedFields");
     entries.retain(|entry| !entry.fields.is_empty());
-    merge_oldest(&mut entries);
     entries.sort_by(|a, b| order(a).cmp(&order(b)));
     if !entries.is_empty() {
-        let entries = entries.iter().map(Entry::to_value).collect();
-        super::meta::metadata_mut(object).insert("managedFields".into(), entries);
+        metadata.insert(
+            "managedFields".into(),
+            entries.iter().map(Entry::to_value).collect(),
+        );
     }
 }
 

@@ -1,8 +1,8 @@
 //! An in-process Kubernetes API server: exact in what it does, silent about what it does not.
 //!
 //! It serves Namespaces, Secrets, ConfigMaps, ServiceAccounts, Events (of both groups), Nodes, Leases, roles and their
-//! bindings, CustomResourceDefinitions and whatever these define: get, list, watch, create, update, merge and JSON
-//! patch, delete. Bodies may be JSON or, for the server's own kinds, protobuf; answers are JSON. No controller runs
+//! bindings, CustomResourceDefinitions and whatever these define: get, list, watch, create, update, patches of every
+//! kind, delete. Bodies may be JSON or, for the server's own kinds, protobuf; answers are JSON. No controller runs
 //! beside it: no Namespace gets a ServiceAccount of its own, no Event grows too old. It is a [`tower::Service`], so the
 //! same server answers in process, over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
 //!
@@ -12,6 +12,7 @@
 
 mod about;
 mod accepting;
+mod apply;
 mod audit;
 mod auth;
 mod body;
@@ -27,6 +28,7 @@ mod field_set;
 mod form;
 mod json;
 mod managed_fields;
+mod merge;
 mod meta;
 mod misbehaviour;
 mod names;
@@ -47,6 +49,7 @@ mod server;
 mod service;
 mod status;
 mod storage;
+mod strategic;
 mod structure;
 mod table;
 mod tokens;

@@ -18,12 +18,34 @@ pub(super) struct WriteOptions {
     pub(super) dry_run: bool,
     pub(super) field_validation: FieldValidation,
     pub(super) field_manager: String,
+    /// For an apply: other owners do not matter.
+    pub(super) force: bool,
 }
 
 impl WriteOptions {
     /// Reads them from a request; `kind` is what refusals call them (`CreateOptions`).
     pub(super) fn read(query: &Query, kind: &str, agent: &str) -> Outcome<Self> {
+        Self::read_further(query, kind, agent, Vec::new())
+    }
+
+    /// Reads those of a patch.
+    pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
         let mut errors = Vec::new();
+        if is_apply && query.get("fieldManager").is_empty() {
+            errors.push(FieldError::required(
+                "fieldManager",
+                "is required for apply patch",
+            ));
+        } else if !is_apply && query.has("force") {
+            errors.push(FieldError::forbidden(
+                "force",
+                "may not be specified for non-apply patch",
+            ));
+        }
+        Self::read_further(query, "PatchOptions", agent, errors)
+    }
+
+    fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Vec<FieldError>) -> Outcome<Self> {
         let dry_runs = query.all("dryRun");
         if dry_runs.iter().any(|value| value != "All") {
             let supported = ["All".to_owned()];
@@ -51,6 +73,11 @@ impl WriteOptions {
         if manager.len() > 128 {
             errors.push(FieldError::too_long("fieldManager", 128));
         }
+        let unprintable = manager.chars().position(char::is_control);
+        if let Some((at, c)) = unprintable.zip(manager.chars().find(|c| c.is_control())) {
+            let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+            errors.push(FieldError::invalid_text("fieldManager", manager, &why));
+        }
         if !errors.is_empty() {
             let subject = Qualified {
                 group: "meta.k8s.io",
@@ -61,6 +88,7 @@ impl WriteOptions {
         Ok(Self {
             dry_run: !dry_runs.is_empty(),
             field_validation,
+            force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
             field_manager: match manager {
                 "" => manager_of(agent),
                 manager => manager.to_owned(),

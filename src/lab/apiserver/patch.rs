@@ -1,4 +1,4 @@
-//! Patches: merge patches (RFC 7396) and JSON patches (RFC 6902).
+//! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
 
 use bytes::Bytes;
 use json_patch::jsonptr::Pointer;
@@ -9,15 +9,20 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::FieldError;
 use super::json;
+use super::merge::{Type, go_text};
 use super::options::{FieldValidation, WriteOptions};
 use super::read::namespace;
 use super::request::Target;
+use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
+use super::strategic;
 use super::update::{check_name, current};
 use super::write::{ensure_namespace, fit};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// A JSON patch may not have more operations than this.
 const MAX_OPERATIONS: usize = 10_000;
 
@@ -30,10 +35,19 @@ impl Context<'_> {
             .unwrap_or_default()
             .trim()
             .to_owned();
-        if media_type != JSON_PATCH && media_type != MERGE_PATCH {
-            return Err(Failure::unsupported_media_type(&[JSON_PATCH, MERGE_PATCH]));
+        let kinds: &[&str] = match named.resource.family {
+            Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
+            _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
+        };
+        if !kinds.contains(&media_type.as_str()) {
+            return Err(Failure::unsupported_media_type(kinds));
         }
-        let options = WriteOptions::read(&self.info.query, "PatchOptions", self.agent)?;
+        let is_apply = media_type == APPLY_PATCH;
+        let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
+        if is_apply {
+            return self.apply(named, target, &options, body);
+        }
+        let is_strategic = media_type == STRATEGIC_PATCH;
         let json::Document {
             value: patch,
             repeated,
@@ -43,15 +57,25 @@ impl Context<'_> {
         let mut storage = self.server.storage();
         let current = current(&storage, named, target)?;
         let mut patched = current.object.clone();
-        match media_type == JSON_PATCH {
-            true => apply_json_patch(&mut patched, &patch)?,
-            false if patch.is_object() => json_patch::merge(&mut patched, &patch),
-            false => {
+        match (&mut patched, &patch) {
+            _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
+            (Value::Object(fields), Value::Object(patch)) if is_strategic => {
+                // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
+                let schema =
+                    (named.resource.family != Family::Definition).then_some(&*named.version().schema);
+                let merged = strategic::merge(std::mem::take(fields), patch.clone(), Type::object(schema))?;
+                *fields = merged;
+            }
+            (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
+            _ => {
                 let why = "error decoding patch: json: cannot unmarshal into a map";
                 return Err(Failure::bad_request(why));
             }
         }
-        let text = patched.to_string();
+        let text = match is_strategic {
+            true => go_text(&patch, false),
+            false => patched.to_string(),
+        };
         let invalid = |why: &str| {
             let error = FieldError::invalid_text("patch", &text, why);
             let subject = Qualified {
@@ -72,6 +96,7 @@ impl Context<'_> {
         let mut object = decoded.object;
         check_name(&object, &target.name)?;
         ensure_namespace(&mut object, namespace(named, target))?;
+        self.track(named, target, &options, &current, &mut object);
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
     }

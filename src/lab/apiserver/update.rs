@@ -21,7 +21,7 @@ use super::resource::Family;
 use super::scale;
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Storage, Stored};
-use super::write::{ensure_namespace, ignored_fields, store};
+use super::write::{ensure_namespace, store};
 
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -47,11 +47,30 @@ impl Context<'_> {
             );
             return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
         }
+        self.track(named, target, &options, &current, &mut object);
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
     }
 
-    /// Puts `object` in the place of `current`, and returns what then is there, in the request's version.
+    /// Tells who owns the fields of `object`, which is to replace `current`.
+    pub(super) fn track(
+        &self,
+        named: &Named,
+        target: &Target,
+        options: &WriteOptions,
+        current: &Stored,
+        object: &mut Value,
+    ) {
+        let writer = Writer {
+            manager: &options.field_manager,
+            named,
+            subresource: &target.subresource,
+            time: &self.server.time(),
+        };
+        track(Some(&current.object), object, &writer);
+    }
+
+    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the request's version.
     pub(super) fn replace(
         &mut self,
         storage: &mut Storage,
@@ -69,15 +88,6 @@ impl Context<'_> {
         }
         let old = &current.object;
         let time = self.server.time();
-        let writer = Writer {
-            manager: &options.field_manager,
-            api_version: &named.api_version(),
-            subresource: &target.subresource,
-            time: &time,
-            ignored: ignored_fields(named, &target.subresource),
-            blank: &Value::Null,
-        };
-        track(Some(old), &mut object, &named.version().schema, &writer);
         self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
         prepare(named, target, &mut object, old);

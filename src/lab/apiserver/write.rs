@@ -21,7 +21,7 @@ use super::typed::{self, event_in};
 /// An object as it was sent, made to fit its schema.
 pub(super) struct Decoded {
     pub(super) object: Value,
-    /// Paths of fields that stand twice.
+    /// What is said of fields that stand twice.
     pub(super) repeated: Vec<String>,
     /// Paths that the schema does not know.
     pub(super) unknown: Vec<String>,
@@ -47,15 +47,11 @@ impl Decoded {
     }
 
     fn complaints(&self) -> Vec<String> {
-        let repeated = self
-            .repeated
-            .iter()
-            .map(|path| format!("duplicate field \"{path}\""));
         let unknown = self
             .unknown
             .iter()
             .map(|path| format!("unknown field \"{path}\""));
-        repeated.chain(unknown).collect()
+        self.repeated.iter().cloned().chain(unknown).collect()
     }
 }
 
@@ -127,8 +123,12 @@ impl Context<'_> {
     pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
         let kind = &named.resource.kind;
         let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
-        if !matches!(media_type, "" | "application/json") {
-            return Err(Failure::unsupported_media_type(&["application/json"]));
+        let is_yaml = media_type == "application/yaml";
+        if !is_yaml && !matches!(media_type, "" | "application/json") {
+            return Err(Failure::unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+            ]));
         }
         let unrecognized = |why: &str| {
             Failure::bad_request(format!(
@@ -136,7 +136,11 @@ impl Context<'_> {
                 summary(body)
             ))
         };
-        let document = super::json::read(body).map_err(|error| {
+        let document = match is_yaml {
+            true => super::json::read_yaml(body),
+            false => super::json::read(body).map_err(|error| error.to_string()),
+        };
+        let document = document.map_err(|error| {
             unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
         })?;
         let Value::Object(mut object) = document.value else {
@@ -195,13 +199,25 @@ impl Context<'_> {
         }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
-        let time = self.server.time();
         self.track_new(named, "", &options, &mut object);
         let mut storage = self.server.storage();
-        check_namespace(&storage, named, &object)?;
-        self.check_escalation(&storage, named, target, &object, None)?;
-        check_definition(&storage, named, &object)?;
-        self.name(&storage, named, &mut object);
+        self.insert(&mut storage, named, target, &options, object)
+    }
+
+    /// Adds an object whose owners are told already.
+    pub(super) fn insert(
+        &mut self,
+        storage: &mut Storage,
+        named: &Named,
+        target: &Target,
+        options: &WriteOptions,
+        mut object: Value,
+    ) -> Outcome<Reply> {
+        let time = self.server.time();
+        check_namespace(storage, named, &object)?;
+        self.check_escalation(storage, named, target, &object, None)?;
+        check_definition(storage, named, &object)?;
+        self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
         family::prepare_create(&named.resource, named.version(), &mut object);
@@ -221,9 +237,9 @@ impl Context<'_> {
         if options.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        let stored = store(&mut storage, named, &key, object);
+        let stored = store(storage, named, &key, object);
         if named.resource.family == Family::Definition {
-            settle(&mut storage, &stored.object["spec"]["group"], &time);
+            settle(storage, &stored.object["spec"]["group"], &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
@@ -238,13 +254,11 @@ impl Context<'_> {
     ) {
         let writer = Writer {
             manager: &options.field_manager,
-            api_version: &named.api_version(),
+            named,
             subresource,
             time: &self.server.time(),
-            ignored: ignored_fields(named, subresource),
-            blank: &family::blank(&named.resource),
         };
-        track(None, object, &named.version().schema, &writer);
+        track(None, object, &writer);
     }
 
     /// Makes a name where only the beginning of one was given.
@@ -294,7 +308,7 @@ pub(super) fn store(
 }
 
 /// What is not the client's to say of a new object.
-fn wipe_system_fields(object: &mut Value) {
+pub(super) fn wipe_system_fields(object: &mut Value) {
     if let Value::Object(fields) = object {
         let metadata = meta::metadata_mut(fields);
         for field in [

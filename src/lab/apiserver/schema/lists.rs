@@ -5,10 +5,11 @@ use serde_json::{Map, Value};
 use super::structural::{ListType, Schema};
 use crate::lab::apiserver::field::{FieldError, Path};
 
-/// The fields by which `item` is told from its neighbours; absent ones are left out.
+/// The fields by which `item` is told from its neighbours, with their defaults; absent ones are left out.
 pub(in crate::lab::apiserver) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
     let keys = schema.list_map_keys.iter();
-    keys.filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
+    let default = |key: &str| schema.items.as_ref()?.properties.get(key)?.default.as_ref();
+    keys.filter_map(|key| Some((key.clone(), item.get(key).or_else(|| default(key))?.clone())))
         .collect()
 }
 

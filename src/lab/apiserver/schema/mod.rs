@@ -13,5 +13,5 @@ pub(super) use cel::check_rules;
 pub(super) use defaults::{apply_defaults, drop_nulls};
 pub(super) use lists::{check_lists, list_key};
 pub(super) use prune::prune;
-pub(super) use structural::{ListType, Schema};
+pub(super) use structural::{Extra, ListType, Schema, Type};
 pub(super) use validate::validate;

@@ -75,7 +75,7 @@ pub(in crate::lab::apiserver) enum Extra {
 #[derive(Debug, Default)]
 pub(in crate::lab::apiserver) struct Schema {
     /// Empty: any type.
-    pub(super) types: Vec<Type>,
+    pub(in crate::lab::apiserver) types: Vec<Type>,
     pub(super) nullable: bool,
     pub(super) format: Option<Format>,
     pub(super) maximum: Option<f64>,
@@ -101,7 +101,7 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) any_of: Vec<Schema>,
     pub(super) not: Option<Box<Schema>>,
     pub(super) default: Option<Value>,
-    pub(super) preserve_unknown: bool,
+    pub(in crate::lab::apiserver) preserve_unknown: bool,
     pub(in crate::lab::apiserver) embedded_resource: bool,
     pub(in crate::lab::apiserver) list_type: ListType,
     pub(in crate::lab::apiserver) list_map_keys: Vec<String>,

@@ -1,0 +1,300 @@
+//! Server-side apply: a client tells the fields that it wants, and owns them from then on. What it owned and tells no
+//! more goes, unless others own it too; what others own and it wants otherwise is a conflict.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::body::Reply;
+use super::context::{Context, Named};
+use super::family;
+use super::field::quoted;
+use super::field_set::{FieldSet, compare_objects};
+use super::json;
+use super::managed_fields::{Entry, Writer, conflicts, lose, read_entries, update, write_entries};
+use super::merge::{errors, fields_of, merge, remove, told, with_named};
+use super::meta;
+use super::options::{FieldValidation, WriteOptions};
+use super::rbac::{self, Act};
+use super::read::namespace;
+use super::request::{RequestInfo, Target};
+use super::status::{Failure, Outcome};
+use super::update::{check_name, current};
+use super::write::{ensure_namespace, fit, ignored_fields, wipe_system_fields};
+
+/// The manager whose applies follow those that a client computed itself.
+const KUBECTL: &str = "kubectl";
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+impl Context<'_> {
+    pub(super) fn apply(
+        &mut self,
+        named: &Named,
+        target: &Target,
+        options: &WriteOptions,
+        body: &Bytes,
+    ) -> Outcome<Reply> {
+        let document = json::read_yaml(body);
+        if let Ok(document) = &document {
+            self.entry.request(&document.value);
+        }
+        let mut storage = self.server.storage();
+        let found = current(&storage, named, target);
+        let mut blank = match family::blank(&named.resource) {
+            Value::Null => json!({}),
+            blank => blank,
+        };
+        blank["apiVersion"] = named.api_version().into();
+        blank["kind"] = named.resource.kind.clone().into();
+        let undecodable = |why: &str| Failure::bad_request(format!("error decoding YAML: {why}"));
+        let document = document.map_err(|why| undecodable(&why))?;
+        let config = match document.value {
+            Value::Null => json!({}),
+            config if config.is_object() => config,
+            _ => return Err(undecodable("json: cannot unmarshal into a map")),
+        };
+        let writer = Writer {
+            manager: &options.field_manager,
+            named,
+            subresource: &target.subresource,
+            time: &self.server.time(),
+        };
+        let live = found.as_ref().map_or(&blank, |found| &found.object);
+        let mut object = applied(live, &config, &blank, &writer, options.force)?;
+        let repeated = document.repeated.first();
+        match (
+            repeated.map(|why| format!("error converting YAML to JSON: {why}")),
+            options.field_validation,
+        ) {
+            (Some(why), FieldValidation::Strict) => {
+                return Err(Failure::bad_request(format!("error strict decoding YAML: {why}")));
+            }
+            (Some(why), FieldValidation::Warn) => self.warnings.push(why),
+            _ => {}
+        }
+        if let Err(missing) = &found {
+            let uid = meta::text(&object, "uid");
+            if !uid.is_empty() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+            }
+            if !target.subresource.is_empty() {
+                return Err(missing.clone());
+            }
+            wipe_system_fields(&mut object);
+        }
+        ensure_namespace(&mut object, namespace(named, target))?;
+        check_name(&object, &target.name)?;
+        match found {
+            Ok(current) => {
+                let stored = self.replace(&mut storage, named, target, options, current, object)?;
+                Ok(Reply::json(200, stored.bytes()))
+            }
+            Err(_) => {
+                let creation = RequestInfo {
+                    verb: "create",
+                    ..self.info.clone()
+                };
+                let act = Act::of(&creation);
+                let decision = rbac::authorize(&storage, self.user, &act);
+                if !decision.allowed {
+                    return Err(rbac::forbidden(self.user, &act, &decision.reason));
+                }
+                self.insert(&mut storage, named, target, options, object)
+            }
+        }
+    }
+}
+
+/// What becomes of `live` when `config` is applied to it, with its owners. `blank` is an object before it is created.
+fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, force: bool) -> Outcome<Value> {
+    let of = writer.of();
+    check(config, writer)?;
+    let mut entries = read_entries(Some(live));
+    if entries.is_empty() {
+        let manager = "before-first-apply";
+        update(&mut entries, blank, live, &Writer { manager, ..*writer });
+    }
+    let mut fields = fields_of(config, of);
+    fields.exclude(ignored_fields(writer.named, writer.subresource));
+    let mut own = Entry::new(writer, "Apply", fields);
+    let last = entries.iter().position(|entry| entry.is_of(writer, "Apply"));
+    let last = last.map(|place| entries.remove(place));
+    let mut merged = merge(Some(live), Some(config), of).unwrap_or_default();
+    if let Some(last) = &last {
+        let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
+        merged = give_up(&merged, last, &all, writer).unwrap_or(merged);
+    }
+    if !force {
+        check_conflicts(&entries, live, &merged, writer)?;
+    }
+    lose(&mut entries, live, &merged, writer);
+    own.fields.strip();
+    let is_changed = merged != *live;
+    if !is_changed {
+        own.time = last.map(|last| last.time).unwrap_or_default();
+    }
+    entries.push(own);
+    let mut object = live.clone();
+    if is_changed && let Value::Object(merged) = merged {
+        let fitting = fit(writer.named, merged);
+        object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
+    }
+    write_entries(&mut object, entries);
+    let annotations = object
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut);
+    let annotation = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
+    if writer.manager == KUBECTL
+        && let Some(annotation) = annotation.filter(|text| *text != "")
+    {
+        *annotation = format!("{}\n", without_last_applied(config)).into();
+    }
+    Ok(object)
+}
+
+/// What cannot be applied at all.
+fn check(config: &Value, writer: &Writer<'_>) -> Outcome<()> {
+    let text = |field: &str| config[field].as_str().unwrap_or_default();
+    let kind_of = |api_version: &str, kind: &str| match api_version.contains('/') || api_version.is_empty() {
+        true if api_version.is_empty() => format!("/, Kind={kind}"),
+        true => format!("{api_version}, Kind={kind}"),
+        false => format!("/{api_version}, Kind={kind}"),
+    };
+    let told_kind = kind_of(text("apiVersion"), text("kind"));
+    if (text("apiVersion"), text("kind")) != (&writer.named.api_version(), &writer.named.resource.kind) {
+        return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
+    }
+    if config["metadata"]["managedFields"].is_array() {
+        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+    }
+    let wrong = errors(config, writer.of());
+    let wrong = match wrong.as_slice() {
+        [] => return Ok(()),
+        [only] => only.clone(),
+        several => format!("errors:\n  {}", several.join("\n  ")),
+    };
+    // The real server does not blame the client.
+    let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
+    let why = format!("failed to create typed patch object ({namespace}/{name}; {told_kind}): {wrong}");
+    Err(Failure::new(500, "", why))
+}
+
+/// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
+/// version that is no more.
+fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>) -> Option<Value> {
+    let named_fields = |value: &Value, version: &str| {
+        let of = writer.of_version(version)?;
+        Some(with_named(&fields_of(&writer.convert(value, version)?, of), of))
+    };
+    let without = |value: &Value, fields: &FieldSet, version: &str| {
+        Some(remove(
+            &writer.convert(value, version)?,
+            fields,
+            writer.of_version(version)?,
+        ))
+    };
+    let owned_before = with_named(&last.fields, writer.of_version(&last.api_version)?);
+    let mut left = without(merged, &owned_before, &last.api_version)?;
+    let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
+    for entry in entries {
+        versions
+            .entry(&entry.api_version)
+            .or_default()
+            .union(&entry.fields);
+    }
+    // Whatever somebody owns comes back, in the version in which it was owned first.
+    let owned_first = versions.remove_entry(last.api_version.as_str());
+    for (version, owned) in owned_first.into_iter().chain(versions) {
+        let Some(mut gone) = named_fields(merged, version) else {
+            continue;
+        };
+        gone.subtract(&named_fields(&left, version)?);
+        gone.subtract(&with_named(&owned, writer.of_version(version)?));
+        left = without(merged, &gone, version)?;
+    }
+    // And so does what the applier never owned.
+    let mut gone = named_fields(merged, &last.api_version)?;
+    gone.subtract(&named_fields(&left, &last.api_version)?);
+    let left = without(merged, &gone.intersection(&owned_before), &last.api_version)?;
+    writer.convert(&left, &writer.named.api_version())
+}
+
+/// Refuses to change what others own.
+fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Writer<'_>) -> Outcome<()> {
+    let mut found = conflicts(entries, live, merged, writer);
+    if writer.manager == KUBECTL
+        && let Some(own) = applied_by_client(live, writer)
+    {
+        found.iter_mut().for_each(|(_, fields)| fields.subtract(&own));
+        found.retain(|(_, fields)| !fields.is_empty());
+    }
+    let mut told: Vec<(String, Vec<String>)> = found
+        .iter()
+        .map(|(owner, fields)| (owner.told(), fields.paths(told)))
+        .collect();
+    told.sort();
+    let causes = told.iter().flat_map(|(owner, paths)| {
+        let message = format!("conflict with {owner}");
+        paths
+            .iter()
+            .map(move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}))
+    });
+    let causes: Vec<Value> = causes.collect();
+    let why = match (told.as_slice(), causes.len()) {
+        (_, 0) => return Ok(()),
+        ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
+        (_, count) => {
+            let owners = told
+                .iter()
+                .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
+            format!("{count} conflicts: {}", owners.collect::<Vec<_>>().join("\n"))
+        }
+    };
+    let mut failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
+    failure.details = Some(json!({"causes": causes}));
+    Err(failure)
+}
+
+impl Entry {
+    /// As messages name an owner: those who apply by their name alone.
+    fn told(&self) -> String {
+        let mut told = quoted(&self.manager);
+        if !self.subresource.is_empty() {
+            told = format!("{told} with subresource {}", quoted(&self.subresource));
+        }
+        match self.operation.as_str() {
+            "Update" => format!("{told} using {}", self.api_version),
+            _ => told,
+        }
+    }
+}
+
+/// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
+fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
+    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
+    let config: Value = serde_json::from_str(text).ok()?;
+    let of = writer.of();
+    if config["apiVersion"] != writer.named.api_version() || !errors(&config, of).is_empty() {
+        return None;
+    }
+    let mut fields = fields_of(&config, of);
+    let since = compare_objects(&config, live, of, &[]);
+    fields.subtract(&since.taken);
+    fields.subtract(&since.removed);
+    Some(fields)
+}
+
+fn without_last_applied(config: &Value) -> Value {
+    let mut config = config.clone();
+    let annotations = config
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut);
+    if let Some(annotations) = annotations {
+        annotations.remove(LAST_APPLIED);
+    }
+    config
+}

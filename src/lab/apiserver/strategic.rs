@@ -1,0 +1,276 @@
+//! Strategic merge patches: merge patches that know which lists are merged item by item, and take directives.
+
+use serde_json::{Map, Value};
+
+use super::merge::{Type, go_text};
+use super::schema::ListType;
+use super::status::{Failure, Outcome};
+
+const DIRECTIVE: &str = "$patch";
+const RETAIN: &str = "$retainKeys";
+const DELETE: &str = "$deleteFromPrimitiveList";
+const ORDER: &str = "$setElementOrder";
+
+/// `original` with the patch. Lists whose items have an identity, as the type tells, are merged.
+pub(super) fn merge(
+    mut original: Map<String, Value>,
+    mut patch: Map<String, Value>,
+    of: Type<'_>,
+) -> Outcome<Map<String, Value>> {
+    match patch.get(DIRECTIVE).map(|directive| directive.as_str()) {
+        None => {}
+        Some(Some("replace")) => {
+            patch.remove(DIRECTIVE);
+            return Ok(patch);
+        }
+        Some(Some("delete")) => return Ok(Map::new()),
+        Some(_) => return Err(unknown_directive(&patch)),
+    }
+    if let Some(keys) = patch.remove(RETAIN) {
+        retain(&mut original, &patch, &keys)?;
+    }
+    let is_order = |name: &&String| name.starts_with(ORDER);
+    let orders: Vec<String> = patch.keys().filter(is_order).cloned().collect();
+    for directive in orders {
+        let name = listed(&directive, ORDER).ok_or_else(|| invalid("setElementOrder list"))?;
+        let order = list(patch.remove(&directive).unwrap_or_default())?;
+        let known = of.field(name).unwrap_or(Type::ANY);
+        let theirs = patch.remove(name).map(list).transpose()?;
+        let ours = original.get(name).cloned().map(list).transpose()?;
+        check_order(theirs.as_deref().unwrap_or_default(), &order, known)?;
+        let merged = match (ours.clone(), theirs) {
+            (None, None) => continue,
+            (Some(ours), None) => ours,
+            (None, Some(theirs)) => theirs.into_iter().filter_map(without_directives).collect(),
+            (Some(ours), Some(theirs)) if is_merged(known) => merge_lists(ours, theirs, known)?,
+            (Some(_), Some(theirs)) => theirs,
+        };
+        let merged = in_order(merged, &order, &ours.unwrap_or_default(), known);
+        original.insert(name.to_owned(), merged.into());
+    }
+    for (name, value) in patch {
+        let is_deletion = name.starts_with(DELETE);
+        let name = match is_deletion {
+            true => listed(&name, DELETE)
+                .ok_or_else(|| invalid("primitive list"))?
+                .to_owned(),
+            false => name,
+        };
+        let known = of.field(&name).unwrap_or(Type::ANY);
+        let new = match (original.remove(&name), value) {
+            (_, Value::Null) => None,
+            (Some(Value::Object(ours)), Value::Object(theirs)) => Some(merge(ours, theirs, known)?.into()),
+            (Some(Value::Array(ours)), Value::Array(theirs)) if is_deletion => {
+                Some(ours.into_iter().filter(|item| !theirs.contains(item)).collect())
+            }
+            (Some(Value::Array(ours)), Value::Array(theirs)) if is_merged(known) => {
+                Some(merge_lists(ours, theirs, known)?.into())
+            }
+            (Some(Value::Array(_)), Value::Array(theirs)) => Some(theirs.into()),
+            (ours, _) if is_deletion => ours,
+            (_, theirs) => without_directives(without_nulls(theirs)),
+        };
+        original.extend(new.map(|new| (name, new)));
+    }
+    Ok(original)
+}
+
+fn is_merged(of: Type<'_>) -> bool {
+    of.list_type() != ListType::Atomic
+}
+
+/// What tells an item of a list from the others.
+fn identity<'a>(item: &'a Value, of: Type<'_>) -> Option<&'a Value> {
+    match of.keys().first() {
+        Some(key) => item.get(key),
+        None => Some(item),
+    }
+}
+
+fn place(item: &Value, list: &[Value], of: Type<'_>) -> Option<usize> {
+    let wanted = identity(item, of)?;
+    list.iter().position(|known| identity(known, of) == Some(wanted))
+}
+
+fn need_identity(item: &Value, of: Type<'_>) -> Outcome<()> {
+    match (identity(item, of), of.keys().first()) {
+        (None, Some(key)) => Err(internal(format!(
+            "map: {} does not contain declared merge key: {key}",
+            go_text(item, false)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Merges lists item by item.
+fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Vec<Value>> {
+    let kind = |item: &Value| std::mem::discriminant(item);
+    let all = || ours.iter().chain(&theirs);
+    if all().any(|item| all().next().is_some_and(|first| kind(item) != kind(first))) {
+        let told = [&ours, &theirs]
+            .map(|list| go_text(&Value::from(list.clone()), false))
+            .join(" ");
+        return Err(internal(format!(
+            "list element types are not identical: [{told}]"
+        )));
+    }
+    let (mut ours, mut plain, mut is_replaced) = (ours, Vec::new(), false);
+    for item in theirs {
+        match item.get(DIRECTIVE).map(|directive| directive.as_str()) {
+            None => plain.push(item),
+            Some(Some("replace")) => is_replaced = true,
+            Some(Some("delete")) => {
+                need_identity(&item, of)?;
+                ours.retain(|known| identity(known, of) != identity(&item, of));
+            }
+            Some(Some("merge")) => {
+                return Err(internal(
+                    "merging lists cannot yet be specified in the patch".to_owned(),
+                ));
+            }
+            Some(_) => return Err(unknown_directive(item.as_object().unwrap_or(&Map::new()))),
+        }
+    }
+    if is_replaced {
+        return Ok(plain);
+    }
+    let mut merged = ours.clone();
+    for item in &plain {
+        need_identity(item, of)?;
+        match (place(item, &merged, of), item) {
+            (Some(at), Value::Object(theirs)) => {
+                let ours = merged[at].as_object().cloned().unwrap_or_default();
+                merged[at] = merge(ours, theirs.clone(), of.item())?.into();
+            }
+            (Some(_), _) => {}
+            (None, item) => merged.push(item.clone()),
+        }
+    }
+    Ok(in_order(merged, &plain, &ours, of))
+}
+
+/// The items that the patch speaks of in its order, and among them the others as near as they were.
+fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_>) -> Vec<Value> {
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
+        .into_iter()
+        .partition(|item| place(item, patched, of).is_some());
+    named.sort_by_key(|item| place(item, patched, of));
+    others.sort_by_key(|item| place(item, before, of));
+    let mut others = others.into_iter().peekable();
+    let mut ordered = Vec::new();
+    for item in named {
+        let at = place(&item, before, of);
+        let is_before =
+            |other: &Value| at.is_some() && place(other, before, of).is_some_and(|other| Some(other) < at);
+        while let Some(other) = others.next_if(is_before) {
+            ordered.push(other);
+        }
+        ordered.push(item);
+    }
+    ordered.extend(others);
+    ordered
+}
+
+/// What a patch adds or changes stands in the order that it gives.
+fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> {
+    if patched.is_empty() || order.is_empty() {
+        return Ok(());
+    }
+    let mut rest = order.iter();
+    for item in patched.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
+        need_identity(item, of)?;
+        if !rest.any(|known| identity(known, of) == identity(item, of)) {
+            let [patched, order] = [patched, order].map(|list| go_text(&Value::from(list), false));
+            return Err(internal(format!(
+                "The order in patch list:\n{patched}\n doesn't match {ORDER} list:\n{order}\n"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Drops what is not among the keys to be kept; the patch may have no others.
+fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &Value) -> Outcome<()> {
+    let keys = keys.as_array().ok_or_else(|| invalid("retainKeys"))?;
+    let is_kept = |name: &String| keys.iter().any(|key| key == name);
+    let is_directive = |name: &String| name.starts_with(DELETE) || name.starts_with(ORDER);
+    let mut fields = patch
+        .iter()
+        .filter(|(name, value)| !value.is_null() && !is_directive(name));
+    if !fields.all(|(name, _)| is_kept(name)) {
+        return Err(invalid("retainKeys"));
+    }
+    original.retain(|name, _| is_kept(name));
+    Ok(())
+}
+
+/// The name of the list that a directive is about.
+fn listed<'a>(key: &'a str, directive: &str) -> Option<&'a str> {
+    key.strip_prefix(directive)?.strip_prefix('/')
+}
+
+fn list(value: Value) -> Outcome<Vec<Value>> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => {
+            let kind = match other {
+                Value::Object(_) => "map[string]interface {}",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                Value::Number(_) => "int64",
+                _ => "nil",
+            };
+            Err(internal(format!(
+                "expected a []interface {{}}, but received a {kind}"
+            )))
+        }
+    }
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields
+                .values_mut()
+                .for_each(|field| *field = without_nulls(field.take()));
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = without_nulls(item.take())),
+        _ => {}
+    }
+    value
+}
+
+/// What is new has nothing that a directive could be about.
+fn without_directives(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            Some(Value::Object(
+                fields
+                    .filter_map(|(name, field)| Some((name, without_directives(field)?)))
+                    .collect(),
+            ))
+        }
+        Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
+        other => Some(other),
+    }
+}
+
+fn unknown_directive(patch: &Map<String, Value>) -> Box<Failure> {
+    let [directive, patch] =
+        [&patch[DIRECTIVE], &Value::Object(patch.clone())].map(|value| go_text(value, false));
+    internal(format!("unknown patch type: {directive} in map: {patch}"))
+}
+
+fn invalid(what: &str) -> Box<Failure> {
+    Failure::bad_request(format!("invalid patch format of {what}"))
+}
+
+/// The real server does not blame the client.
+fn internal(why: String) -> Box<Failure> {
+    Failure::new(500, "", why)
+}
