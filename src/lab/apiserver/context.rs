@@ -51,9 +51,12 @@ impl Named {
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
-        let missing = || match (target.group.as_str(), target.version.as_str()) {
-            ("" | "apiextensions.k8s.io", "v1") => Failure::no_such_resource(),
-            _ => Failure::no_such_path(),
+        let mut own = storage.tables().map(|table| &table.resource);
+        let is_own = own.any(|own| own.family != Family::Custom && own.group == target.group)
+            && target.version == "v1";
+        let missing = || match is_own {
+            true => Failure::no_such_resource(),
+            false => Failure::no_such_path(),
         };
         let table = storage
             .table(&target.group, &target.resource)
@@ -96,11 +99,16 @@ impl Context<'_> {
         };
         // Whoever reads a body reads JSON, but for patches.
         let is_protobuf = media_type(&self.content_type) == typed::PROTOBUF && info.verb != "patch";
+        let wanted = match Named::find(&self.server.storage(), target) {
+            _ if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
+            Ok(named) => named.resource.kind.clone(),
+            Err(_) => String::new(),
+        };
         let body = async {
             match (body.await?, is_protobuf) {
-                (body, true) if !body.is_empty() => typed::protobuf_to_json(&body).map_err(|why| {
-                    Failure::bad_request(format!("the object provided is unrecognized: {why}"))
-                }),
+                (body, true) if !body.is_empty() => {
+                    typed::protobuf_to_json(&body, &wanted).map_err(Failure::bad_request)
+                }
                 (body, _) => Ok(body),
             }
         };

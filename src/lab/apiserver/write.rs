@@ -59,6 +59,14 @@ impl Decoded {
     }
 }
 
+/// The refusal of a body in which nothing is recognized.
+pub(super) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
+    format!(
+        "the object provided is unrecognized (must be of type {wanted}): {why} ({})",
+        summary(body)
+    )
+}
+
 /// The beginning of a body, as refusals show it.
 fn summary(body: &[u8]) -> String {
     let (start, more) = match body.get(..30) {
@@ -125,12 +133,7 @@ impl Context<'_> {
         if !matches!(media_type, "" | "application/json") {
             return Err(Failure::unsupported_media_type(&["application/json"]));
         }
-        let unrecognized = |why: &str| {
-            Failure::bad_request(format!(
-                "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-                summary(body)
-            ))
-        };
+        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let document = super::json::read(body).map_err(|error| {
             unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
         })?;
