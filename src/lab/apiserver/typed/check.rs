@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::events::event_in;
-use crate::lab::apiserver::field::FieldError;
+use crate::lab::apiserver::field::{FieldError, quoted};
 use crate::lab::apiserver::names;
 use crate::lab::apiserver::resource::{Family, Resource};
 
@@ -181,6 +181,8 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         }
     }
     let Some(old) = old else { return errors };
+    // The real server judges them once as those of a Node and once as those of a changed one.
+    errors.extend(check_taints(&new["spec"]["taints"]));
     let addresses = new["status"]["addresses"].as_array();
     let addresses = addresses.map(Vec::as_slice).unwrap_or_default();
     for (i, address) in addresses
@@ -188,7 +190,15 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         .enumerate()
         .filter(|(i, address)| addresses[..*i].contains(address))
     {
-        errors.push(FieldError::duplicate(format!("status.addresses[{i}]"), address));
+        let told = format!(
+            "{{\"Type\":{},\"Address\":{}}}",
+            address["type"], address["address"]
+        );
+        errors.push(FieldError::duplicate_raw(
+            format!("status.addresses[{i}]"),
+            &told,
+            "",
+        ));
     }
     for (field, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
         let before = &old["spec"][field];
@@ -236,7 +246,19 @@ fn check_taints(taints: &Value) -> Vec<FieldError> {
         }
         let alike = |other: &Value| text(other, "key") == key && text(other, "effect") == effect;
         if taints[..i].iter().any(alike) {
-            errors.push(FieldError::duplicate(format!("metadata.taints[{i}]"), taint));
+            let told = format!(
+                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
+                quoted(key),
+                quoted(value),
+                quoted(effect),
+                taint["timeAdded"]
+            );
+            let why = "taints must be unique by key and effect pair";
+            errors.push(FieldError::duplicate_raw(
+                format!("metadata.taints[{i}]"),
+                &told,
+                why,
+            ));
         }
     }
     errors
