@@ -129,11 +129,16 @@ impl Context<'_> {
         };
         // Whoever reads a body reads JSON, but for patches.
         let is_protobuf = media_type(&self.content_type) == typed::PROTOBUF && info.verb != "patch";
+        let wanted = match Named::find(&self.server.storage(), target) {
+            _ if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
+            Ok(named) => named.resource.kind.clone(),
+            Err(_) => String::new(),
+        };
         let body = async {
             match (body.await?, is_protobuf) {
-                (body, true) if !body.is_empty() => typed::protobuf_to_json(&body).map_err(|why| {
-                    Failure::bad_request(format!("the object provided is unrecognized: {why}"))
-                }),
+                (body, true) if !body.is_empty() => {
+                    typed::protobuf_to_json(&body, &wanted).map_err(Failure::bad_request)
+                }
                 (body, _) => Ok(body),
             }
         };

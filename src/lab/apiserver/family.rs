@@ -133,15 +133,38 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
         }
         Family::ServiceAccount => keep_names(object),
         Family::Access => rbac::set_rules(resource, object),
+        Family::Lease => drop_strategy(object),
+        Family::Node => mark_unready(object),
         _ => {}
     }
 }
 
 /// Of the Secrets of a ServiceAccount only the names are kept.
 fn keep_names(account: &mut Value) {
-    for secret in account["secrets"].as_array_mut().into_iter().flatten() {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten() {
         let name = secret["name"].take();
         *secret = json!({"name": name});
+    }
+}
+
+/// Leases are not coordinated, unless a feature is switched on that is off by default.
+fn drop_strategy(lease: &mut Value) {
+    if let Some(spec) = lease["spec"].as_object_mut() {
+        spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
+    }
+}
+
+/// A new Node is not ready until somebody says so.
+fn mark_unready(node: &mut Value) {
+    let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+    match node["spec"]["taints"].as_array_mut() {
+        Some(taints)
+            if taints
+                .iter()
+                .any(|other| other["key"] == taint["key"] && other["effect"] == taint["effect"]) => {}
+        Some(taints) => taints.push(taint),
+        None => node["spec"]["taints"] = json!([taint]),
     }
 }
 
@@ -165,6 +188,7 @@ pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut V
         }
         Family::ServiceAccount => keep_names(new),
         Family::Access => rbac::set_rules(resource, new),
+        Family::Lease => drop_strategy(new),
         _ if version.status_subresource => keep(new, "status"),
         _ => {}
     }
@@ -212,8 +236,13 @@ pub(super) fn check(
 
 /// How refusals name an object: by the kind that it says it is.
 pub(super) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualified<'a> {
+    let group = match resource.family {
+        // Whichever group they are sent to, they are judged in the core one.
+        Family::Event => "",
+        _ => &resource.group,
+    };
     Qualified {
-        group: &resource.group,
+        group,
         resource: object["kind"].as_str().unwrap_or(&resource.kind),
     }
 }

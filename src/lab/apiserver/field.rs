@@ -129,6 +129,11 @@ impl FieldError {
         Self::new(Problem::Duplicate, field, Some(value.to_string()), "")
     }
 
+    /// For values that are told in a way of their own.
+    pub(super) fn duplicate_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
+        Self::new(Problem::Duplicate, field, Some(value.to_owned()), detail)
+    }
+
     pub(super) fn duplicate_unnamed(field: impl fmt::Display) -> Self {
         Self::new(Problem::Duplicate, field, None, "")
     }

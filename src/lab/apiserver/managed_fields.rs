@@ -165,11 +165,15 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
             sent => sent,
         },
     };
+    // What was owned by way of another group, which has other names for the fields, is nobody's any more.
+    let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
+    let was_tracked = !entries.is_empty();
+    entries.retain(|entry| group(&entry.api_version) == group(&writer.named.api_version()));
     if let Value::Object(object) = new {
         super::meta::metadata_mut(object).remove("managedFields");
     }
     // Objects that were not tracked from the start are not tracked later.
-    if entries.is_empty() && live.is_some() {
+    if !was_tracked && live.is_some() {
         return;
     }
     let blank = family::blank(&writer.named.resource);

@@ -159,9 +159,6 @@ impl Resource {
 
     /// Whether an update may leave out `metadata.resourceVersion`.
     pub(super) fn allows_unconditional_update(&self) -> bool {
-        !matches!(
-            self.family,
-            Family::Definition | Family::Custom | Family::Lease | Family::ServiceAccount
-        )
+        !matches!(self.family, Family::Definition | Family::Custom | Family::Lease)
     }
 }

@@ -55,6 +55,14 @@ impl Decoded {
     }
 }
 
+/// The refusal of a body in which nothing is recognized.
+pub(super) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
+    format!(
+        "the object provided is unrecognized (must be of type {wanted}): {why} ({})",
+        summary(body)
+    )
+}
+
 /// The beginning of a body, as refusals show it.
 fn summary(body: &[u8]) -> String {
     let (start, more) = match body.get(..30) {
@@ -130,12 +138,7 @@ impl Context<'_> {
                 "application/yaml",
             ]));
         }
-        let unrecognized = |why: &str| {
-            Failure::bad_request(format!(
-                "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-                summary(body)
-            ))
-        };
+        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let document = match is_yaml {
             true => super::json::read_yaml(body),
             false => super::json::read(body).map_err(|error| error.to_string()),

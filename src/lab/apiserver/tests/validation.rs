@@ -199,6 +199,7 @@ async fn of_unknown_fields_when_strict() {
     400
 )]
 #[case("text/plain", "{}", 415)]
+#[case("application/vnd.kubernetes.protobuf", "k8s\0", 415)]
 #[tokio::test(start_paused = true)]
 async fn of_what_cannot_be_read(#[case] kind: &str, #[case] body: &'static str, #[case] code: u16) {
     let hub = Hub::new().await;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::events::event_in;
-use crate::lab::apiserver::field::FieldError;
+use crate::lab::apiserver::field::{FieldError, quoted};
 use crate::lab::apiserver::names;
 use crate::lab::apiserver::resource::{Family, Resource};
 
@@ -54,14 +54,12 @@ fn check_event(event: &Value) -> Vec<FieldError> {
         return errors;
     }
     let controller = text(event, "reportingComponent");
-    if !controller.is_empty() {
-        let wrong = names::label_key(controller);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text("reportingController", controller, why)),
-        );
-    }
+    let wrong = names::label_key(controller);
+    errors.extend(
+        wrong
+            .iter()
+            .map(|why| FieldError::invalid_text("reportingController", controller, why)),
+    );
     for (field, told, needed, longest) in [
         ("reportingComponent", "reportingController", true, usize::MAX),
         ("reportingInstance", "reportingInstance", true, 128),
@@ -164,36 +162,44 @@ fn check_lease(spec: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(format!("spec.{field}"), &spec[field], why));
         }
     }
-    match spec["strategy"].as_str() {
-        Some(strategy) if strategy.contains('/') => {
-            let wrong = names::label_key(strategy);
-            let at = "spec.strategy.strategy";
-            errors.extend(
-                wrong
-                    .iter()
-                    .map(|why| FieldError::invalid_text(at, strategy, why)),
-            );
-        }
-        Some("OldestEmulationVersion") | None => {}
-        Some(_) => {
-            let known = ["OldestEmulationVersion".to_owned()];
-            errors.push(FieldError::not_supported(
-                "spec.strategy.strategy",
-                &spec["strategy"],
-                &known,
-            ));
-        }
-    }
-    if !text(spec, "preferredHolder").is_empty() && text(spec, "strategy").is_empty() {
-        let why = "may only be specified if `strategy` is defined";
-        errors.push(FieldError::forbidden("spec.preferredHolder", why));
-    }
     errors
 }
 
 fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = check_taints(&new["spec"]["taints"]);
+    for amounts in ["capacity", "allocatable"] {
+        for (name, amount) in new["status"][amounts].as_object().into_iter().flatten() {
+            let amount = amount.as_str().unwrap_or_default();
+            let at = format!("status.{amounts}.{name}");
+            if amount.starts_with('-') {
+                let why = "must be greater than or equal to 0";
+                errors.push(FieldError::invalid_text(&at, amount, why));
+            }
+            if comes_whole(name) && amount.ends_with(['m', 'u', 'n']) {
+                errors.push(FieldError::invalid_text(&at, amount, "must be an integer"));
+            }
+        }
+    }
     let Some(old) = old else { return errors };
+    // The real server judges them once as those of a Node and once as those of a changed one.
+    errors.extend(check_taints(&new["spec"]["taints"]));
+    let addresses = new["status"]["addresses"].as_array();
+    let addresses = addresses.map(Vec::as_slice).unwrap_or_default();
+    for (i, address) in addresses
+        .iter()
+        .enumerate()
+        .filter(|(i, address)| addresses[..*i].contains(address))
+    {
+        let told = format!(
+            "{{\"Type\":{},\"Address\":{}}}",
+            address["type"], address["address"]
+        );
+        errors.push(FieldError::duplicate_raw(
+            format!("status.addresses[{i}]"),
+            &told,
+            "",
+        ));
+    }
     for (field, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
         let before = &old["spec"][field];
         if !before.is_null() && new["spec"][field] != *before {
@@ -202,6 +208,14 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         }
     }
     errors
+}
+
+/// Pods, and what somebody else than Kubernetes counts.
+fn comes_whole(resource: &str) -> bool {
+    resource == "pods"
+        || resource
+            .split_once('/')
+            .is_some_and(|(domain, _)| !domain.ends_with("kubernetes.io"))
 }
 
 fn check_taints(taints: &Value) -> Vec<FieldError> {
@@ -232,7 +246,19 @@ fn check_taints(taints: &Value) -> Vec<FieldError> {
         }
         let alike = |other: &Value| text(other, "key") == key && text(other, "effect") == effect;
         if taints[..i].iter().any(alike) {
-            errors.push(FieldError::duplicate(format!("metadata.taints[{i}]"), taint));
+            let told = format!(
+                "{{\"Key\":{},\"Value\":{},\"Effect\":{},\"TimeAdded\":{}}}",
+                quoted(key),
+                quoted(value),
+                quoted(effect),
+                taint["timeAdded"]
+            );
+            let why = "taints must be unique by key and effect pair";
+            errors.push(FieldError::duplicate_raw(
+                format!("metadata.taints[{i}]"),
+                &told,
+                why,
+            ));
         }
     }
     errors

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::messages::{Field, Kind, Message, Told, known};
 use super::quantity;
+use crate::lab::apiserver::field::quoted;
 
 type Fields = Map<String, Value>;
 
@@ -237,28 +238,34 @@ fn time(text: &str) -> Result<Value, String> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
-    let time = timestamp(text, "2006-01-02T15:04:05Z07:00", text.contains('T'))?;
+    let time = timestamp(text, "")?;
     Ok(format!("{time:.0}").into())
 }
 
 /// Six decimals are demanded, no more and no less.
 fn micro_time(text: &str) -> Result<Value, String> {
-    let decimals = text.split_once('.').map_or("", |(_, rest)| rest);
-    let count = decimals.bytes().take_while(u8::is_ascii_digit).count();
-    let time = timestamp(
-        text,
-        "2006-01-02T15:04:05.000000Z07:00",
-        text.contains('T') && count == 6,
-    )?;
+    let time = timestamp(text, ".000000")?;
     Ok(format!("{time:.6}").into())
 }
 
-fn timestamp(text: &str, layout: &str, well_formed: bool) -> Result<Timestamp, String> {
-    let read = well_formed.then(|| text.parse().ok()).flatten();
-    read.ok_or_else(|| {
+/// Reads a time with these decimals; without any, all are let pass.
+fn timestamp(text: &str, decimals: &str) -> Result<Timestamp, String> {
+    let cannot = |rest: &str, what: &str| {
+        let (text, rest) = (quoted(text), quoted(rest));
         format!(
-            "parsing time {} as \"{layout}\": cannot parse it",
-            super::super::field::quoted(text)
+            "parsing time {text} as \"2006-01-02T15:04:05{decimals}Z07:00\": cannot parse {rest} as \"{what}\""
         )
-    })
+    };
+    let (Some(start), Some(rest)) = (text.get(..19), text.get(19..)) else {
+        return Err(cannot(text, "2006"));
+    };
+    let counted = rest
+        .strip_prefix('.')
+        .map_or("", |rest| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
+    let counted = counted.split(['+', '-']).next().unwrap_or_default();
+    if !decimals.is_empty() && counted.len() + 1 != decimals.len() {
+        return Err(cannot(rest, decimals));
+    }
+    let read = start.contains('T').then(|| text.parse().ok()).flatten();
+    read.ok_or_else(|| cannot(text, "2006"))
 }

@@ -8,28 +8,52 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Field, Kind, Message, known, message_of};
+use crate::lab::apiserver::write::unrecognized;
 
 /// The media type of a body in protobuf.
 pub(in crate::lab::apiserver) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: [u8; 4] = *b"k8s\0";
 
-/// The object in an envelope, as JSON. The error says what a decoder would.
-pub(in crate::lab::apiserver) fn to_json(body: &[u8]) -> Result<Bytes, String> {
+/// The object in an envelope, as JSON, where one of the kind `wanted` is wanted. The error says what a decoder would.
+pub(in crate::lab::apiserver) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, String> {
+    let (types, raw) = open(body).map_err(|why| unrecognized(wanted, &why, body))?;
+    let text = |name: &str| types[name].as_str().unwrap_or_default();
+    // What does not say what it is is what is wanted.
+    let kind = if text("kind").is_empty() {
+        wanted
+    } else {
+        text("kind")
+    };
+    let (group, version) = text("apiVersion")
+        .rsplit_once('/')
+        .unwrap_or(("", text("apiVersion")));
+    let cannot =
+        |why: &str| format!("{kind} in version \"{version}\" cannot be handled as a {wanted}: {why}");
+    let message = message_of(group, kind).ok_or_else(|| {
+        cannot(&format!(
+            "no kind \"{kind}\" is registered for version \"{}\"",
+            text("apiVersion")
+        ))
+    })?;
+    let mut object = read(message, &raw).map_err(|why| cannot(&why))?;
+    for (name, value) in types.as_object().into_iter().flatten() {
+        object.insert(name.clone(), value.clone());
+    }
+    Ok(Value::Object(object).to_string().into())
+}
+
+/// What an envelope says of the object in it, and the object's bytes.
+fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
     let envelope = body.strip_prefix(&MAGIC).ok_or_else(|| {
         let prefix = "[107 56 115 0]";
         format!("provided data does not appear to be a protobuf message, expected prefix {prefix}")
     })?;
-    let envelope = read(known("Unknown"), envelope)?;
-    let text = |name: &str| envelope["typeMeta"][name].as_str().unwrap_or_default().to_owned();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-    let message = message_of(group, &kind)
-        .ok_or_else(|| format!("no kind \"{kind}\" is registered for version \"{api_version}\""))?;
-    let raw = STANDARD.decode(envelope["raw"].as_str().unwrap_or_default());
-    let mut object = read(message, &raw.unwrap_or_default())?;
-    object.insert("apiVersion".to_owned(), api_version.into());
-    object.insert("kind".to_owned(), kind.into());
-    Ok(Value::Object(object).to_string().into())
+    let mut envelope = read(known("Unknown"), envelope)?;
+    let raw = envelope.remove("raw").unwrap_or_default();
+    let raw = STANDARD
+        .decode(raw.as_str().unwrap_or_default())
+        .unwrap_or_default();
+    Ok((envelope.remove("typeMeta").unwrap_or_default(), raw))
 }
 
 /// The fields of a message; unknown ones are skipped.
@@ -91,6 +115,8 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
         // Negative numbers are told as large ones.
         Kind::Int64 => wire.number(name)?.cast_signed().into(),
         Kind::Int32 => (wire.number(name)? as i32).into(),
+        // Nothing at all is no time.
+        Kind::Time | Kind::MicroTime if wire.bytes(name)?.is_empty() => Value::Null,
         Kind::Time | Kind::MicroTime => time(kind, &read(known("Time"), wire.bytes(name)?)?)?,
         Kind::Quantity => part("Quantity", "string", wire)?,
         Kind::Extra => part("Extra", "items", wire)?,
@@ -106,13 +132,9 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
     })
 }
 
-/// No time at all is one without seconds.
 fn time(kind: &Kind, parts: &Map<String, Value>) -> Result<Value, String> {
     let number = |name: &str| parts.get(name).and_then(Value::as_i64).unwrap_or_default();
     let (seconds, nanos) = (number("seconds"), number("nanos"));
-    if seconds == 0 && nanos == 0 {
-        return Ok(Value::Null);
-    }
     let time = i32::try_from(nanos)
         .ok()
         .and_then(|nanos| Timestamp::new(seconds, nanos).ok());
@@ -158,14 +180,11 @@ impl<'a> Wire<'a> {
             Wire::Fixed => 1,
             Wire::Bytes(_) => 2,
         };
-        // The field's name in Go begins with a capital.
-        let mut letters = name.chars();
-        let name: String = letters
-            .next()
-            .into_iter()
-            .flat_map(char::to_uppercase)
-            .chain(letters)
-            .collect();
+        let name = match name.split_at(1) {
+            _ if name == "metadata" => "ObjectMeta".to_owned(),
+            // The field's name in Go begins with a capital.
+            (first, rest) => format!("{}{rest}", first.to_uppercase()),
+        };
         format!("proto: wrong wireType = {number} for field {name}")
     }
 }
@@ -250,7 +269,7 @@ mod tests {
             "Secret",
             &[field(1, &metadata), field(2, &data), immutable].concat(),
         );
-        let read: Value = serde_json::from_slice(&to_json(&body).unwrap()).unwrap();
+        let read: Value = serde_json::from_slice(&to_json(&body, "Secret").unwrap()).unwrap();
         assert_eq!(
             read,
             json!({
@@ -271,7 +290,7 @@ mod tests {
             let mut raw: Vec<u8> = fields.iter().flat_map(|(number, content)| field(*number, content)).collect();
             raw.extend(noise);
             raw.truncate(127);
-            if let Ok(json) = to_json(&envelope("v1", kind, &raw)) {
+            if let Ok(json) = to_json(&envelope("v1", kind, &raw), kind) {
                 let Value::Object(mut object) = serde_json::from_slice(&json).unwrap() else {
                     panic!("an object is read");
                 };
@@ -280,7 +299,8 @@ mod tests {
                     prop_assert!(unknown.is_empty());
                 }
             }
-            let _ = to_json(&raw);
+            prop_assert!(to_json(&raw, kind).is_err());
+            let _ = to_json(&[&MAGIC, raw.as_slice()].concat(), kind);
         }
     }
 }
