@@ -15,6 +15,7 @@ use super::storage::Storage;
 
 const SCHEMAS: &str = "#/components/schemas/";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
 const JSON: &str = "application/json";
 /// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
 /// then, and not by what it knows itself, which is more.
@@ -44,8 +45,9 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     all.subschema_for::<meta::Patch>();
     all.subschema_for::<meta::Status>();
     let mut schemas = all.take_definitions(true);
-    // What Go's types always have, objects need not.
-    for schema in schemas.values_mut() {
+    // What Go's types always have, objects need not; old Events do.
+    let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
+    for schema in others.map(|(_, schema)| schema) {
         if let Value::Object(fields) = schema
             && let Some(Value::Array(required)) = fields.get_mut("required")
         {
@@ -124,7 +126,7 @@ pub(super) fn description(resource: &Resource, version: &str, path: &str) -> Str
     let (mut name, path) = match (path.strip_prefix("metadata."), resource.kind.as_str()) {
         (Some(path), _) => (format!("{META}.ObjectMeta"), path),
         // Both groups' Events are told alike, too.
-        (None, "Event") => ("io.k8s.api.core.v1.Event".to_owned(), path),
+        (None, "Event") => (CORE_EVENT.to_owned(), path),
         (None, _) => (schema_name(resource, version), path),
     };
     let mut told = &Value::Null;

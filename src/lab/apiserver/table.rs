@@ -296,7 +296,7 @@ fn human(age: SignedDuration) -> String {
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),
-        ..0 => "0s".to_owned(),
+        -1 => "0s".to_owned(),
         _ if seconds < 120 => format!("{seconds}s"),
         _ if minutes < 10 => two(minutes, "m", seconds % 60, "s"),
         _ if minutes < 180 => format!("{minutes}m"),
