@@ -15,6 +15,7 @@ use super::storage::Storage;
 
 const SCHEMAS: &str = "#/components/schemas/";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
 const JSON: &str = "application/json";
 /// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
 /// then, and not by what it knows itself, which is more.
@@ -44,8 +45,9 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     all.subschema_for::<meta::Patch>();
     all.subschema_for::<meta::Status>();
     let mut schemas = all.take_definitions(true);
-    // What Go's types always have, objects need not.
-    for schema in schemas.values_mut() {
+    // What Go's types always have, objects need not; old Events do.
+    let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
+    for schema in others.map(|(_, schema)| schema) {
         if let Value::Object(fields) = schema
             && let Some(Value::Array(required)) = fields.get_mut("required")
         {
@@ -124,7 +126,7 @@ pub(super) fn description(resource: &Resource, version: &str, path: &str) -> Str
     let (mut name, path) = match (path.strip_prefix("metadata."), resource.kind.as_str()) {
         (Some(path), _) => (format!("{META}.ObjectMeta"), path),
         // Both groups' Events are told alike, too.
-        (None, "Event") => ("io.k8s.api.core.v1.Event".to_owned(), path),
+        (None, "Event") => (CORE_EVENT.to_owned(), path),
         (None, _) => (schema_name(resource, version), path),
     };
     let mut told = &Value::Null;
@@ -339,87 +341,19 @@ fn reduce_operation(operation: &mut Value) {
     }
 }
 
-/// What an operation is sent, or answers with.
-#[derive(Clone, Copy, PartialEq)]
-enum Content {
-    Nothing,
-    Object,
-    List,
-    Patch,
-    Options,
-    Status,
-}
-
-/// An operation: its method, the action that kubectl looks for, the beginning of its name, the parameters that it
-/// takes, what it is sent, and what it answers with.
-type Operation = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [&'static str],
-    Content,
-    Content,
-);
-
-const WRITE: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
-const GET: Operation = (
-    "get",
-    "get",
-    "read",
-    &["resourceVersion"],
-    Content::Nothing,
-    Content::Object,
-);
-const PUT: Operation = ("put", "put", "replace", &WRITE, Content::Object, Content::Object);
-const PATCH: Operation = (
-    "patch",
-    "patch",
-    "patch",
-    &["dryRun", "fieldManager", "fieldValidation", "force"],
-    Content::Patch,
-    Content::Object,
-);
-const DELETE: Operation = (
-    "delete",
-    "delete",
-    "delete",
-    &[
-        "dryRun",
-        "gracePeriodSeconds",
-        "orphanDependents",
-        "propagationPolicy",
-    ],
-    Content::Options,
-    Content::Status,
-);
-const LIST: Operation = (
-    "get",
-    "list",
-    "list",
-    &[
-        "allowWatchBookmarks",
-        "continue",
-        "fieldSelector",
-        "labelSelector",
-        "limit",
-        "resourceVersion",
-        "resourceVersionMatch",
-        "sendInitialEvents",
-        "timeoutSeconds",
-        "watch",
-    ],
-    Content::Nothing,
-    Content::List,
-);
-const POST: Operation = ("post", "post", "create", &WRITE, Content::Object, Content::Object);
-const DELETE_ALL: Operation = (
-    "delete",
-    "deletecollection",
-    "delete",
-    LIST.3,
-    Content::Options,
-    Content::Status,
-);
+/// The operations: method, action (that kubectl looks for), the beginning of the name, what is sent, what is answered
+/// with, and the parameters.
+const OPERATIONS: [&str; 7] = [
+    "get get read - Object resourceVersion",
+    "put put replace Object Object dryRun fieldManager fieldValidation",
+    "patch patch patch Patch Object dryRun fieldManager fieldValidation force",
+    "delete delete delete DeleteOptions Status dryRun gracePeriodSeconds orphanDependents propagationPolicy",
+    "get list list - List allowWatchBookmarks continue fieldSelector labelSelector limit resourceVersion \
+     resourceVersionMatch sendInitialEvents timeoutSeconds watch",
+    "post post create Object Object dryRun fieldManager fieldValidation",
+    "delete deletecollection delete DeleteOptions Status continue dryRun fieldSelector gracePeriodSeconds labelSelector \
+     limit orphanDependents propagationPolicy resourceVersion resourceVersionMatch timeoutSeconds",
+];
 
 /// Adds the paths by which a resource is reached.
 fn add_paths(resource: &Resource, version: &Version, paths: &mut Map<String, Value>) {
@@ -429,7 +363,7 @@ fn add_paths(resource: &Resource, version: &Version, paths: &mut Map<String, Val
         true => format!("{root}/namespaces/{{namespace}}/{plural}"),
         false => format!("{root}/{plural}"),
     };
-    let mut add = |path: String, scope: &str, subresource: &str, operations: &[Operation]| {
+    let mut add = |path: String, scope: &str, subresource: &str, actions: &[&str]| {
         let names = ["name", "namespace"].into_iter();
         let names = names.filter(|name| path.contains(&format!("{{{name}}}")));
         let mut parameters: Vec<Value> = names
@@ -437,41 +371,45 @@ fn add_paths(resource: &Resource, version: &Version, paths: &mut Map<String, Val
             .collect();
         parameters.push(parameter("pretty"));
         let mut described = Map::from_iter([("parameters".to_owned(), parameters.into())]);
-        for operation in operations {
-            let (method, action, verb, ..) = operation;
-            let collection = if *action == "deletecollection" {
+        for operation in OPERATIONS.map(|operation| operation.split(' ').collect::<Vec<_>>()) {
+            let (method, action, verb) = (operation[0], operation[1], operation[2]);
+            if !actions.contains(&action) {
+                continue;
+            }
+            let group = camel(resource, &version.name);
+            let collection = if action == "deletecollection" {
                 "Collection"
             } else {
                 ""
             };
-            let group = camel(resource, &version.name);
-            let (before, after) = match scope {
-                "ForAllNamespaces" => ("", scope),
-                scope => (scope, subresource),
-            };
-            let id = format!("{verb}{group}{collection}{before}{kind}{after}");
+            let id = format!("{verb}{group}{collection}{scope}{kind}{subresource}");
             described.insert(
-                (*method).to_owned(),
-                operation_of(resource, version, operation, &id),
+                method.to_owned(),
+                operation_of(resource, version, &operation[1..], &id),
             );
         }
         paths.insert(path, described.into());
     };
     let scope = if resource.namespaced { "Namespaced" } else { "" };
     if resource.namespaced {
-        add(format!("{root}/{plural}"), "ForAllNamespaces", "", &[LIST]);
+        add(format!("{root}/{plural}"), "", "ForAllNamespaces", &["list"]);
     }
     match resource.family {
-        Family::Namespace => add(whole.clone(), scope, "", &[LIST, POST]),
-        _ => add(whole.clone(), scope, "", &[LIST, POST, DELETE_ALL]),
+        Family::Namespace => add(whole.clone(), scope, "", &["list", "post"]),
+        _ => add(whole.clone(), scope, "", &["list", "post", "deletecollection"]),
     }
-    add(format!("{whole}/{{name}}"), scope, "", &[GET, PUT, DELETE, PATCH]);
+    add(
+        format!("{whole}/{{name}}"),
+        scope,
+        "",
+        &["get", "put", "delete", "patch"],
+    );
     if version.status_subresource {
         add(
             format!("{whole}/{{name}}/status"),
             scope,
             "Status",
-            &[GET, PUT, PATCH],
+            &["get", "put", "patch"],
         );
     }
 }
@@ -504,27 +442,22 @@ fn parameter(name: &str) -> Value {
     json!({"name": name, "in": "query", "schema": typed(kind)})
 }
 
-fn operation_of(resource: &Resource, version: &Version, operation: &Operation, id: &str) -> Value {
-    let (_, action, _, parameters, sent, answered) = operation;
+/// Describes an operation, from its action on, under this name.
+fn operation_of(resource: &Resource, version: &Version, operation: &[&str], id: &str) -> Value {
+    let (action, sent, answered) = (operation[0], operation[2], operation[3]);
     let name = schema_name(resource, &version.name);
-    let schema = |content: &Content| match content {
-        Content::Nothing => None,
-        Content::Object => Some(name.clone()),
-        Content::List => Some(format!("{name}List")),
-        Content::Patch => Some(format!("{META}.Patch")),
-        Content::Options => Some(format!("{META}.DeleteOptions")),
-        Content::Status => Some(format!("{META}.Status")),
-    };
-    let content = |content: &Content, kinds: &[&str]| -> Value {
-        let Some(name) = schema(content) else {
-            return Value::Null;
+    let content = |content: &str, kinds: &[&str]| -> Value {
+        let name = match content {
+            "Object" => name.clone(),
+            "List" => format!("{name}List"),
+            shared => format!("{META}.{shared}"),
         };
         let kinds = kinds
             .iter()
             .map(|kind| ((*kind).to_owned(), json!({"schema": reference(&name)})));
         json!({"content": Map::from_iter(kinds)})
     };
-    let codes: &[(&str, &str)] = match *action {
+    let codes: &[(&str, &str)] = match action {
         "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
         "put" => &[("200", "OK"), ("201", "Created")],
         "delete" => &[("200", "OK"), ("202", "Accepted")],
@@ -536,19 +469,16 @@ fn operation_of(resource: &Resource, version: &Version, operation: &Operation, i
         response["description"] = (*told).into();
         responses.insert((*code).to_owned(), response);
     }
-    let parameters: Vec<Value> = parameters.iter().map(|name| parameter(name)).collect();
+    let parameters: Vec<Value> = operation[4..].iter().map(|name| parameter(name)).collect();
     let kind = json!({"group": resource.group, "version": version.name, "kind": resource.kind});
     let mut described = json!({
         "operationId": id, "parameters": parameters, "responses": responses, "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": kind,
     });
-    if *sent != Content::Nothing {
-        let kinds: &[&str] = match sent {
-            Content::Patch => &PATCHES,
-            _ => &[JSON],
-        };
+    if sent != "-" {
+        let kinds: &[&str] = if sent == "Patch" { &PATCHES } else { &[JSON] };
         described["requestBody"] = content(sent, kinds);
-        described["requestBody"]["required"] = (*sent != Content::Options).into();
+        described["requestBody"]["required"] = (sent != "DeleteOptions").into();
     }
     described
 }

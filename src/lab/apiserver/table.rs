@@ -1,6 +1,9 @@
 //! Tables: what kubectl prints. The columns of custom resources are in their definitions, those of the server's own
 //! kinds here.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
@@ -46,143 +49,24 @@ impl Look {
     }
 }
 
-/// Makes the cell of an object at a moment.
-type Cell = fn(&Value, Timestamp) -> Value;
+/// A column of the server's own kinds: its name, its description or the field that has it, how its cells are made.
+type OwnColumn = [&'static str; 3];
 
-/// A column of the server's own kinds: its name, where or what its description is, and its cells. Those whose name
-/// ends with `*` are for wide output.
-type OwnColumn = (&'static str, &'static str, Cell);
-
-const NAME: OwnColumn = ("Name", "metadata.name", |object, _| {
-    object["metadata"]["name"].clone()
+/// The columns of the server's own kinds.
+static OWN_COLUMNS: LazyLock<HashMap<&str, Vec<OwnColumn>>> = LazyLock::new(|| {
+    let mut kinds: HashMap<&str, Vec<OwnColumn>> = HashMap::new();
+    let mut kind = "";
+    for line in include_str!("columns.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+    {
+        match line.split(" | ").map(str::trim).collect::<Vec<_>>().as_slice() {
+            [name, told, cell] => kinds.entry(kind).or_default().push([name, told, cell]),
+            _ => kind = line,
+        }
+    }
+    kinds
 });
-const AGE: OwnColumn = ("Age", "metadata.creationTimestamp", |object, now| {
-    age(&object["metadata"]["creationTimestamp"], now).into()
-});
-const CREATED: OwnColumn = ("Created At", "metadata.creationTimestamp", |object, _| {
-    object["metadata"]["creationTimestamp"].clone()
-});
-const EVENT_NAME: OwnColumn = ("Name*", NAME.1, NAME.2);
-
-/// The columns of the server's own kinds; what is not here has a name and a date.
-const OWN_COLUMNS: [(&str, &[OwnColumn]); 10] = [
-    (
-        "Namespace",
-        &[
-            NAME,
-            ("Status", "The status of the namespace", |object, _| {
-                text(&object["status"]["phase"])
-            }),
-            AGE,
-        ],
-    ),
-    (
-        "Secret",
-        &[
-            NAME,
-            ("Type", "type", |object, _| text(&object["type"])),
-            ("Data", "data", |object, _| count(&object["data"]).into()),
-            AGE,
-        ],
-    ),
-    (
-        "ConfigMap",
-        &[
-            NAME,
-            ("Data", "data", |object, _| {
-                (count(&object["data"]) + count(&object["binaryData"])).into()
-            }),
-            AGE,
-        ],
-    ),
-    ("ServiceAccount", &[NAME, AGE]),
-    (
-        "Lease",
-        &[
-            NAME,
-            ("Holder", "spec.holderIdentity", |object, _| {
-                text(&object["spec"]["holderIdentity"])
-            }),
-            AGE,
-        ],
-    ),
-    (
-        "Event",
-        &[
-            ("Last Seen", "lastTimestamp", |object, now| {
-                age(last_seen(object), now).into()
-            }),
-            ("Type", "type", |object, _| text(&object["type"])),
-            ("Reason", "reason", |object, _| text(&object["reason"])),
-            ("Object", "involvedObject", |object, _| subject(object).into()),
-            ("Subobject*", "involvedObject.fieldPath", |object, _| {
-                text(&either(object, ["involvedObject", "regarding"])["fieldPath"])
-            }),
-            ("Source*", "source", |object, _| source(object).into()),
-            ("Message", "message", |object, _| {
-                let message = either(object, ["message", "note"]).as_str();
-                message.unwrap_or_default().trim().into()
-            }),
-            ("First Seen*", "firstTimestamp", |object, now| {
-                age(first_seen(object), now).into()
-            }),
-            ("Count*", "count", |object, _| occurrences(object).into()),
-            EVENT_NAME,
-        ],
-    ),
-    (
-        "Node",
-        &[
-            NAME,
-            ("Status", "The status of the node", |object, _| {
-                readiness(object).into()
-            }),
-            ("Roles", "The roles of the node", |object, _| roles(object).into()),
-            AGE,
-            ("Version", "status.nodeInfo.kubeletVersion", |object, _| {
-                text(&object["status"]["nodeInfo"]["kubeletVersion"])
-            }),
-            ("Internal-IP*", "status.addresses", |object, _| {
-                address(object, "InternalIP")
-            }),
-            ("External-IP*", "status.addresses", |object, _| {
-                address(object, "ExternalIP")
-            }),
-            ("OS-Image*", "status.nodeInfo.osImage", |object, _| {
-                node_info(object, "osImage")
-            }),
-            ("Kernel-Version*", "status.nodeInfo.kernelVersion", |object, _| {
-                node_info(object, "kernelVersion")
-            }),
-            (
-                "Container-Runtime*",
-                "status.nodeInfo.containerRuntimeVersion",
-                |object, _| node_info(object, "containerRuntimeVersion"),
-            ),
-        ],
-    ),
-    ("Role", &[NAME, CREATED]),
-    ("RoleBinding", &BINDING_COLUMNS),
-    ("ClusterRoleBinding", &BINDING_COLUMNS),
-];
-
-const BINDING_COLUMNS: [OwnColumn; 6] = [
-    NAME,
-    ("Role", "roleRef", |object, _| {
-        let role = &object["roleRef"];
-        format!("{}/{}", word(&role["kind"]), word(&role["name"])).into()
-    }),
-    AGE,
-    ("Users*", "Users in the {}", |object, _| {
-        subjects(object, "User").into()
-    }),
-    ("Groups*", "Groups in the {}", |object, _| {
-        subjects(object, "Group").into()
-    }),
-    ("ServiceAccounts*", "ServiceAccounts in the {}", |object, _| {
-        subjects(object, "ServiceAccount").into()
-    }),
-];
 
 /// The Table of `objects` of one kind, with its columns or without.
 pub(super) fn of(
@@ -211,7 +95,7 @@ pub(super) fn of(
         })
         .collect();
     let definitions = match with_columns {
-        true => columns.definitions(named),
+        true => columns.definitions(named).into(),
         false => Value::Null,
     };
     json!({
@@ -223,102 +107,133 @@ pub(super) fn of(
 /// The columns of a kind.
 enum Columns<'a> {
     Own(&'static [OwnColumn]),
-    /// With their paths as they are looked up; those that cannot be read find nothing.
+    /// After the name; with their paths as they are looked up, where those that cannot be read find nothing.
     Custom(Vec<(&'a Column, Option<JsonPath>)>),
 }
 
 impl<'a> Columns<'a> {
     fn of(named: &'a Named) -> Self {
         let columns = &named.version().columns;
-        let own = OWN_COLUMNS.iter().find(|(kind, _)| *kind == named.resource.kind);
-        match (named.resource.family == Family::Custom, own) {
-            (true, _) if !columns.is_empty() => {
-                let read = |column: &'a Column| (column, JsonPath::parse(&standard_path(&column.path)).ok());
-                Self::Custom(columns.iter().map(read).collect())
-            }
-            (true, _) => Self::Own(&[NAME, AGE]),
-            (false, Some((_, columns))) => Self::Own(columns),
-            (false, None) => Self::Own(&[NAME, CREATED]),
+        let is_custom = named.resource.family == Family::Custom;
+        if is_custom && !columns.is_empty() {
+            let read = |column: &'a Column| (column, JsonPath::parse(&standard_path(&column.path)).ok());
+            return Self::Custom(columns.iter().map(read).collect());
         }
+        let own = match named.resource.kind.as_str() {
+            _ if is_custom => &OWN_COLUMNS["any custom"],
+            kind => OWN_COLUMNS.get(kind).unwrap_or(&OWN_COLUMNS["any other"]),
+        };
+        Self::Own(own)
     }
 
-    fn definitions(&self, named: &Named) -> Value {
-        let define = |name: &str, kind: &str, format: &str, description: &str, priority: i64| {
-            json!({
-                "name": name, "type": kind, "format": format, "description": description, "priority": priority,
-            })
-        };
-        let define_own = |(name, told, _): &OwnColumn| {
+    fn definitions(&self, named: &Named) -> Vec<Value> {
+        let own = |[name, told, _]: &OwnColumn| {
             let (name, priority) = name.strip_suffix('*').map_or((*name, 0), |name| (name, 1));
-            let resource = &named.resource;
             let description = match told.contains(' ') {
-                true if resource.namespaced => told.replace("{}", "roleBinding"),
-                true => told.replace("{}", "clusterRoleBinding"),
-                false => openapi::description(resource, &named.version().name, told),
+                true => (*told).to_owned(),
+                false => openapi::description(&named.resource, &named.version().name, told),
             };
-            // Whoever prints a date as an age says so only of custom resources.
-            let (kind, format) = match name {
-                "Name" => ("string", "name"),
-                "Created At" => ("date", ""),
-                "Age" if resource.family == Family::Custom => ("date", ""),
+            let (kind, format) = match (name, named.resource.family) {
+                ("Name", _) => ("string", "name"),
+                ("Created At", _) | ("Age", Family::Custom) => ("date", ""),
                 _ => ("string", ""),
             };
-            define(name, kind, format, &description, priority)
+            definition(name, kind, format, &description, priority)
+        };
+        let custom = |column: &Column| {
+            let description = match column.description.as_str() {
+                "" => &format!(
+                    "Custom resource definition column (in JSONPath format): {}",
+                    column.path
+                ),
+                told => told,
+            };
+            definition(
+                &column.name,
+                &column.kind,
+                &column.format,
+                description,
+                column.priority,
+            )
         };
         match self {
-            Self::Own(columns) => columns.iter().map(define_own).collect(),
-            Self::Custom(columns) => std::iter::once(define_own(&NAME))
-                .chain(columns.iter().map(|(column, _)| {
-                    let description = match column.description.as_str() {
-                        "" => &format!(
-                            "Custom resource definition column (in JSONPath format): {}",
-                            column.path
-                        ),
-                        told => told,
-                    };
-                    define(
-                        &column.name,
-                        &column.kind,
-                        &column.format,
-                        description,
-                        column.priority,
-                    )
-                }))
-                .collect(),
+            Self::Own(columns) => columns.iter().map(own).collect(),
+            Self::Custom(columns) => {
+                let columns = columns.iter().map(|(column, _)| custom(column));
+                std::iter::once(own(&OWN_COLUMNS["any custom"][0]))
+                    .chain(columns)
+                    .collect()
+            }
         }
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         match self {
-            Self::Own(columns) => columns.iter().map(|(.., cell)| cell(object, now)).collect(),
-            Self::Custom(columns) => std::iter::once(text(&object["metadata"]["name"]))
-                .chain(columns.iter().map(|(column, path)| {
-                    let found = path.as_ref().map(|path| path.query(object).all());
-                    custom_cell(&column.kind, found.unwrap_or_default().as_slice(), now)
-                }))
+            Self::Own(columns) => columns
+                .iter()
+                .map(|[_, field, cell]| own_cell(cell, field, object, now))
                 .collect(),
+            Self::Custom(columns) => {
+                let cells = columns.iter().map(|(column, path)| {
+                    let found = path.as_ref().map(|path| path.query(object).all());
+                    custom_cell(&column.kind, found.unwrap_or_default().first(), now)
+                });
+                std::iter::once(word(&object["metadata"]["name"]).into())
+                    .chain(cells)
+                    .collect()
+            }
         }
     }
 }
 
-/// The cell of a custom resource, of what its path found. Only text shows more than the first.
-fn custom_cell(kind: &str, found: &[&Value], now: Timestamp) -> Value {
-    let Some(first) = found.first() else {
-        return Value::Null;
+fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
+    json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
+}
+
+fn own_cell(how: &str, field: &str, object: &Value, now: Timestamp) -> Value {
+    let found = field.split('.').fold(object, |object, field| &object[field]);
+    let text = match how {
+        "text" => word(found),
+        "known text" => match word(found) {
+            text if text.is_empty() => "<unknown>".to_owned(),
+            text => text,
+        },
+        "age" => age(found, now),
+        "entries" => return entries(found).into(),
+        "all entries" => return (entries(found) + entries(&object["binaryData"])).into(),
+        "phase" => word(&object["status"]["phase"]),
+        "last seen" => age(last_seen(object), now),
+        "first seen" => age(first_seen(object), now),
+        "subject" => subject(object),
+        "subobject" => word(&about(object)["fieldPath"]),
+        "source" => source(object),
+        "message" => word(either(object, ["message", "note"])).trim().to_owned(),
+        "occurrences" => return occurrences(object).into(),
+        "readiness" => readiness(object),
+        "roles" => roles(object),
+        "role" => format!("{}/{}", word(&found["kind"]), word(&found["name"])),
+        kind if kind.ends_with("IP") => address(object, kind),
+        kind => subjects(object, kind),
     };
-    match kind {
-        "string" if first.is_null() => "<no value>".into(),
-        "string" => first
-            .as_str()
-            .map_or_else(|| first.to_string(), str::to_owned)
-            .into(),
-        "integer" => first
-            .as_i64()
-            .or_else(|| first.as_f64().map(|number| number as i64))
-            .map_or(Value::Null, Value::from),
-        "number" if first.is_number() => (*first).clone(),
-        "boolean" if first.is_boolean() => (*first).clone(),
-        "date" if first.is_string() => age(first, now).into(),
+    text.into()
+}
+
+/// The cell of a custom resource, of the first that its path found.
+fn custom_cell(kind: &str, found: Option<&&Value>, now: Timestamp) -> Value {
+    match (kind, found) {
+        ("string", Some(Value::Null)) => "<no value>".into(),
+        ("string", Some(Value::String(text))) => text.as_str().into(),
+        ("string", Some(other)) => other.to_string().into(),
+        ("integer", Some(Value::Number(number))) => {
+            let whole = number
+                .as_i64()
+                .or_else(|| number.as_f64().map(|number| number as i64));
+            whole.map_or(Value::Null, Value::from)
+        }
+        ("number", Some(found @ Value::Number(_))) | ("boolean", Some(found @ Value::Bool(_))) => {
+            (*found).clone()
+        }
+        ("date", Some(found @ Value::String(_))) => age(found, now).into(),
         _ => Value::Null,
     }
 }
@@ -381,7 +296,7 @@ fn human(age: SignedDuration) -> String {
     };
     match seconds {
         ..-1 => "<invalid>".to_owned(),
-        ..0 => "0s".to_owned(),
+        -1 => "0s".to_owned(),
         _ if seconds < 120 => format!("{seconds}s"),
         _ if minutes < 10 => two(minutes, "m", seconds % 60, "s"),
         _ if minutes < 180 => format!("{minutes}m"),
@@ -394,16 +309,12 @@ fn human(age: SignedDuration) -> String {
     }
 }
 
-fn word(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+/// The text of a field; what is absent is empty.
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A text as a cell; what is absent is empty.
-fn text(value: &Value) -> Value {
-    word(value).into()
-}
-
-fn count(map: &Value) -> usize {
+fn entries(map: &Value) -> usize {
     map.as_object().map_or(0, serde_json::Map::len)
 }
 
@@ -436,12 +347,16 @@ fn occurrences(event: &Value) -> i64 {
     told.filter(|count| *count > 0).unwrap_or(1)
 }
 
+fn about(event: &Value) -> &Value {
+    either(event, ["involvedObject", "regarding"])
+}
+
 /// What an event is about: `clusterprofile/a`.
 fn subject(event: &Value) -> String {
-    let about = either(event, ["involvedObject", "regarding"]);
+    let about = about(event);
     let kind = word(&about["kind"]).to_lowercase();
     match word(&about["name"]) {
-        "" => kind,
+        name if name.is_empty() => kind,
         name => format!("{kind}/{name}"),
     }
 }
@@ -449,13 +364,13 @@ fn subject(event: &Value) -> String {
 /// Who reported an event, and where from.
 fn source(event: &Value) -> String {
     let source = either(event, ["source", "deprecatedSource"]);
-    let first = |old: &'static str, new: [&str; 2]| match word(&source[old]) {
-        "" => word(either(event, new)).to_owned(),
-        old => old.to_owned(),
+    let first = |old: &str, new: [&str; 2]| match word(&source[old]) {
+        old if old.is_empty() => word(either(event, new)),
+        old => old,
     };
     let component = first("component", ["reportingComponent", "reportingController"]);
-    match first("host", ["reportingInstance", "reportingInstance"]).as_str() {
-        "" => component,
+    match first("host", ["reportingInstance", "reportingInstance"]) {
+        host if host.is_empty() => component,
         host => format!("{component}, {host}"),
     }
 }
@@ -494,20 +409,13 @@ fn roles(node: &Value) -> String {
     }
 }
 
-fn address(node: &Value, kind: &str) -> Value {
+fn address(node: &Value, kind: &str) -> String {
     let addresses = node["status"]["addresses"].as_array();
     let address = addresses
         .into_iter()
         .flatten()
         .find(|address| address["type"] == kind);
-    address.map_or_else(|| "<none>".into(), |address| text(&address["address"]))
-}
-
-fn node_info(node: &Value, field: &str) -> Value {
-    match word(&node["status"]["nodeInfo"][field]) {
-        "" => "<unknown>".into(),
-        told => told.into(),
-    }
+    address.map_or_else(|| "<none>".to_owned(), |address| word(&address["address"]))
 }
 
 /// The subjects of this kind that a binding has.
@@ -517,7 +425,7 @@ fn subjects(binding: &Value, kind: &str) -> String {
     let names: Vec<String> = subjects
         .map(|subject| match (kind, word(&subject["name"])) {
             ("ServiceAccount", name) => format!("{}/{name}", word(&subject["namespace"])),
-            (_, name) => name.to_owned(),
+            (_, name) => name,
         })
         .collect();
     names.join(", ")
