@@ -13,7 +13,10 @@ use super::storage::{ResourceId, Storage, Stored};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
-    ("apiextensions.k8s.io".to_owned(), "customresourcedefinitions".to_owned())
+    (
+        "apiextensions.k8s.io".to_owned(),
+        "customresourcedefinitions".to_owned(),
+    )
 }
 
 /// Accepts the names of the definitions in `group` as far as they are free, and serves what is established.
@@ -25,7 +28,10 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
             (status != definition.object["status"]).then_some((definition, status))
         });
         let Some((definition, status)) = changed else {
-            for definition in all.iter().filter(|definition| is_true(&definition.object, "Established")) {
+            for definition in all
+                .iter()
+                .filter(|definition| is_true(&definition.object, "Established"))
+            {
                 if let Ok(resource) = definition::read_accepted(&definition.object) {
                     storage.serve(resource);
                 }
@@ -39,7 +45,9 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
 /// Writes the status of a definition, as the real server's controllers do.
 pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Value, time: &str) {
     let id = definitions();
-    let Some(table) = storage.table(&id.0, &id.1) else { return };
+    let Some(table) = storage.table(&id.0, &id.1) else {
+        return;
+    };
     let mut object = definition.clone();
     object["status"] = status;
     let writer = Writer {
@@ -68,7 +76,10 @@ fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
 type Taken<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
 
 fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
-    let names = || all.iter().map(|definition| &definition.object["status"]["acceptedNames"]);
+    let names = || {
+        all.iter()
+            .map(|definition| &definition.object["status"]["acceptedNames"])
+    };
     let resources = names().flat_map(|names| {
         let short = names["shortNames"].as_array().into_iter().flatten();
         short.chain([&names["plural"], &names["singular"]])
@@ -97,7 +108,9 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("listKind", "ListKindConflict", &taken.1),
     ] {
         let texts = |value: &Value| -> Vec<String> {
-            let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            let list = value
+                .as_array()
+                .map_or(std::slice::from_ref(value), Vec::as_slice);
             list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         };
         let own = texts(&names[field]);

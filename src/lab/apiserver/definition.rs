@@ -115,7 +115,11 @@ fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
     check_names(object, &group, &plural, &mut errors);
     if spec["preserveUnknownFields"] == Value::Bool(true) {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        errors.push(FieldError::invalid("spec.preserveUnknownFields", &true.into(), why));
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            &true.into(),
+            why,
+        ));
     }
     check_conversion(&spec["conversion"], &mut errors);
     let scope = spec["scope"].as_str().unwrap_or_default();
@@ -164,13 +168,20 @@ fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::forbidden("spec.conversion.strategy", why));
         }
         "Webhook" => {
-            errors.push(FieldError::required("spec.conversion.conversionReviewVersions", ""));
+            errors.push(FieldError::required(
+                "spec.conversion.conversionReviewVersions",
+                "",
+            ));
             let why = "required when strategy is set to Webhook";
             errors.push(FieldError::required("spec.conversion.webhookClientConfig", why));
         }
         other => {
             let known = ["None", "Webhook"].map(str::to_owned);
-            errors.push(FieldError::not_supported("spec.conversion.strategy", &other.into(), &known));
+            errors.push(FieldError::not_supported(
+                "spec.conversion.strategy",
+                &other.into(),
+                &known,
+            ));
         }
     }
 }
@@ -246,7 +257,9 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
             parts::check_scale(&part["scale"], &path.child("scale"), errors);
         }
     });
-    each_part(listed, COLUMNS, COLUMNS, |_, part, path| parts::check_columns(part, path, errors));
+    each_part(listed, COLUMNS, COLUMNS, |_, part, path| {
+        parts::check_columns(part, path, errors)
+    });
     each_part(listed, SELECTABLE, SELECTABLE, |i, part, path| {
         parts::check_selectable(part, &listed[i]["schema"]["openAPIV3Schema"], path, errors);
     });
@@ -293,7 +306,11 @@ fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) 
         let at = |field: &str| format!("spec.versions[{i}].{field}");
         let name = version["name"].as_str().unwrap_or_default();
         let wrong = names::dns_1035_label(name);
-        errors.extend(wrong.iter().map(|why| FieldError::invalid_text(at("name"), name, why)));
+        errors.extend(
+            wrong
+                .iter()
+                .map(|why| FieldError::invalid_text(at("name"), name, why)),
+        );
         if listed[..i].iter().any(|other| other["name"] == name) {
             let why = "must contain unique version names";
             errors.push(FieldError::invalid_text(at("name"), name, why));
@@ -308,7 +325,9 @@ fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) 
             errors.push(FieldError::invalid_text(at("deprecationWarning"), warning, why));
         }
     }
-    let storing = listed.iter().filter(|version| version["storage"] == Value::Bool(true));
+    let storing = listed
+        .iter()
+        .filter(|version| version["storage"] == Value::Bool(true));
     let storing: Vec<&Value> = storing.map(|version| &version["name"]).collect();
     if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";

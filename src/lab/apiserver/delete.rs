@@ -304,7 +304,10 @@ pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
             continue;
         }
         let mut status = definition.object["status"].clone();
-        let why = ("InstanceDeletionInProgress", "CustomResource deletion is in progress");
+        let why = (
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+        );
         set_condition(&mut status, "Terminating", "True", why, time);
         if status != definition.object["status"] {
             put_status(storage, &definition.object, status, time);

@@ -156,12 +156,7 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
 }
 
 /// What a write of the object itself cannot change. Counts the generation up when the rest changed.
-pub(super) fn prepare_update(
-    resource: &Resource,
-    version: &Version,
-    new: &mut Value,
-    old: &Value,
-) {
+pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut Value, old: &Value) {
     let keep = |new: &mut Value, field: &str| {
         let Value::Object(fields) = new else { return };
         match old.get(field) {

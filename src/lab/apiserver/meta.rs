@@ -260,9 +260,18 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
 fn validate_controllers(owners: &[Value], path: &str) -> Vec<FieldError> {
     let text = |owner: &Value, field: &str| owner[field].as_str().unwrap_or_default().to_owned();
     let told = |owner: &Value| {
-        let fields = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+        let fields = [
+            "apiVersion",
+            "kind",
+            "name",
+            "uid",
+            "controller",
+            "blockOwnerDeletion",
+        ];
         let said = fields.iter().filter(|field| !owner[**field].is_null());
-        let said: Vec<String> = said.map(|field| format!("\"{field}\":{}", owner[*field])).collect();
+        let said: Vec<String> = said
+            .map(|field| format!("\"{field}\":{}", owner[*field]))
+            .collect();
         format!("{{{}}}", said.join(","))
     };
     let mut errors = Vec::new();
@@ -274,7 +283,10 @@ fn validate_controllers(owners: &[Value], path: &str) -> Vec<FieldError> {
             errors.push(FieldError::invalid_raw(path, &told(owner), &why));
         }
     }
-    let controllers: Vec<&Value> = owners.iter().filter(|owner| owner["controller"] == true).collect();
+    let controllers: Vec<&Value> = owners
+        .iter()
+        .filter(|owner| owner["controller"] == true)
+        .collect();
     for pair in controllers.windows(2) {
         let all: Vec<String> = owners.iter().map(told).collect();
         let name = |owner: &Value| format!("{}/{}", text(owner, "kind"), text(owner, "name"));
@@ -283,7 +295,11 @@ fn validate_controllers(owners: &[Value], path: &str) -> Vec<FieldError> {
             name(pair[0]),
             name(pair[1])
         );
-        errors.push(FieldError::invalid_raw(path, &format!("[{}]", all.join(",")), &why));
+        errors.push(FieldError::invalid_raw(
+            path,
+            &format!("[{}]", all.join(",")),
+            &why,
+        ));
     }
     errors
 }

@@ -25,6 +25,7 @@ mod json;
 mod managed_fields;
 mod meta;
 mod metadata_only;
+mod metrics;
 mod misbehaviour;
 mod names;
 mod options;

@@ -11,13 +11,22 @@ use super::resource::{Column, Scale};
 const MAX_SELECTABLE: usize = 8;
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] = [
-    "byte", "date", "date-time", "double", "float", "int32", "int64", "password",
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
 ];
 
 pub(super) fn selectable(fields: &Value) -> Vec<String> {
     let fields = fields.as_array().into_iter().flatten();
     let paths = fields.filter_map(|field| field["jsonPath"].as_str());
-    paths.map(|path| path.trim_start_matches('.').to_owned()).collect()
+    paths
+        .map(|path| path.trim_start_matches('.').to_owned())
+        .collect()
 }
 
 pub(super) fn columns(columns: &Value) -> Arc<[Column]> {
@@ -83,8 +92,18 @@ fn check_simple(text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>) -> bo
 
 pub(super) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     for (field, below, optional, why) in [
-        ("specReplicasPath", &[".spec."][..], false, "should be a json path under .spec"),
-        ("statusReplicasPath", &[".status."], false, "should be a json path under .status"),
+        (
+            "specReplicasPath",
+            &[".spec."][..],
+            false,
+            "should be a json path under .spec",
+        ),
+        (
+            "statusReplicasPath",
+            &[".status."],
+            false,
+            "should be a json path under .status",
+        ),
         (
             "labelSelectorPath",
             &[".spec.", ".status."],
@@ -102,7 +121,12 @@ pub(super) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Vec<Field
     }
 }
 
-pub(super) fn check_selectable(fields: &Value, schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_selectable(
+    fields: &Value,
+    schema: &Value,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     let fields = fields.as_array().map_or(&[][..], Vec::as_slice);
     if fields.len() > MAX_SELECTABLE {
         let many = Some(fields.len() as u64);
@@ -117,11 +141,16 @@ pub(super) fn check_selectable(fields: &Value, schema: &Value, path: &Path<'_>, 
             errors.push(FieldError::required(at, ""));
         } else if !text.starts_with('.') {
             let first = text.split(['.', '[']).next().unwrap_or_default();
-            errors.push(wrong(&format!("is an invalid path: expected [ or . but got: {first}")));
+            errors.push(wrong(&format!(
+                "is an invalid path: expected [ or . but got: {first}"
+            )));
         } else if fields[..i].contains(field) {
             errors.push(FieldError::duplicate(at, &text.into()));
         } else {
-            let found = text.split('.').skip(1).fold(schema, |schema, name| &schema["properties"][name]);
+            let found = text
+                .split('.')
+                .skip(1)
+                .fold(schema, |schema, name| &schema["properties"][name]);
             match found["type"].as_str() {
                 Some("string" | "boolean" | "integer") => {}
                 None => errors.push(wrong("is an invalid path: does not refer to a valid field")),

@@ -26,7 +26,8 @@ impl Context<'_> {
             return Err(too_large(asked, storage.revision));
         }
         if let Some(scaled) = &named.scaled {
-            scale::check_told(&current(&storage, scaled, target)?, scaled)?;
+            let whole = current(&storage, scaled, target)?;
+            scale::check_told(&whole, scaled)?;
         }
         Ok(Reply::json(200, current(&storage, named, target)?.bytes()))
     }

@@ -48,7 +48,9 @@ pub(super) fn resource(namespaced: bool) -> Arc<Resource> {
 
 /// A value of `object` by a path of the plain kind: `.spec.replicas`.
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    object.pointer(&path.replace('.', "/")).filter(|value| !value.is_null())
+    object
+        .pointer(&path.replace('.', "/"))
+        .filter(|value| !value.is_null())
 }
 
 /// The Scale of `stored`. Whether the object has a number at all is for readers to mind.
@@ -82,7 +84,11 @@ pub(super) fn of(stored: &Stored, scaled: &Named) -> Arc<Stored> {
 
 /// Refuses to tell the scale of an object that has none.
 pub(super) fn check_told(stored: &Stored, scaled: &Named) -> Outcome<()> {
-    let path = scaled.version().scale.as_ref().map(|paths| paths.spec_replicas.as_str());
+    let path = scaled
+        .version()
+        .scale
+        .as_ref()
+        .map(|paths| paths.spec_replicas.as_str());
     match path.filter(|path| at(&stored.object, path).is_none()) {
         None => Ok(()),
         Some(path) => {

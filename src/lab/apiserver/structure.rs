@@ -13,7 +13,10 @@ const STRUCTURAL: [(&str, &str); 7] = [
     ("default", "must be undefined to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
     ("nullable", "must be false to be structural"),
-    ("x-kubernetes-preserve-unknown-fields", "must be false to be structural"),
+    (
+        "x-kubernetes-preserve-unknown-fields",
+        "must be false to be structural",
+    ),
 ];
 
 /// Adds what is wrong with a version's schema: first what is wrong with the parts of it, and only where nothing is
@@ -31,7 +34,9 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
     each_node(schema, path, &mut |node, path| check_node(node, path, errors));
     match Schema::compile(schema, path) {
         Err(wrong) => errors.extend(wrong),
-        Ok(_) if errors.len() == before => each_node(schema, path, &mut |node, path| check_sense(node, path, errors)),
+        Ok(_) if errors.len() == before => {
+            each_node(schema, path, &mut |node, path| check_sense(node, path, errors))
+        }
         Ok(_) => {}
     }
 }
@@ -57,7 +62,10 @@ fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
     let properties = metadata["properties"].as_object();
     if !said.keys().all(known) || properties.is_some_and(|fields| !fields.keys().all(named)) {
         let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
-        errors.push(FieldError::forbidden(path.child("properties").key("metadata"), why));
+        errors.push(FieldError::forbidden(
+            path.child("properties").key("metadata"),
+            why,
+        ));
     }
 }
 
@@ -140,7 +148,9 @@ fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>)
 
 fn check_map_items(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let field = path.child("x-kubernetes-list-map-keys");
-    let keys = schema["x-kubernetes-list-map-keys"].as_array().map_or(&[][..], Vec::as_slice);
+    let keys = schema["x-kubernetes-list-map-keys"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
     if keys.is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
         errors.push(FieldError::required(field, why));
@@ -167,7 +177,8 @@ fn check_map_items(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>
 /// which of both.
 fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Vec<FieldError>) {
     for (key, why) in STRUCTURAL {
-        let is_said = !matches!(&branch[key], Value::Null | Value::Bool(false)) || key == "additionalProperties" && branch[key].is_boolean();
+        let is_said = !matches!(&branch[key], Value::Null | Value::Bool(false))
+            || key == "additionalProperties" && branch[key].is_boolean();
         if is_said && !(key == "type" && may_have_type) {
             errors.push(FieldError::forbidden(path.child(key), why));
         }
@@ -193,7 +204,8 @@ fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &m
 fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let flag = |key: &str| schema[key] == Value::Bool(true);
     let kind = schema["type"].as_str().unwrap_or_default();
-    if kind.is_empty() && !flag("x-kubernetes-preserve-unknown-fields") && !flag("x-kubernetes-int-or-string") {
+    if kind.is_empty() && !flag("x-kubernetes-preserve-unknown-fields") && !flag("x-kubernetes-int-or-string")
+    {
         let why = "must not be empty for specified object fields";
         errors.push(FieldError::required(path.child("type"), why));
     }

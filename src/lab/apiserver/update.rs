@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::accepting::settle;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::accepting::settle;
 use super::delete::finish_deletions;
 use super::family;
 use super::field::FieldError;
@@ -114,7 +114,8 @@ impl Context<'_> {
 /// The object that a request is about, in the request's version.
 pub(super) fn current(storage: &Storage, named: &Named, target: &Target) -> Outcome<Arc<Stored>> {
     if let Some(scaled) = &named.scaled {
-        return Ok(scale::of(&current(storage, scaled, target)?, scaled));
+        let whole = current(storage, scaled, target)?;
+        return Ok(scale::of(&whole, scaled));
     }
     let found = storage.get(&named.resource.id(), &object_key(named, target));
     let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;

@@ -314,6 +314,9 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 
 /// Nothing new comes to what is about to be undefined.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    if named.resource.family != Family::Custom {
+        return Ok(());
+    }
     let name = named.resource.qualified().to_string();
     match storage.get(&accepting::definitions(), &name) {
         Some(definition) if !definition.object["metadata"]["deletionTimestamp"].is_null() => {
