@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::accepting::{self, settle};
 use super::body::Reply;
 use super::context::{Context, Named};
+use super::embedded::coerce_embedded;
 use super::family;
 use super::managed_fields::{Writer, track};
 use super::meta;
@@ -101,6 +102,9 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decod
     unknown.extend(prune(&mut object, &version.schema));
     drop_nulls(&mut object, &version.schema);
     let mut object = Value::Object(object);
+    if version.schema.has_embedded() {
+        unknown.extend(coerce_embedded(&mut object, &version.schema, "")?);
+    }
     if let Some(error) = family::decoding_error(resource, version, &object) {
         return Err(error);
     }
@@ -206,7 +210,7 @@ impl Context<'_> {
         object["metadata"]["creationTimestamp"] = time.clone().into();
         family::prepare_create(&named.resource, named.version(), &mut object);
         check_new(named, &object)?;
-        let warnings = family::finalizer_warnings(named.resource.family, &object, None);
+        let warnings = family::warnings(named.resource.family, &object, None);
         self.warnings.extend(warnings);
         let name = meta::text(&object, "name").to_owned();
         let key = key(meta::text(&object, "namespace"), &name);

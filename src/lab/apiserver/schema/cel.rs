@@ -20,14 +20,14 @@ use crate::lab::apiserver::field::{FieldError, Path, quoted};
 /// One rule of one node.
 #[derive(Debug)]
 pub(super) struct Rule {
-    text: String,
+    pub(super) text: String,
     program: Program,
     message: Option<String>,
     message_program: Option<Program>,
     reason: Option<String>,
     field_path: Option<String>,
     /// The rule compares with what was before: without it, it is not asked.
-    is_transition: bool,
+    pub(super) is_transition: bool,
     old_may_be_absent: bool,
 }
 
@@ -293,18 +293,26 @@ fn check_here(
         if rule.old_may_be_absent {
             scope.add_variable_from_value("oldSelf", optional(&optional_old, functions));
         }
-        let detail = match rule.program.execute(&scope) {
+        let error = match rule.program.execute(&scope) {
             Ok(Cel::Bool(true)) => continue,
-            Ok(_) => rule.explanation(&scope),
-            Err(error) => {
+            Ok(_) => error(rule, value, schema, path, &rule.explanation(&scope)),
+            Err(failure) => {
+                let why = match &failure {
+                    ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
+                        format!("index out of bounds: {index}")
+                    }
+                    ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+                    other => other.to_string(),
+                };
                 let name = rule.message.as_deref().unwrap_or(&rule.text).trim();
-                format!("{error} evaluating rule: {name}")
+                let kind = schema.types.first().map_or("", |kind| kind.name());
+                FieldError::invalid_text(path, kind, &format!("{why} evaluating rule: {name}"))
             }
         };
         errors.push(FieldError {
             // What was wrong before, and is no business of this change, passes.
             tolerated: !rule.is_transition && old == Some(value),
-            ..error(rule, value, schema, path, &detail)
+            ..error
         });
     }
 }
