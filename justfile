@@ -55,6 +55,10 @@ bench-rules *ARGS:
 bench-reports *ARGS:
     cargo bench --bench reports -- {{ARGS}}
 
+# The lab's API server beside a real one.
+bench-hub *ARGS:
+    cargo bench --bench hub -- {{ARGS}}
+
 # Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -55,8 +55,17 @@ pub async fn run(mut command: Command, codes: &[i32]) -> anyhow::Result<Taken> {
 }
 
 fn peak_of(id: u32) -> Option<u64> {
+    memory(id, "VmHWM:")
+}
+
+/// The memory that a program has now (resident), in bytes; only on Linux.
+pub fn resident(id: u32) -> Option<u64> {
+    memory(id, "VmRSS:")
+}
+
+fn memory(id: u32, field: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }

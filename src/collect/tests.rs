@@ -4,6 +4,7 @@ mod beside;
 mod driving;
 mod looking;
 mod members;
+mod misbehaving;
 mod refusals;
 mod tampering;
 mod watching;

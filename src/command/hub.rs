@@ -12,6 +12,7 @@ use clusterprofile_conformance::{
     clock::Clock,
     hub::{Assets, EnvtestOptions, Hub, HubError},
     lab::{
+        apiserver::{ApiServer, AuditLevel},
         loopback::Loopback,
         manager::{Manager, hub_definitions},
         member::{MemberState, Property, Served, StandIn},
@@ -56,9 +57,12 @@ pub struct ServeHub {
     /// Write the kubeconfig of its administrator there, once the hub is ready
     #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig", value_hint = ValueHint::FilePath)]
     kubeconfig_out: PathBuf,
-    /// Have the API server write its audit log there (envtest only)
+    /// Have the API server write its audit log there
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit_log_out: Option<PathBuf>,
+    /// How much the audit log tells of writes (lab only) [default: metadata]
+    #[arg(long, value_enum, requires = "audit_log_out")]
+    audit_level: Option<Level>,
     /// Serve stand-in members of these names beside it, for managers to manage
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     members: Vec<String>,
@@ -82,6 +86,27 @@ enum OwnHub {
     K3s,
 }
 
+/// How much an audit log tells of a request that writes; of a Secret never more than the first.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    /// Who did what to which object, and the answer's code
+    Metadata,
+    /// Also the object that was sent
+    Request,
+    /// Also the object that was answered
+    RequestResponse,
+}
+
+impl From<Level> for AuditLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Metadata => AuditLevel::Metadata,
+            Level::Request => AuditLevel::Request,
+            Level::RequestResponse => AuditLevel::RequestResponse,
+        }
+    }
+}
+
 impl ServeHub {
     /// Serves the hub until a signal comes.
     ///
@@ -90,8 +115,11 @@ impl ServeHub {
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
             OwnHub::K3s if !Hub::HAS_K3S => return Err(no_hub(HubError::WithoutK3s)),
-            OwnHub::Lab | OwnHub::K3s if self.audit_log_out.is_some() => {
-                Some("--audit-log-out is for --hub envtest")
+            OwnHub::K3s if self.audit_log_out.is_some() => {
+                Some("--audit-log-out is for --hub lab or envtest")
+            }
+            OwnHub::Envtest | OwnHub::K3s if self.audit_level.is_some() => {
+                Some("--audit-level is for --hub lab")
             }
             OwnHub::Envtest | OwnHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
             _ => None,
@@ -131,6 +159,7 @@ impl ServeHub {
                     .map_err(Failure::could_not_run)?;
                 let kubeconfig = loopback.way().kubeconfig_as(ADMIN);
                 let server = hub.as_lab().expect("it is the lab").clone();
+                self.log_requests(&server)?;
                 self.tell(&kubeconfig, &loopback.way().server())?;
                 tokio::select! {
                     () = loopback.serve(server) => Ok(Exit::Success),
@@ -167,6 +196,20 @@ impl ServeHub {
             self.tell(&way.kubeconfig, &way.server)?;
         }
         Err(manage(&hub, self.manager).await)
+    }
+
+    /// Lets the lab write its audit log, where one is wanted.
+    fn log_requests(&self, server: &ApiServer) -> Result<(), Failure> {
+        let open = |path: &PathBuf| {
+            fs::File::create(path)
+                .with_context(|| format!("failed to write --audit-log-out {}", path.display()))
+                .map_err(Failure::could_not_run)
+        };
+        server.send_audit_log(self.audit_log_out.as_ref().map(open).transpose()?);
+        if let Some(level) = self.audit_level {
+            server.set_audit_level(level.into());
+        }
+        Ok(())
     }
 
     /// Serves the stand-ins for as long as what is returned is kept.

@@ -54,8 +54,16 @@ fn a_hub_is_served_until_a_signal_comes() {
 #[test]
 fn flags_of_the_other_hub_are_refused() {
     refused(
-        &["hub", "--audit-log-out", "audit.log"],
-        &["--audit-log-out is for --hub envtest"],
+        &[
+            "hub",
+            "--hub",
+            "envtest",
+            "--audit-log-out",
+            "audit.log",
+            "--audit-level",
+            "request",
+        ],
+        &["--audit-level is for --hub lab"],
     );
     refused(
         &["hub", "--hub", "envtest", "--port", "6443"],

@@ -16,24 +16,49 @@ use super::status::{Failure, Outcome};
 
 /// What a server calls itself that nobody gave a version.
 const VERSION: &str = "v1.36.0+lab";
-/// What is asked of a server, whatever for.
-const CHECKS: [&str; 13] = [
+/// What is asked of a server, in this order.
+const CHECKS: [&str; 36] = [
     "ping",
     "log",
+    "loopback-serving-certificate",
     "etcd",
+    "etcd-readiness",
+    "informer-sync",
     "poststarthook/start-apiserver-admission-initializer",
     "poststarthook/generic-apiserver-start-informers",
     "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
+    "poststarthook/start-apiextensions-informers",
     "poststarthook/start-apiextensions-controllers",
     "poststarthook/crd-informer-synced",
     "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
+    "poststarthook/start-legacy-token-tracking-controller",
+    "poststarthook/start-service-ip-repair-controllers",
     "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-discovery-controller",
+    "poststarthook/kube-apiserver-autoregistration",
     "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 ];
-/// What is asked besides whether it is ready.
-const READY_CHECKS: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
+/// What is asked only for `/readyz`; the last of all is `shutdown`.
+const READY_ONLY: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
+/// What is not asked there.
+const UNREADY: &str = "loopback-serving-certificate";
 
 /// What a server says of itself.
 #[derive(Debug, Default)]
@@ -70,9 +95,19 @@ impl About {
     fn version(&self) -> Value {
         let git_version = self.said().version.clone();
         let mut numbers = git_version.trim_start_matches('v').split('.');
-        let (major, minor) = (numbers.next(), numbers.next());
+        let (major, minor) = (
+            numbers.next().unwrap_or_default(),
+            numbers.next().unwrap_or_default(),
+        );
+        let before = minor
+            .parse::<u32>()
+            .unwrap_or_default()
+            .saturating_sub(1)
+            .to_string();
         json!({
-            "major": major.unwrap_or_default(), "minor": minor.unwrap_or_default(), "gitVersion": git_version,
+            "major": major, "minor": minor, "gitVersion": git_version,
+            "emulationMajor": major, "emulationMinor": minor,
+            "minCompatibilityMajor": major, "minCompatibilityMinor": before,
             "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
             "platform": "",
         })
@@ -129,13 +164,14 @@ impl About {
 
 /// The names of the checks, in their order; those that fail are asked wherever else they belong.
 fn checks<'a>(endpoint: &str, failing: &'a BTreeSet<String>) -> impl Iterator<Item = &'a str> {
-    let ready: &[&str] = match endpoint {
-        "readyz" => &READY_CHECKS,
-        _ => &[],
-    };
+    let is_ready = endpoint == "readyz";
     let others = failing.iter().map(String::as_str);
-    let others = others.filter(|name| !CHECKS.contains(name) && !READY_CHECKS.contains(name));
-    CHECKS.into_iter().chain(ready.iter().copied()).chain(others)
+    let others = others.filter(|name| !CHECKS.contains(name) && !READY_ONLY.contains(name));
+    let all = CHECKS.into_iter().chain(["shutdown"]).chain(others);
+    all.filter(move |name| match is_ready {
+        true => *name != UNREADY,
+        false => !READY_ONLY.contains(name),
+    })
 }
 
 fn text(code: u16, text: String) -> Reply {
@@ -149,16 +185,19 @@ fn text(code: u16, text: String) -> Reply {
 impl Context<'_> {
     /// Answers a request outside of the API.
     pub(super) fn about_server(&self, method: &Method) -> Outcome<Reply> {
-        if method != Method::GET && method != Method::HEAD {
-            return Err(Failure::no_such_resource());
-        }
         let about = &self.server.inner.about;
         let path = self.info.path.trim_matches('/');
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        let reads = method == Method::GET || method == Method::HEAD;
         match (first, rest) {
             ("healthz" | "livez" | "readyz", "") => Ok(about.health(first, &self.info.query)),
             ("healthz" | "livez" | "readyz", check) => about.one_check(first, check),
+            ("version", "") if !reads => Err(Failure::method_not_routed()),
+            _ if !reads => Err(Failure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about.version())),
+            ("metrics", "") => Ok(text(200, self.server.metrics())),
+            // The core's versions are the server's own, even those that it has not.
+            ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),
         }
     }

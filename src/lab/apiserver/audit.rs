@@ -1,5 +1,7 @@
 //! The audit log: one event for each request, as `audit.k8s.io/v1`.
 
+use std::fs::File;
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -20,10 +22,25 @@ pub enum AuditLevel {
     RequestResponse,
 }
 
+/// Where events go.
+#[derive(Debug)]
+enum Log {
+    /// They are remembered.
+    Kept(Vec<Value>),
+    /// They are written there, one a line, or nowhere.
+    Sent(Option<File>),
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Log::Kept(Vec::new())
+    }
+}
+
 /// The events so far.
 #[derive(Debug, Default)]
 pub(super) struct AuditLog {
-    events: Mutex<Vec<Value>>,
+    events: Mutex<Log>,
     level: Mutex<AuditLevel>,
 }
 
@@ -33,12 +50,26 @@ impl AuditLog {
     }
 
     pub(super) fn events(&self) -> Vec<Value> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        match &*self.events.lock().unwrap_or_else(PoisonError::into_inner) {
+            Log::Kept(events) => events.clone(),
+            Log::Sent(_) => Vec::new(),
+        }
+    }
+
+    /// Lets events go there from now on, instead of remembering them.
+    pub(super) fn send_to(&self, file: Option<File>) {
+        *self.events.lock().unwrap_or_else(PoisonError::into_inner) = Log::Sent(file);
     }
 
     fn push(&self, event: Value) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.push(event);
+        match &mut *self.events.lock().unwrap_or_else(PoisonError::into_inner) {
+            Log::Kept(events) => events.push(event),
+            Log::Sent(Some(file)) => {
+                // A log that cannot be written is no reason to answer otherwise.
+                let _ = file.write_all(format!("{event}\n").as_bytes());
+            }
+            Log::Sent(None) => {}
+        }
     }
 }
 

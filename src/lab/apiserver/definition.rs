@@ -1,5 +1,6 @@
 //! CustomResourceDefinitions: read from posted data, judged, and turned into a resource that is served at once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -10,7 +11,7 @@ use super::field::{FieldError, Path};
 use super::names;
 use super::parts;
 use super::resource::{Family, Resource, Version};
-use super::schema::Schema;
+use super::schema::{Schema, is_known_format};
 use super::structure;
 
 /// The annotation that tells where the community approved of a definition in one of its groups.
@@ -201,39 +202,61 @@ fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<Field
             errors.push(FieldError::invalid_text("spec.group", group, why));
         }
     }
-    let names_of = &object["spec"]["names"];
     for field in ["plural", "singular", "kind", "listKind"] {
-        let path = format!("spec.names.{field}");
-        match names_of[field].as_str() {
-            None | Some("") => errors.push(FieldError::required(path, "")),
-            Some(name) => {
-                let mixed = match field.to_lowercase().ends_with("kind") {
-                    true => "may have mixed case, but should otherwise match: ",
-                    false => "",
-                };
-                let wrong = names::dns_1035_label(&name.to_lowercase());
-                let told = wrong.iter().map(|why| format!("{mixed}{why}"));
-                errors.extend(told.map(|why| FieldError::invalid_text(&path, name, &why)));
-            }
+        if object["spec"]["names"][field]
+            .as_str()
+            .unwrap_or_default()
+            .is_empty()
+        {
+            errors.push(FieldError::required(format!("spec.names.{field}"), ""));
         }
     }
-    for field in ["shortNames", "categories"] {
-        for (i, name) in texts(&names_of[field]).iter().enumerate() {
-            let path = format!("spec.names.{field}[{i}]");
-            let wrong = names::dns_1035_label(name);
-            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
-        }
-    }
-    let kind = &names_of["kind"];
-    if kind.is_string() && *kind == names_of["listKind"] {
-        let why = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid("spec.names.listKind", kind, why));
-    }
+    check_words(&object["spec"]["names"], "spec.names", errors);
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     if !group.is_empty() && !plural.is_empty() && name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
         errors.push(FieldError::invalid_text("metadata.name", name, why));
     }
+}
+
+/// What is wrong with the names that there are.
+fn check_words(names_of: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    for field in ["plural", "singular", "kind", "listKind"] {
+        let name = names_of[field].as_str().unwrap_or_default();
+        let (mixed, wrong) = match field {
+            _ if name.is_empty() => continue,
+            "kind" | "listKind" => (
+                "may have mixed case, but should otherwise match: ",
+                names::dns_1035_label(&name.to_lowercase()),
+            ),
+            _ => ("", names::dns_1035_label(name)),
+        };
+        let told = wrong.iter().map(|why| format!("{mixed}{why}"));
+        errors.extend(told.map(|why| FieldError::invalid_text(format!("{at}.{field}"), name, &why)));
+    }
+    for field in ["shortNames", "categories"] {
+        for (i, name) in texts(&names_of[field]).iter().enumerate() {
+            let path = format!("{at}.{field}[{i}]");
+            let wrong = names::dns_1035_label(name);
+            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
+        }
+    }
+    let kind = &names_of["kind"];
+    if kind.as_str().is_some_and(|kind| !kind.is_empty()) && *kind == names_of["listKind"] {
+        let why = "kind and listKind may not be the same";
+        errors.push(FieldError::invalid(format!("{at}.listKind"), kind, why));
+    }
+}
+
+/// What is wrong with the status of a definition.
+pub(super) fn check_status(definition: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_words(
+        &definition["status"]["acceptedNames"],
+        "status.acceptedNames",
+        &mut errors,
+    );
+    errors
 }
 
 fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
@@ -345,6 +368,21 @@ fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) 
             errors.push(FieldError::invalid("status.storedVersions", &seen, &why));
         }
     }
+}
+
+/// The formats in a definition's schemas of which nothing is known, each once.
+pub(super) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
+    let mut unknown = BTreeSet::new();
+    for version in definition["spec"]["versions"].as_array().into_iter().flatten() {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        structure::each_node(schema, &Path::ROOT, &mut |node, _| {
+            let format = node["format"].as_str().unwrap_or_default();
+            if !format.is_empty() && !is_known_format(format) {
+                unknown.insert(format.to_owned());
+            }
+        });
+    }
+    unknown
 }
 
 /// What those who use a deprecated version are told.

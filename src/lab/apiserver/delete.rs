@@ -233,6 +233,19 @@ fn check_kind(sent: &Value) -> Outcome<()> {
             "no kind \"{kind}\" is registered for version \"{version}\""
         )));
     }
+    for (field, kind, is_good) in [
+        ("gracePeriodSeconds", "int64", Value::is_i64 as fn(&Value) -> bool),
+        ("orphanDependents", "bool", Value::is_boolean),
+        ("propagationPolicy", "v1.DeletionPropagation", Value::is_string),
+        ("preconditions", "v1.Preconditions", Value::is_object),
+        ("dryRun", "[]string", Value::is_array),
+    ] {
+        if !sent[field].is_null() && !is_good(&sent[field]) {
+            return Err(Failure::bad_request(format!(
+                "json: cannot unmarshal into Go struct field DeleteOptions.{field} of type {kind}"
+            )));
+        }
+    }
     Ok(())
 }
 

@@ -6,12 +6,45 @@ use super::field::{FieldError, Path};
 use super::meta;
 use super::names;
 use super::schema::Schema;
+use super::typed;
 
 /// What is wrong with the embedded objects in `value`.
 pub(super) fn check_embedded(value: &Value, schema: &Schema) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check(value, schema, &Path::ROOT, &mut errors);
     errors
+}
+
+/// Makes the metadata of embedded objects fit, as that of the object itself. Returns the paths of what was unknown;
+/// the error is a decoder's.
+pub(super) fn coerce_embedded(value: &mut Value, schema: &Schema, path: &str) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    match value {
+        Value::Object(fields) => {
+            if schema.embedded_resource && fields.contains_key("metadata") {
+                let dropped = typed::coerce_metadata(fields)?;
+                unknown.extend(dropped.iter().map(|name| format!("{path}.{name}")));
+            }
+            for (name, field) in fields {
+                if let Some(below) = schema.field(name) {
+                    let path = match path {
+                        "" => name.clone(),
+                        path => format!("{path}.{name}"),
+                    };
+                    unknown.extend(coerce_embedded(field, below, &path)?);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter_mut().enumerate() {
+                if let Some(below) = &schema.items {
+                    unknown.extend(coerce_embedded(item, below, &format!("{path}[{i}]"))?);
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(unknown)
 }
 
 fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {

@@ -70,8 +70,18 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
     }
 }
 
-/// Texts of warnings about finalizers that `old` did not have and that might clash with those of others.
-pub(super) fn finalizer_warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
+/// Texts of warnings about what `old` did not have: formats that nothing is known of, and finalizers that might clash
+/// with those of others.
+pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
+    if family == Family::Definition {
+        let before = old.map(definition::unknown_formats).unwrap_or_default();
+        let mut now = definition::unknown_formats(new);
+        now.retain(|format| !before.contains(format));
+        return now
+            .iter()
+            .map(|format| format!("unrecognized format {format:?}"))
+            .collect();
+    }
     const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
     let before = old.map(meta::finalizers).unwrap_or_default();
     let mut added = meta::finalizers(new);
@@ -228,9 +238,10 @@ pub(super) fn check(
         Family::Custom => check_custom(version, new, old, subresource, errors),
         Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
         Family::Definition if subresource.is_empty() => errors.extend(definition::check(new, old)),
+        Family::Definition => errors.extend(definition::check_status(new)),
         Family::Event | Family::Lease | Family::Node => errors.extend(typed::check(resource, new, old)),
         Family::Access => errors.extend(rbac::check(resource, new, old)),
-        Family::Namespace | Family::Definition | Family::ServiceAccount | Family::Review | Family::Other => {}
+        Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
 

@@ -50,6 +50,18 @@ pub enum Misbehaviour {
         /// How many requests fail.
         times: usize,
     },
+    /// Answer every `nth` such request with `code`, beginning with the `nth`, until [`Misbehaviour::Recover`]. It is
+    /// counted, not diced, so that a test plays the same each time.
+    FailEvery {
+        /// Which requests.
+        affected: Affected,
+        /// The HTTP status code.
+        code: u16,
+        /// Seconds for `Retry-After`.
+        retry_after: Option<u32>,
+        /// One fails of so many.
+        nth: usize,
+    },
     /// Answer such requests only after a while, until [`Misbehaviour::Recover`].
     Delay {
         /// Which requests.
@@ -59,11 +71,22 @@ pub enum Misbehaviour {
     },
     /// End all watches that are open now.
     DropWatches,
+    /// End each watch that begins from now on after so many events, in the middle of whatever it tells.
+    DropWatchesAfter(usize),
+    /// Tell watches that begin from now on of changes only after a while, and then of all of them at once. Their order
+    /// stays: no hub breaks that.
+    HoldEvents(Duration),
+    /// Send no bookmarks on watches that begin from now on, but those that end a streaming list.
+    WithholdBookmarks,
+    /// Forget the history before each such request.
+    CompactBefore(Affected),
+    /// Keep no more than so many changes of each resource in mind.
+    Remember(usize),
     /// Forget the history: watches from older resourceVersions get 410.
     CompactHistory,
     /// Let the server's own clock run ahead (behind, when negative).
     SkewClock(SignedDuration),
-    /// Stop failing and delaying, and set the clock right.
+    /// Stop failing and delaying, treat new watches well, and set the clock right. What is forgotten stays so.
     Recover,
 }
 
@@ -73,9 +96,53 @@ pub(super) struct Faults(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    failures: Vec<(Affected, u16, Option<u32>, usize)>,
+    failures: Vec<Failing>,
     delays: Vec<(Affected, Duration)>,
+    forgetting: Vec<Affected>,
     skew: SignedDuration,
+    watches: WatchFaults,
+}
+
+#[derive(Debug)]
+struct Failing {
+    affected: Affected,
+    code: u16,
+    retry_after: Option<u32>,
+    turns: Turns,
+}
+
+/// Which of the affected requests fail.
+#[derive(Debug)]
+pub(super) enum Turns {
+    /// The next ones.
+    Next(usize),
+    /// One of so many.
+    Every { nth: usize, seen: usize },
+}
+
+impl Turns {
+    /// Whether it is this request's turn.
+    fn is_next(&mut self) -> bool {
+        match self {
+            Turns::Next(0) => false,
+            Turns::Next(times) => {
+                *times -= 1;
+                true
+            }
+            Turns::Every { nth, seen } => {
+                *seen += 1;
+                seen.is_multiple_of((*nth).max(1))
+            }
+        }
+    }
+}
+
+/// How new watches are treated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WatchFaults {
+    pub(super) hold: Duration,
+    pub(super) no_bookmarks: bool,
+    pub(super) drop_after: Option<usize>,
 }
 
 impl Faults {
@@ -83,8 +150,33 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn fail(&self, affected: Affected, code: u16, retry_after: Option<u32>, times: usize) {
-        self.state().failures.push((affected, code, retry_after, times));
+    pub(super) fn fail(&self, affected: Affected, code: u16, retry_after: Option<u32>, turns: Turns) {
+        self.state().failures.push(Failing {
+            affected,
+            code,
+            retry_after,
+            turns,
+        });
+    }
+
+    pub(super) fn forget_before(&self, affected: Affected) {
+        self.state().forgetting.push(affected);
+    }
+
+    /// Whether the history is to be forgotten before this request.
+    pub(super) fn is_to_be_forgotten(&self, info: &RequestInfo) -> bool {
+        self.state()
+            .forgetting
+            .iter()
+            .any(|affected| affected.covers(info))
+    }
+
+    pub(super) fn watches(&self, change: impl FnOnce(&mut WatchFaults)) {
+        change(&mut self.state().watches);
+    }
+
+    pub(super) fn of_watches(&self) -> WatchFaults {
+        self.state().watches
     }
 
     pub(super) fn delay(&self, affected: Affected, by: Duration) {
@@ -116,15 +208,18 @@ impl Faults {
     /// Fails this request if it is its turn.
     pub(super) fn check(&self, info: &RequestInfo) -> Outcome<()> {
         let mut state = self.state();
-        let turn = state
+        let mut failures = state
             .failures
             .iter_mut()
-            .find(|(affected, _, _, times)| *times > 0 && affected.covers(info));
-        let Some((_, code, retry_after, times)) = turn else {
+            .filter(|failing| failing.affected.covers(info));
+        let failing = failures.find_map(|failing| {
+            let is_next = failing.turns.is_next();
+            is_next.then_some((failing.code, failing.retry_after))
+        });
+        let Some((code, retry_after)) = failing else {
             return Ok(());
         };
-        *times -= 1;
-        let (reason, message) = match *code {
+        let (reason, message) = match code {
             429 => ("TooManyRequests", "Too many requests, please try again later."),
             503 => (
                 "ServiceUnavailable",
@@ -133,9 +228,9 @@ impl Faults {
             504 => ("Timeout", "request did not complete within the requested timeout"),
             _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
         };
-        let mut failure = Failure::new(*code, reason, message);
-        if let Some(seconds) = *retry_after {
-            failure = Failure::retry(*code, reason, message, seconds);
+        let mut failure = Failure::new(code, reason, message);
+        if let Some(seconds) = retry_after {
+            failure = Failure::retry(code, reason, message, seconds);
         }
         Err(failure)
     }

@@ -30,6 +30,7 @@ mod json;
 mod managed_fields;
 mod merge;
 mod meta;
+mod metrics;
 mod misbehaviour;
 mod names;
 mod openapi;

@@ -118,7 +118,7 @@ impl RequestInfo {
         let mut target = read_target(&segments);
         let verb = verb(method, target.as_ref(), &query);
         // A request for many that selects one by its name is about that one, for authorization and the log.
-        if let (Some(target), "list" | "watch" | "deletecollection") = (target.as_mut(), verb) {
+        if let (Some(target), "list" | "watch") = (target.as_mut(), verb) {
             target.name = selected_name(query.get("fieldSelector")).to_owned();
         }
         Self {

@@ -1,6 +1,7 @@
 //! The server itself: its parts, its users, its clock.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,8 @@ use super::about::About;
 use super::audit::{AuditLevel, AuditLog};
 use super::auth::{self, User, Users};
 use super::builtin;
-use super::misbehaviour::{Faults, Misbehaviour};
+use super::metrics::Metrics;
+use super::misbehaviour::{Faults, Misbehaviour, Turns};
 use super::service::ClientService;
 use super::storage::Storage;
 use crate::clock::Clock;
@@ -42,6 +44,7 @@ pub(super) struct Inner {
     pub(super) audit: Arc<AuditLog>,
     pub(super) faults: Faults,
     pub(super) about: About,
+    pub(super) metrics: Metrics,
     /// Counts up when all watches shall end.
     pub(super) drops: watch::Sender<u64>,
     serial: AtomicU64,
@@ -63,6 +66,7 @@ impl ApiServer {
                 audit: Arc::default(),
                 faults: Faults::default(),
                 about: About::default(),
+                metrics: Metrics::default(),
                 drops: watch::Sender::new(0),
                 serial: AtomicU64::new(0),
             }),
@@ -130,6 +134,12 @@ impl ApiServer {
         events.iter().map(|event| format!("{event}\n")).collect()
     }
 
+    /// Lets audit events go to `file` from now on, one a line, or nowhere, instead of being remembered: what serves for
+    /// long would remember much.
+    pub fn send_audit_log(&self, file: Option<File>) {
+        self.inner.audit.send_to(file);
+    }
+
     /// Sets how much audit events tell from now on.
     pub fn set_audit_level(&self, level: AuditLevel) {
         self.inner.audit.set_level(level);
@@ -144,8 +154,21 @@ impl ApiServer {
                 code,
                 retry_after,
                 times,
-            } => faults.fail(affected, code, retry_after, times),
+            } => faults.fail(affected, code, retry_after, Turns::Next(times)),
+            Misbehaviour::FailEvery {
+                affected,
+                code,
+                retry_after,
+                nth,
+            } => faults.fail(affected, code, retry_after, Turns::Every { nth, seen: 0 }),
             Misbehaviour::Delay { affected, by } => faults.delay(affected, by),
+            Misbehaviour::HoldEvents(by) => faults.watches(|watches| watches.hold = by),
+            Misbehaviour::WithholdBookmarks => faults.watches(|watches| watches.no_bookmarks = true),
+            Misbehaviour::DropWatchesAfter(events) => {
+                faults.watches(|watches| watches.drop_after = Some(events));
+            }
+            Misbehaviour::CompactBefore(affected) => faults.forget_before(affected),
+            Misbehaviour::Remember(changes) => self.storage().remember(changes),
             Misbehaviour::DropWatches => self.inner.drops.send_modify(|drops| *drops += 1),
             Misbehaviour::CompactHistory => self.storage().compact(),
             Misbehaviour::SkewClock(skew) => faults.set_skew(skew),

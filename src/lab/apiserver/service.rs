@@ -82,6 +82,9 @@ impl ApiServer {
                 tokio::time::sleep(latency).await;
             }
             self.inner.faults.check(&info)?;
+            if self.inner.faults.is_to_be_forgotten(&info) {
+                self.storage().compact();
+            }
             let mut context = Context {
                 server: self,
                 info: &info,
@@ -95,6 +98,13 @@ impl ApiServer {
             context.dispatch(&parts.method, body::read(body)).await
         };
         let outcome: Outcome<Reply> = outcome.await;
+        let code = outcome
+            .as_ref()
+            .map_or_else(|failure| failure.code, |reply| reply.code);
+        // Paths that lead nowhere are not told apart, or the series would have no end.
+        if info.target.is_none() || code != 404 {
+            self.inner.metrics.count(&info, code);
+        }
         match outcome {
             Ok(mut reply) => {
                 reply.warnings.extend(warnings);

@@ -92,6 +92,8 @@ pub(super) struct Table {
     compacted: u64,
     /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
     forgotten: u64,
+    /// How many changes the history keeps.
+    memory: usize,
     wake: watch::Sender<u64>,
 }
 
@@ -104,8 +106,9 @@ pub(super) fn key(namespace: &str, name: &str) -> String {
 }
 
 impl Table {
-    fn new(resource: Arc<Resource>, revision: u64) -> Self {
+    fn new(resource: Arc<Resource>, revision: u64, memory: usize) -> Self {
         Self {
+            memory,
             resource,
             objects: BTreeMap::new(),
             history: VecDeque::new(),
@@ -184,16 +187,21 @@ impl Table {
         self.forgotten = revision;
     }
 
-    fn record(&mut self, change: Change) {
-        if self.history.len() == HISTORY
+    /// Forgets what is more than the history may keep.
+    fn shorten(&mut self) {
+        while self.history.len() > self.memory
             && let Some(oldest) = self.history.pop_front()
         {
             self.dropped += 1;
             self.compacted = oldest.revision;
             self.forgotten = oldest.revision;
         }
+    }
+
+    fn record(&mut self, change: Change) {
         let revision = change.revision;
         self.history.push_back(Arc::new(change));
+        self.shorten();
         self.wake.send_replace(revision);
     }
 }
@@ -202,11 +210,23 @@ impl Table {
 pub(super) type ResourceId = (String, String);
 
 /// Everything that is stored.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Storage {
     /// The newest resourceVersion.
     pub(super) revision: u64,
     tables: BTreeMap<ResourceId, Table>,
+    /// How many changes of each resource are kept.
+    memory: usize,
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self {
+            revision: 0,
+            tables: BTreeMap::new(),
+            memory: HISTORY,
+        }
+    }
 }
 
 impl Storage {
@@ -217,7 +237,8 @@ impl Storage {
         match self.tables.get_mut(&id) {
             Some(table) => table.resource = resource,
             None => {
-                self.tables.insert(id, Table::new(resource, self.revision));
+                self.tables
+                    .insert(id, Table::new(resource, self.revision, self.memory));
             }
         }
     }
@@ -282,6 +303,15 @@ impl Storage {
             object: Arc::new(Stored::new(object, self.revision)),
             deleted: true,
         });
+    }
+
+    /// Keeps so many changes of each resource from now on.
+    pub(super) fn remember(&mut self, changes: usize) {
+        self.memory = changes;
+        for table in self.tables.values_mut() {
+            table.memory = changes;
+            table.shorten();
+        }
     }
 
     /// Forgets all history.

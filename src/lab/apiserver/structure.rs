@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::field::{FieldError, Path};
-use super::schema::{Schema, validate};
+use super::schema::{Schema, prune, validate};
 
 /// What is said at the nodes of a schema's own tree, and nowhere within the branches of `allOf` and its like.
 const STRUCTURAL: [(&str, &str); 7] = [
@@ -42,7 +42,7 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
 }
 
 /// Calls `judge` for each node of the tree, without the branches.
-fn each_node(schema: &Value, path: &Path<'_>, judge: &mut dyn FnMut(&Value, &Path<'_>)) {
+pub(super) fn each_node(schema: &Value, path: &Path<'_>, judge: &mut dyn FnMut(&Value, &Path<'_>)) {
     judge(schema, path);
     let below = path.child("properties");
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -100,6 +100,10 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         let why = "must not be empty if x-kubernetes-embedded-resource is true without \
                    x-kubernetes-preserve-unknown-fields";
         errors.push(FieldError::required(path.child("properties"), why));
+    }
+    if flag("x-kubernetes-embedded-resource") && !schema["additionalProperties"].is_null() {
+        let why = "must not be used if x-kubernetes-embedded-resource is set";
+        errors.push(FieldError::forbidden(path.child("additionalProperties"), why));
     }
     for (key, kind, known) in [
         ("x-kubernetes-list-type", "array", &["atomic", "set", "map"][..]),
@@ -216,6 +220,11 @@ fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         && let Ok(compiled) = Schema::compile(schema, path)
     {
         let at = path.child("default").to_string();
+        let mut default = schema["default"].clone();
+        if default.is_object() && !prune(&mut default, &compiled).is_empty() {
+            let why = "must not have unknown fields";
+            errors.push(FieldError::invalid(&at, &schema["default"], why));
+        }
         let wrong = validate(&schema["default"], None, &compiled, "").into_iter();
         errors.extend(wrong.map(|error| FieldError {
             field: match error.field.as_str() {

@@ -2,7 +2,9 @@
 
 mod access;
 mod custom_resources;
+mod hostile;
 mod managed_fields;
+mod misbehaving;
 mod validation;
 mod watching;
 

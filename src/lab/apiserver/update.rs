@@ -95,7 +95,7 @@ impl Context<'_> {
         self.warnings.extend(warnings);
         outcome?;
         if target.subresource.is_empty() {
-            let warnings = family::finalizer_warnings(named.resource.family, &object, Some(old));
+            let warnings = family::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
         }
         if same_but_times(&object, old) {

@@ -14,6 +14,7 @@ use super::audit::Entry;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::form::Form;
+use super::misbehaviour::WatchFaults;
 use super::read::{in_version, namespace, revision, too_large};
 use super::request::Target;
 use super::selectors::Selector;
@@ -62,6 +63,9 @@ impl Context<'_> {
             next_bookmark: Instant::now(),
             told: storage.revision,
             deadline: Instant::now() + timeout,
+            faults: self.server.inner.faults.of_watches(),
+            held_until: None,
+            told_events: 0,
             audit: None,
         };
         watcher.drops.mark_unchanged();
@@ -121,6 +125,10 @@ struct Watcher {
     /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
     told: u64,
     deadline: Instant,
+    faults: WatchFaults,
+    /// Until when changes are held back, once there are any.
+    held_until: Option<Instant>,
+    told_events: usize,
     audit: Option<Entry>,
 }
 
@@ -142,15 +150,20 @@ impl Watcher {
 
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            if self.faults.drop_after == Some(self.told_events) {
+                return None;
+            }
             if let Some(event) = self.ready.pop_front() {
+                self.told_events += 1;
                 return Some(event);
             }
-            if self.over || !self.catch_up() {
+            if self.over || !self.is_held() && !self.catch_up() {
                 return None;
             }
             if !self.ready.is_empty() {
                 continue;
             }
+            let release = self.held_until.unwrap_or(self.deadline);
             tokio::select! {
                 biased;
                 changed = self.drops.changed() => {
@@ -164,7 +177,8 @@ impl Watcher {
                     }
                 }
                 () = tokio::time::sleep_until(self.deadline) => return None,
-                () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks => {
+                () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
+                () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
                     self.plan_bookmark();
                     if let Some(revision) = self.quiet_revision().filter(|revision| *revision > self.told) {
                         self.bookmark(revision, false);
@@ -172,6 +186,22 @@ impl Watcher {
                 }
             }
         }
+    }
+
+    /// Whether there are changes of which it is not yet the time to tell.
+    fn is_held(&mut self) -> bool {
+        if self.faults.hold.is_zero() {
+            return false;
+        }
+        self.wake.mark_unchanged();
+        let now = Instant::now();
+        let until = match self.held_until {
+            None if self.quiet_revision().is_some() => return false,
+            None => now + self.faults.hold,
+            Some(until) => until,
+        };
+        self.held_until = Some(until).filter(|until| *until > now);
+        self.held_until.is_some()
     }
 
     /// Takes in what changed. False when the resource is no longer served.

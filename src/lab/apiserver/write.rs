@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::accepting::{self, settle};
 use super::body::Reply;
 use super::context::{Context, Named};
+use super::embedded::coerce_embedded;
 use super::family;
 use super::managed_fields::{Writer, track};
 use super::meta;
@@ -109,6 +110,9 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decod
             // The definition's schemas are data, in which nothing is unknown.
             unknown.extend(prune(&mut whole, &version.schema));
             drop_nulls(&mut whole, &version.schema);
+            if version.schema.has_embedded() {
+                unknown.extend(coerce_embedded(&mut whole, &version.schema, "")?);
+            }
             family::check_types(resource, version, &whole)?;
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
@@ -225,7 +229,7 @@ impl Context<'_> {
         object["metadata"]["creationTimestamp"] = time.clone().into();
         family::prepare_create(&named.resource, named.version(), &mut object);
         check_new(named, &object)?;
-        let warnings = family::finalizer_warnings(named.resource.family, &object, None);
+        let warnings = family::warnings(named.resource.family, &object, None);
         self.warnings.extend(warnings);
         let name = meta::text(&object, "name").to_owned();
         let key = key(meta::text(&object, "namespace"), &name);
@@ -352,6 +356,9 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 
 /// Nothing new comes to what is about to be undefined.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    if named.resource.family != Family::Custom {
+        return Ok(());
+    }
     let name = named.resource.qualified().to_string();
     match storage.get(&accepting::definitions(), &name) {
         Some(definition) if !definition.object["metadata"]["deletionTimestamp"].is_null() => {

@@ -11,7 +11,7 @@ use kube_cel::cel::objects::{Key, Map as CelMap};
 use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use serde_json::{Map, Value};
 
-use super::cel_fields::undefined_field;
+use super::cel_fields::{kind_of, mismatch, undefined_field};
 use super::formats::Format;
 use super::structural::{Extra, Schema};
 use crate::lab::apiserver::field::{FieldError, Path, quoted};
@@ -19,14 +19,14 @@ use crate::lab::apiserver::field::{FieldError, Path, quoted};
 /// One rule of one node.
 #[derive(Debug)]
 pub(super) struct Rule {
-    text: String,
+    pub(super) text: String,
     program: Program,
     message: Option<String>,
     message_program: Option<Program>,
     reason: Option<String>,
     field_path: Option<String>,
     /// The rule compares with what was before: without it, it is not asked.
-    is_transition: bool,
+    pub(super) is_transition: bool,
     old_may_be_absent: bool,
 }
 
@@ -37,12 +37,17 @@ impl Rule {
         let rules = json["x-kubernetes-validations"].as_array();
         let mut read = Vec::new();
         for (i, rule) in rules.into_iter().flatten().enumerate() {
+            let path = path.index(i);
+            let before = errors.len();
+            check_words(rule, json, &path, errors);
             match Self::read(rule, json) {
-                Ok(rule) => read.push(rule),
-                Err(detail) => {
-                    let field = path.index(i);
+                Ok(rule) if errors.len() == before => read.push(rule),
+                Ok(_) => {}
+                // A rule that is not there has been missed.
+                Err(_) if rule["rule"].as_str().unwrap_or_default().is_empty() => {}
+                Err((field, detail)) => {
                     errors.push(FieldError::invalid_raw(
-                        field.child("rule"),
+                        path.child(field),
                         &as_told(rule),
                         &detail,
                     ));
@@ -53,16 +58,25 @@ impl Rule {
     }
 
     /// `schema` is that of the value which the rule calls `self`.
-    fn read(json: &Value, schema: &Value) -> Result<Self, String> {
+    fn read(json: &Value, schema: &Value) -> Result<Self, (&'static str, String)> {
         let text = |key: &str| {
             json[key]
                 .as_str()
                 .filter(|text| !text.is_empty())
                 .map(str::to_owned)
         };
-        let compile = |source: &str| {
+        let compile = |source: &str| -> Result<Program, String> {
             let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
             let program = Program::compile(source).map_err(|error| failed(&error.to_string()))?;
+            if let Some((operator, left, right)) = mismatch(program.expression(), schema) {
+                let sign = operator.trim_matches('_');
+                let at = source.find(sign).unwrap_or_default();
+                let (column, dots) = (at + 1, ".".repeat(at));
+                return Err(failed(&format!(
+                    "ERROR: <input>:1:{column}: found no matching overload for '{operator}' applied to '({left}, \
+                     {right})'\n| {source}\n| {dots}^"
+                )));
+            }
             match undefined_field(program.expression(), schema) {
                 None => Ok(program),
                 Some(name) => {
@@ -75,11 +89,22 @@ impl Rule {
             }
         };
         let rule = text("rule").unwrap_or_default();
-        let program = compile(&rule)?;
+        let program = compile(&rule).map_err(|why| ("rule", why))?;
+        if kind_of(program.expression(), schema).is_some_and(|kind| kind != "boolean") {
+            return Err(("rule", "cel expression must evaluate to a bool".to_owned()));
+        }
         let message_program = match text("messageExpression") {
-            Some(source) => Some(compile(&source)?),
+            Some(source) => Some(compile(&source).map_err(|why| ("messageExpression", why))?),
             None => None,
         };
+        let told = message_program.as_ref();
+        if told
+            .and_then(|told| kind_of(told.expression(), schema))
+            .is_some_and(|kind| kind != "string")
+        {
+            let why = "messageExpression must evaluate to a string";
+            return Err(("messageExpression", why.to_owned()));
+        }
         Ok(Self {
             is_transition: program.references().has_variable("oldSelf"),
             old_may_be_absent: json["optionalOldSelf"] == Value::Bool(true),
@@ -106,6 +131,62 @@ impl Rule {
             None => format!("failed rule: {}", self.text.trim()),
         };
         computed.unwrap_or_else(name)
+    }
+}
+
+/// What is wrong with a rule besides its expressions.
+fn check_words(rule: &Value, schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    const REASONS: [&str; 4] = [
+        "FieldValueDuplicate",
+        "FieldValueForbidden",
+        "FieldValueInvalid",
+        "FieldValueRequired",
+    ];
+    let text = |key: &str| rule[key].as_str().unwrap_or_default();
+    if text("rule").trim().is_empty() {
+        errors.push(FieldError::required(path.child("rule"), "rule is not specified"));
+    }
+    if text("message").contains('\n') {
+        let why = "must not contain line breaks";
+        errors.push(FieldError::invalid_text(
+            path.child("message"),
+            text("message"),
+            why,
+        ));
+    }
+    if !rule["reason"].is_null() && !REASONS.contains(&text("reason")) {
+        let known = REASONS.map(str::to_owned);
+        errors.push(FieldError::not_supported(
+            path.child("reason"),
+            &rule["reason"],
+            &known,
+        ));
+    }
+    let field = text("fieldPath");
+    let names = field.split('.').skip(1);
+    let mut at = schema;
+    // Keys in brackets are those of maps and lists, and of fields with odd names: whatever they are, they may be there.
+    let plain = !field.contains('[');
+    for name in names.filter(|_| plain) {
+        at = match &at["properties"][name] {
+            Value::Null => &at["additionalProperties"],
+            property => property,
+        };
+    }
+    if !field.is_empty() && plain && (!field.starts_with('.') || at.is_null()) {
+        let why = "must be a valid path";
+        errors.push(FieldError::invalid_text(path.child("fieldPath"), field, why));
+    }
+    let uses_old = [text("rule"), text("messageExpression")]
+        .iter()
+        .any(|source| source.contains("oldSelf"));
+    if rule["optionalOldSelf"] == Value::Bool(true) && !uses_old {
+        let why = "may not be set if oldSelf is not used in rule";
+        errors.push(FieldError::invalid(
+            path.child("optionalOldSelf"),
+            &true.into(),
+            why,
+        ));
     }
 }
 
@@ -192,18 +273,26 @@ fn check_here(
         if rule.old_may_be_absent {
             scope.add_variable_from_value("oldSelf", optional(&optional_old, functions));
         }
-        let detail = match rule.program.execute(&scope) {
+        let error = match rule.program.execute(&scope) {
             Ok(Cel::Bool(true)) => continue,
-            Ok(_) => rule.explanation(&scope),
-            Err(error) => {
+            Ok(_) => error(rule, value, schema, path, &rule.explanation(&scope)),
+            Err(failure) => {
+                let why = match &failure {
+                    ExecutionError::IndexOutOfBounds(Cel::Int(index)) => {
+                        format!("index out of bounds: {index}")
+                    }
+                    ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+                    other => other.to_string(),
+                };
                 let name = rule.message.as_deref().unwrap_or(&rule.text).trim();
-                format!("{error} evaluating rule: {name}")
+                let kind = schema.types.first().map_or("", |kind| kind.name());
+                FieldError::invalid_text(path, kind, &format!("{why} evaluating rule: {name}"))
             }
         };
         errors.push(FieldError {
             // What was wrong before, and is no business of this change, passes.
             tolerated: !rule.is_transition && old == Some(value),
-            ..error(rule, value, schema, path, &detail)
+            ..error
         });
     }
 }

@@ -2,7 +2,7 @@
 //! where a chain of fields leads that begins at `self`.
 
 use kube_cel::cel::IdedExpr;
-use kube_cel::cel::common::ast::{EntryExpr, Expr};
+use kube_cel::cel::common::ast::{EntryExpr, Expr, LiteralValue};
 use serde_json::Value;
 
 use super::cel::escaped;
@@ -13,6 +13,48 @@ const OF_OBJECTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// The first field that `expression` names and that the value of `self`, which has this schema, cannot have.
 pub(super) fn undefined_field(expression: &IdedExpr, schema: &Value) -> Option<String> {
     Walk { schema }.of(expression).err()
+}
+
+/// The JSON type of an expression's value, where it is plain to see: a literal, or a field with a schema.
+pub(super) fn kind_of<'a>(expression: &IdedExpr, schema: &'a Value) -> Option<&'a str> {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::String(_)) => Some("string"),
+        Expr::Literal(LiteralValue::Int(_)) => Some("integer"),
+        Expr::Literal(LiteralValue::Double(_)) => Some("number"),
+        Expr::Literal(LiteralValue::Boolean(_)) => Some("boolean"),
+        _ => {
+            let found = Walk { schema }.of(expression).ok().flatten()?;
+            // Formats make other types of texts.
+            let plain = found["format"].is_null() && found["nullable"] != Value::Bool(true);
+            found["type"].as_str().filter(|_| plain)
+        }
+    }
+}
+
+/// The first comparison of two values that cannot be compared: the operator, and the types as CEL names them.
+pub(super) fn mismatch(
+    expression: &IdedExpr,
+    schema: &Value,
+) -> Option<(String, &'static str, &'static str)> {
+    let Expr::Call(call) = &expression.expr else {
+        return None;
+    };
+    let below = call.args.iter().find_map(|argument| mismatch(argument, schema));
+    if below.is_some() || !matches!(call.func_name.as_str(), "_==_" | "_!=_") {
+        return below;
+    }
+    let [left, right] = call.args.as_slice() else {
+        return None;
+    };
+    let named = |argument| match kind_of(argument, schema)? {
+        "string" => Some("string"),
+        "integer" => Some("int"),
+        "number" => Some("double"),
+        "boolean" => Some("bool"),
+        _ => None,
+    };
+    let (left, right) = (named(left)?, named(right)?);
+    (left != right).then(|| (call.func_name.clone(), left, right))
 }
 
 struct Walk<'a> {

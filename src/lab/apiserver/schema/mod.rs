@@ -11,6 +11,7 @@ mod validate;
 
 pub(super) use cel::check_rules;
 pub(super) use defaults::{apply_defaults, drop_nulls};
+pub(super) use formats::is_known as is_known_format;
 pub(super) use lists::{check_lists, list_key};
 pub(super) use prune::prune;
 pub(super) use structural::{Extra, ListType, Schema, Type};

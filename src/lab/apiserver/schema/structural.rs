@@ -109,6 +109,8 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) rules: Vec<Rule>,
     /// Rules here or below: the rest need not be walked.
     pub(super) has_rules: bool,
+    /// Embedded objects here or below.
+    has_embedded: bool,
     /// Lists of type set or map here or below.
     pub(super) has_keyed_lists: bool,
 }
@@ -129,6 +131,7 @@ impl Schema {
         }
         let mut errors = Vec::new();
         let new = Arc::new(Self::read(schema, path, &mut errors));
+        new.check_correlation(path, None, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -196,6 +199,7 @@ impl Schema {
         schema.has_rules = !schema.rules.is_empty()
             || schema.children().any(|child| child.has_rules)
             || schema.all_of.iter().any(|branch| branch.has_rules);
+        schema.has_embedded = schema.embedded_resource || schema.children().any(|child| child.has_embedded);
         schema.has_keyed_lists =
             schema.list_type != ListType::Atomic || schema.children().any(|child| child.has_keyed_lists);
         schema
@@ -230,6 +234,45 @@ impl Schema {
         self.any_of = branches("anyOf");
         if let Some(not) = json.get("not") {
             self.not = Some(Box::new(Self::read(not, &path.child("not"), errors)));
+        }
+    }
+
+    /// Whether there may be objects within objects.
+    pub(in crate::lab::apiserver) fn has_embedded(&self) -> bool {
+        self.has_embedded
+    }
+
+    /// Rules cannot ask for the old value of what cannot be found again: items of lists without keys.
+    fn check_correlation(&self, path: &Path<'_>, within: Option<&str>, errors: &mut Vec<FieldError>) {
+        if !self.has_rules {
+            return;
+        }
+        let rules = path.child("x-kubernetes-validations");
+        for (i, rule) in self
+            .rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| rule.is_transition)
+        {
+            if let Some(within) = within {
+                let field = rules.index(i);
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
+                );
+                errors.push(FieldError::invalid_text(field.child("rule"), &rule.text, &why));
+            }
+        }
+        let properties = path.child("properties");
+        for (name, property) in &self.properties {
+            property.check_correlation(&properties.key(name), within, errors);
+        }
+        if let Extra::Schema(extra) = &self.extra {
+            extra.check_correlation(&path.child("additionalProperties"), within, errors);
+        }
+        if let Some(items) = &self.items {
+            let own = path.to_string();
+            let within = within.or((self.list_type != ListType::Map).then_some(own.as_str()));
+            items.check_correlation(&path.child("items"), within, errors);
         }
     }
 

@@ -1,0 +1,252 @@
+//! The lab's API server beside a real one: the same client asks both the same, over TLS, one after the other.
+//!
+//! Both run as programs of their own, so that the memory of the lab's is its own, and the client takes as much from
+//! the one as from the other.
+
+mod support;
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use anyhow::{Context, bail, ensure};
+use clap::Parser;
+use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _, stream};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Value, json};
+use support::{
+    child, fleet,
+    measure::{median, megabytes},
+};
+use tokio::{
+    process::{Child, Command},
+    time::{Instant, sleep, timeout},
+};
+
+/// How many requests are under way at once.
+const AT_ONCE: usize = 32;
+/// How many lists are read of all profiles; the median counts.
+const LISTS: usize = 5;
+/// How many watches are open at once.
+const WATCHES: usize = 10;
+/// How many status writes those watches are to tell of.
+const WATCHED: usize = 2_000;
+/// How long a hub may take to start, and watches to tell what they have to.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The lab's API server beside a real one.
+#[derive(Parser)]
+struct Arguments {
+    /// How many profiles there are
+    #[arg(long, default_value_t = 10_000)]
+    profiles: usize,
+    /// Measure the lab alone
+    #[arg(long)]
+    lab_only: bool,
+    /// Comes from cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// What one hub did, in the order of [`ROWS`], and the memory that it took.
+struct Measured {
+    /// How many a second.
+    rates: [f64; 5],
+    /// The JSON of all profiles, in bytes.
+    json: usize,
+    /// What the hub's memory grew by, in bytes.
+    memory: Option<u64>,
+}
+
+const ROWS: [&str; 5] = [
+    "creates",
+    "status patches",
+    "gets",
+    "profiles read in lists of all",
+    "events told to 10 watches",
+];
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let lab = measure(&[], arguments.profiles).await?;
+    let real = match arguments.lab_only {
+        true => None,
+        false => match measure(&["--hub", "envtest"], arguments.profiles).await {
+            Ok(real) => Some(real),
+            Err(error) => {
+                eprintln!("kube-apiserver is not measured: {error:#}");
+                None
+            }
+        },
+    };
+    println!("{} profiles; a second:", arguments.profiles);
+    println!("{:<32}{:>10}{:>16}{:>8}", "", "lab", "kube-apiserver", "ratio");
+    for (i, row) in ROWS.into_iter().enumerate() {
+        let own = lab.rates[i];
+        match &real {
+            Some(real) => println!(
+                "{row:<32}{own:>10.0}{:>16.0}{:>8.1}",
+                real.rates[i],
+                own / real.rates[i]
+            ),
+            None => println!("{row:<32}{own:>10.0}{:>16}{:>8}", "-", "-"),
+        }
+    }
+    let times = lab.memory.map(|memory| memory as f64 / lab.json as f64);
+    println!(
+        "the lab's memory for them: {}, {} times their JSON of {}",
+        megabytes(lab.memory),
+        times.map_or("?".to_owned(), |times| format!("{times:.1}")),
+        megabytes(Some(lab.json as u64)),
+    );
+    println!("goals: 2000 status patches a second on two cores, memory at most 3 times the JSON");
+    Ok(())
+}
+
+/// Starts a hub with these arguments and measures it.
+async fn measure(arguments: &[&str], profiles: usize) -> anyhow::Result<Measured> {
+    let folder = tempfile::tempdir()?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    let hub = start(arguments, &kubeconfig).await?;
+    let client = client(&kubeconfig).await?;
+    for name in fleet::NAMESPACES {
+        let body = json!({"metadata": {"name": name}});
+        post(&client, "/api/v1/namespaces", &body).await?;
+    }
+    let id = hub.id().context("the hub has ended")?;
+    let before = child::resident(id);
+    let now = fleet::created_at();
+
+    let creates = rate(profiles, |number| {
+        let client = &client;
+        async move { post(client, &address(number, ""), &fleet::created(number)).await }
+    })
+    .await?;
+    let patch = |number: usize, nodes: usize| {
+        let client = &client;
+        async move { patch_status(client, number, &fleet::status(number, nodes, now)).await }
+    };
+    let patches = rate(profiles, |number| patch(number, 0)).await?;
+    let memory = child::resident(id).zip(before);
+    let memory = memory.map(|(after, before)| after.saturating_sub(before));
+    let gets = rate(profiles, |number| {
+        let client = &client;
+        let path = address(number, &format!("/{}", fleet::name(number)));
+        async move { Ok(client.request_text(get(&path)?).await.map(drop)?) }
+    })
+    .await?;
+    let (mut took, mut json) = (Vec::new(), 0);
+    for _ in 0..LISTS {
+        let started = Instant::now();
+        json = client.request_text(get(&everywhere(""))?).await?.len();
+        took.push(started.elapsed());
+    }
+    let lists = profiles as f64 / median(took).as_secs_f64();
+    let events = fan_out(&client, profiles, |number| patch(number, 1)).await?;
+    Ok(Measured {
+        rates: [creates, patches, gets, lists, events],
+        json,
+        memory,
+    })
+}
+
+async fn start(arguments: &[&str], kubeconfig: &Path) -> anyhow::Result<Child> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command
+        .arg("hub")
+        .args(arguments)
+        .arg("--kubeconfig-out")
+        .arg(kubeconfig);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true);
+    let mut hub = command.spawn().context("failed to start the hub")?;
+    let started = Instant::now();
+    while !kubeconfig.exists() {
+        if let Some(status) = hub.try_wait()? {
+            bail!("the hub ended: {status}");
+        }
+        ensure!(started.elapsed() < PATIENCE, "the hub does not start");
+        sleep(Duration::from_millis(50)).await;
+    }
+    Ok(hub)
+}
+
+async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}
+
+/// How many pieces of `work` are done in a second.
+async fn rate<F>(count: usize, work: impl Fn(usize) -> F) -> anyhow::Result<f64>
+where
+    F: Future<Output = anyhow::Result<()>>,
+{
+    let started = Instant::now();
+    let all = stream::iter(0..count).map(work).buffer_unordered(AT_ONCE);
+    all.try_for_each(|()| async { Ok(()) }).await?;
+    Ok(count as f64 / started.elapsed().as_secs_f64())
+}
+
+/// How many events a second several watches are told of together, while status is written.
+async fn fan_out<F>(client: &Client, profiles: usize, write: impl Fn(usize) -> F) -> anyhow::Result<f64>
+where
+    F: Future<Output = anyhow::Result<()>>,
+{
+    let list: Value = client.request(get(&everywhere("?limit=1"))?).await?;
+    let version = list["metadata"]["resourceVersion"]
+        .as_str()
+        .context("a list without a version")?;
+    let path = everywhere(&format!("?watch=true&resourceVersion={version}"));
+    let count = WATCHED.min(profiles);
+    let watch = || async {
+        let mut lines = client.request_stream(get(&path)?).await?.lines();
+        for seen in 0..count {
+            let line = timeout(PATIENCE, lines.next()).await;
+            let line = line.with_context(|| format!("a watch is silent after {seen} events"))?;
+            line.context("a watch ended early")??;
+        }
+        anyhow::Ok(())
+    };
+    let watches = futures::future::try_join_all((0..WATCHES).map(|_| watch()));
+    let started = Instant::now();
+    tokio::try_join!(watches, rate(count, write))?;
+    Ok((WATCHES * count) as f64 / started.elapsed().as_secs_f64())
+}
+
+const API: &str = "/apis/multicluster.x-k8s.io";
+
+/// The address of all profiles in all namespaces.
+fn everywhere(query: &str) -> String {
+    format!("{API}/{}/clusterprofiles{query}", fleet::VERSION)
+}
+
+/// The address of the profiles beside that of this number, and what is below.
+fn address(number: usize, below: &str) -> String {
+    let (version, namespace) = (fleet::VERSION, fleet::namespace(number));
+    format!("{API}/{version}/namespaces/{namespace}/clusterprofiles{below}")
+}
+
+fn get(path: &str) -> anyhow::Result<http::Request<Vec<u8>>> {
+    Ok(http::Request::get(path).body(Vec::new())?)
+}
+
+async fn post(client: &Client, path: &str, body: &Value) -> anyhow::Result<()> {
+    let request = http::Request::post(path).header("content-type", "application/json");
+    client
+        .request_text(request.body(body.to_string().into_bytes())?)
+        .await?;
+    Ok(())
+}
+
+async fn patch_status(client: &Client, number: usize, status: &Value) -> anyhow::Result<()> {
+    let path = address(number, &format!("/{}/status", fleet::name(number)));
+    let request = http::Request::patch(path).header("content-type", "application/merge-patch+json");
+    let body = json!({"status": status}).to_string().into_bytes();
+    client.request_text(request.body(body)?).await?;
+    Ok(())
+}
