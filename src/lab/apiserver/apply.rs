@@ -18,10 +18,11 @@ use super::meta;
 use super::options::{FieldValidation, WriteOptions};
 use super::read::namespace;
 use super::request::{RequestInfo, Target};
+use super::resource::Family;
 use super::status::{Failure, Outcome};
 use super::typed::{errors, fields_of, merge, remove, told, with_named};
 use super::update::{check_name, current};
-use super::write::{ensure_namespace, fit, ignored_fields, wipe_system_fields};
+use super::write::{ensure_namespace, fit, fit_with_nulls, ignored_fields, wipe_system_fields};
 
 /// The manager whose applies follow those that a client computed itself.
 const KUBECTL: &str = "kubectl";
@@ -62,13 +63,14 @@ impl Context<'_> {
         };
         let live = found.as_ref().map_or(&blank, |found| &found.object);
         let mut object = applied(live, &config, &blank, &writer, options.force)?;
-        let repeated = document.repeated.first();
-        match (repeated.map(|why| format!("error converting YAML to JSON: {why}")), options.field_validation) {
-            (Some(why), FieldValidation::Strict) => {
-                return Err(Failure::bad_request(format!("error strict decoding YAML: {why}")));
+        match options.field_validation {
+            FieldValidation::Strict if !document.repeated.is_empty() => {
+                let why = json::yaml_error(&document.repeated);
+                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                return Err(Failure::bad_request(why));
             }
-            (Some(why), FieldValidation::Warn) => self.warnings.push(why),
-            _ => {}
+            FieldValidation::Warn => self.warnings.extend(document.repeated),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         if let Err(missing) = &found {
             let uid = meta::text(&object, "uid");
@@ -133,11 +135,16 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
     entries.push(own);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
-        let fitting = fit(writer.named, merged);
+        let fitting = match writer.named.resource.family {
+            Family::Custom => fit_with_nulls(writer.named, merged),
+            _ => fit(writer.named, merged),
+        };
         object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
     }
     write_entries(&mut object, entries);
-    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    let annotations = object
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut);
     let annotation = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
     if writer.manager == KUBECTL
         && let Some(annotation) = annotation.filter(|text| *text != "")
@@ -182,13 +189,20 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>
         Some(with_named(&fields_of(&writer.convert(value, version)?, of), of))
     };
     let without = |value: &Value, fields: &FieldSet, version: &str| {
-        Some(remove(&writer.convert(value, version)?, fields, writer.of_version(version)?))
+        Some(remove(
+            &writer.convert(value, version)?,
+            fields,
+            writer.of_version(version)?,
+        ))
     };
     let owned_before = with_named(&last.fields, writer.of_version(&last.api_version)?);
     let mut left = without(merged, &owned_before, &last.api_version)?;
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for entry in entries {
-        versions.entry(&entry.api_version).or_default().union(&entry.fields);
+        versions
+            .entry(&entry.api_version)
+            .or_default()
+            .union(&entry.fields);
     }
     // Whatever somebody owns comes back, in the version in which it was owned first.
     let owned_first = versions.remove_entry(last.api_version.as_str());
@@ -210,23 +224,31 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>
 /// Refuses to change what others own.
 fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Writer<'_>) -> Outcome<()> {
     let mut found = conflicts(entries, live, merged, writer);
-    if writer.manager == KUBECTL && let Some(own) = applied_by_client(live, writer) {
+    if writer.manager == KUBECTL
+        && let Some(own) = applied_by_client(live, writer)
+    {
         found.iter_mut().for_each(|(_, fields)| fields.subtract(&own));
         found.retain(|(_, fields)| !fields.is_empty());
     }
-    let mut told: Vec<(String, Vec<String>)> =
-        found.iter().map(|(owner, fields)| (owner.told(), fields.paths(told))).collect();
-    told.sort();
+    found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+    let told: Vec<(String, Vec<String>)> = found
+        .iter()
+        .map(|(owner, fields)| (owner.told(), fields.paths(told)))
+        .collect();
     let causes = told.iter().flat_map(|(owner, paths)| {
         let message = format!("conflict with {owner}");
-        paths.iter().map(move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}))
+        paths
+            .iter()
+            .map(move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}))
     });
     let causes: Vec<Value> = causes.collect();
     let why = match (told.as_slice(), causes.len()) {
         (_, 0) => return Ok(()),
         ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
         (_, count) => {
-            let owners = told.iter().map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
+            let owners = told
+                .iter()
+                .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
             format!("{count} conflicts: {}", owners.collect::<Vec<_>>().join("\n"))
         }
     };
@@ -236,6 +258,18 @@ fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Wri
 }
 
 impl Entry {
+    /// Its place among others in messages.
+    fn rank(&self) -> (&str, &str, Option<&str>, bool, &str) {
+        let version = (self.operation == "Update").then_some(self.api_version.as_str());
+        (
+            &self.manager,
+            &self.operation,
+            version,
+            self.subresource.is_empty(),
+            &self.subresource,
+        )
+    }
+
     /// As messages name an owner: those who apply by their name alone.
     fn told(&self) -> String {
         let mut told = quoted(&self.manager);
@@ -266,7 +300,9 @@ fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
 
 fn without_last_applied(config: &Value) -> Value {
     let mut config = config.clone();
-    let annotations = config.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    let annotations = config
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut);
     if let Some(annotations) = annotations {
         annotations.remove(LAST_APPLIED);
     }

@@ -83,17 +83,21 @@ impl FieldSet {
 
     /// Takes away what nobody owns.
     pub(super) fn strip(&mut self) {
-        self.children.retain(|step, _| step != "f:apiVersion" && step != "f:kind");
+        self.children
+            .retain(|step, _| step != "f:apiVersion" && step != "f:kind");
         if let Some(metadata) = self.children.get_mut("f:metadata") {
             metadata.member = false;
-            metadata.children.retain(|step, _| !UNOWNED_METADATA.contains(&step.as_str()));
+            metadata
+                .children
+                .retain(|step, _| !UNOWNED_METADATA.contains(&step.as_str()));
         }
         self.children.retain(|_, below| !below.is_empty());
     }
 
     /// Takes these fields of the object away, with all that is below them.
     pub(super) fn exclude(&mut self, fields: &[&str]) {
-        self.children.retain(|step, _| !fields.iter().any(|field| step.strip_prefix("f:") == Some(*field)));
+        self.children
+            .retain(|step, _| !fields.iter().any(|field| step.strip_prefix("f:") == Some(*field)));
     }
 
     pub(super) fn intersection(&self, other: &FieldSet) -> FieldSet {
@@ -157,13 +161,7 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    fn compare(
-        &mut self,
-        old: Option<&Value>,
-        new: Option<&Value>,
-        of: Type<'_>,
-        path: &mut Vec<String>,
-    ) {
+    fn compare(&mut self, old: Option<&Value>, new: Option<&Value>, of: Type<'_>, path: &mut Vec<String>) {
         if old == new {
             return;
         }
@@ -258,7 +256,9 @@ impl Comparison {
         }
         let index = |list: Option<&Vec<Value>>| -> BTreeMap<String, Value> {
             let items = list.into_iter().flatten();
-            items.filter_map(|item| Some((of.step(item).ok()?, item.clone()))).collect()
+            items
+                .filter_map(|item| Some((of.step(item).ok()?, item.clone())))
+                .collect()
         };
         let (old, new) = (index(old), index(new));
         let only_new = new.keys().filter(|step| !old.contains_key(*step));

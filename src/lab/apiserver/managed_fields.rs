@@ -42,8 +42,17 @@ impl Writer<'_> {
             return Some(compare_objects(old, new, self.of(), ignored));
         }
         let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
-        let of = self.of_version(api_version)?;
-        Some(compare_objects(&old, &new, of, &[]))
+        // Of other versions, only writes to a subresource know what they cannot change.
+        let ignored = match self.subresource {
+            "" => &[],
+            subresource => ignored_fields(self.named, subresource),
+        };
+        Some(compare_objects(
+            &old,
+            &new,
+            self.of_version(api_version)?,
+            ignored,
+        ))
     }
 
     fn schema(&self, api_version: &str) -> Option<&Schema> {
@@ -219,7 +228,9 @@ pub(super) fn conflicts<'a>(
     writer: &Writer<'_>,
 ) -> Vec<(&'a Entry, FieldSet)> {
     let changed = |entry: &Entry| writer.comparison(&entry.api_version, old, new);
-    let both = entries.iter().filter_map(|entry| Some((entry, changed(entry)?.taken.intersection(&entry.fields))));
+    let both = entries
+        .iter()
+        .filter_map(|entry| Some((entry, changed(entry)?.taken.intersection(&entry.fields))));
     both.filter(|(_, fields)| !fields.is_empty()).collect()
 }
 
@@ -231,7 +242,10 @@ pub(super) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     entries.retain(|entry| !entry.fields.is_empty());
     entries.sort_by(|a, b| order(a).cmp(&order(b)));
     if !entries.is_empty() {
-        metadata.insert("managedFields".into(), entries.iter().map(Entry::to_value).collect());
+        metadata.insert(
+            "managedFields".into(),
+            entries.iter().map(Entry::to_value).collect(),
+        );
     }
 }
 

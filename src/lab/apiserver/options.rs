@@ -32,9 +32,15 @@ impl WriteOptions {
     pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
         let mut errors = Vec::new();
         if is_apply && query.get("fieldManager").is_empty() {
-            errors.push(FieldError::required("fieldManager", "is required for apply patch"));
+            errors.push(FieldError::required(
+                "fieldManager",
+                "is required for apply patch",
+            ));
         } else if !is_apply && query.has("force") {
-            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+            errors.push(FieldError::forbidden(
+                "force",
+                "may not be specified for non-apply patch",
+            ));
         }
         Self::read_further(query, "PatchOptions", agent, errors)
     }

@@ -48,11 +48,14 @@ impl Context<'_> {
             return self.apply(named, target, &options, body);
         }
         let is_strategic = media_type == STRATEGIC_PATCH;
+        let undecodable = |why: &str| match is_strategic {
+            true => Failure::bad_request(why),
+            false => Failure::bad_request(format!("error decoding patch: {why}")),
+        };
         let json::Document {
             value: patch,
             repeated,
-        } = json::read(body)
-            .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+        } = json::read(body).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&patch);
         let mut storage = self.server.storage();
         let current = current(&storage, named, target)?;
@@ -61,15 +64,13 @@ impl Context<'_> {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
                 // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
-                let schema = (named.resource.family != Family::Definition).then_some(&*named.version().schema);
+                let schema =
+                    (named.resource.family != Family::Definition).then_some(&*named.version().schema);
                 let merged = strategic::merge(std::mem::take(fields), patch.clone(), Type::object(schema))?;
                 *fields = merged;
             }
             (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
-            _ => {
-                let why = "error decoding patch: json: cannot unmarshal into a map";
-                return Err(Failure::bad_request(why));
-            }
+            _ => return Err(undecodable("json: cannot unmarshal into a map")),
         }
         let text = match is_strategic {
             true => go_text(&patch, false),

@@ -51,7 +51,9 @@ pub(super) fn merge(
     for (name, value) in patch {
         let is_deletion = name.starts_with(DELETE);
         let name = match is_deletion {
-            true => listed(&name, DELETE).ok_or_else(|| invalid("primitive list"))?.to_owned(),
+            true => listed(&name, DELETE)
+                .ok_or_else(|| invalid("primitive list"))?
+                .to_owned(),
             false => name,
         };
         let known = of.field(&name).unwrap_or(Type::ANY);
@@ -105,8 +107,12 @@ fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Ve
     let kind = |item: &Value| std::mem::discriminant(item);
     let all = || ours.iter().chain(&theirs);
     if all().any(|item| all().next().is_some_and(|first| kind(item) != kind(first))) {
-        let told = [&ours, &theirs].map(|list| go_text(&Value::from(list.clone()), false)).join(" ");
-        return Err(internal(format!("list element types are not identical: [{told}]")));
+        let told = [&ours, &theirs]
+            .map(|list| go_text(&Value::from(list.clone()), false))
+            .join(" ");
+        return Err(internal(format!(
+            "list element types are not identical: [{told}]"
+        )));
     }
     let (mut ours, mut plain, mut is_replaced) = (ours, Vec::new(), false);
     for item in theirs {
@@ -118,7 +124,9 @@ fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Ve
                 ours.retain(|known| identity(known, of) != identity(&item, of));
             }
             Some(Some("merge")) => {
-                return Err(internal("merging lists cannot yet be specified in the patch".to_owned()));
+                return Err(internal(
+                    "merging lists cannot yet be specified in the patch".to_owned(),
+                ));
             }
             Some(_) => return Err(unknown_directive(item.as_object().unwrap_or(&Map::new()))),
         }
@@ -143,15 +151,17 @@ fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Ve
 
 /// The items that the patch speaks of in its order, and among them the others as near as they were.
 fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_>) -> Vec<Value> {
-    let (mut named, mut others): (Vec<Value>, Vec<Value>) =
-        merged.into_iter().partition(|item| place(item, patched, of).is_some());
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
+        .into_iter()
+        .partition(|item| place(item, patched, of).is_some());
     named.sort_by_key(|item| place(item, patched, of));
     others.sort_by_key(|item| place(item, before, of));
     let mut others = others.into_iter().peekable();
     let mut ordered = Vec::new();
     for item in named {
         let at = place(&item, before, of);
-        let is_before = |other: &Value| at.is_some() && place(other, before, of).is_some_and(|other| Some(other) < at);
+        let is_before =
+            |other: &Value| at.is_some() && place(other, before, of).is_some_and(|other| Some(other) < at);
         while let Some(other) = others.next_if(is_before) {
             ordered.push(other);
         }
@@ -184,7 +194,9 @@ fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &
     let keys = keys.as_array().ok_or_else(|| invalid("retainKeys"))?;
     let is_kept = |name: &String| keys.iter().any(|key| key == name);
     let is_directive = |name: &String| name.starts_with(DELETE) || name.starts_with(ORDER);
-    let mut fields = patch.iter().filter(|(name, value)| !value.is_null() && !is_directive(name));
+    let mut fields = patch
+        .iter()
+        .filter(|(name, value)| !value.is_null() && !is_directive(name));
     if !fields.all(|(name, _)| is_kept(name)) {
         return Err(invalid("retainKeys"));
     }
@@ -208,7 +220,9 @@ fn list(value: Value) -> Outcome<Vec<Value>> {
                 Value::Number(_) => "int64",
                 _ => "nil",
             };
-            Err(internal(format!("expected a []interface {{}}, but received a {kind}")))
+            Err(internal(format!(
+                "expected a []interface {{}}, but received a {kind}"
+            )))
         }
     }
 }
@@ -217,9 +231,13 @@ fn without_nulls(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(|field| *field = without_nulls(field.take()));
+            fields
+                .values_mut()
+                .for_each(|field| *field = without_nulls(field.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_nulls(item.take())),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = without_nulls(item.take())),
         _ => {}
     }
     value
@@ -231,7 +249,11 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
         Value::Object(fields) => {
             let fields = fields.into_iter();
-            Some(Value::Object(fields.filter_map(|(name, field)| Some((name, without_directives(field)?))).collect()))
+            Some(Value::Object(
+                fields
+                    .filter_map(|(name, field)| Some((name, without_directives(field)?)))
+                    .collect(),
+            ))
         }
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
         other => Some(other),
@@ -239,7 +261,8 @@ fn without_directives(value: Value) -> Option<Value> {
 }
 
 fn unknown_directive(patch: &Map<String, Value>) -> Box<Failure> {
-    let [directive, patch] = [&patch[DIRECTIVE], &Value::Object(patch.clone())].map(|value| go_text(value, false));
+    let [directive, patch] =
+        [&patch[DIRECTIVE], &Value::Object(patch.clone())].map(|value| go_text(value, false));
     internal(format!("unknown patch type: {directive} in map: {patch}"))
 }
 

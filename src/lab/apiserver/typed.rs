@@ -89,14 +89,19 @@ impl<'a> Type<'a> {
             || self.is_lenient
             || schema.preserve_unknown
             || schema.properties.is_empty() && !self.is_object;
-        let known = schema.field(name).map(|known| Type::known(known, self.is_lenient));
+        let known = schema
+            .field(name)
+            .map(|known| Type::known(known, self.is_lenient));
         known.or(is_free.then_some(Type::ANY))
     }
 
     /// Whether the schema names the field, instead of describing all fields alike.
     pub(super) fn names(self, name: &str) -> bool {
         let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
-        is_meta || self.schema.is_some_and(|schema| schema.properties.contains_key(name))
+        is_meta
+            || self
+                .schema
+                .is_some_and(|schema| schema.properties.contains_key(name))
     }
 
     pub(super) fn item(self) -> Type<'a> {
@@ -151,7 +156,11 @@ impl<'a> Type<'a> {
                     true => Err(format!(
                         "associative list with keys has an element that omits all key fields [{}] (and doesn't have \
                          default values for any key fields)",
-                        self.keys().iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ")
+                        self.keys()
+                            .iter()
+                            .map(|key| quoted(key))
+                            .collect::<Vec<_>>()
+                            .join(" ")
                     )),
                 }
             }
@@ -162,9 +171,7 @@ impl<'a> Type<'a> {
             (_, Value::Object(_)) => {
                 Err("associative list without keys has an element that's a map type".to_owned())
             }
-            (_, Value::Array(_)) => {
-                Err("not supported: associative list with lists as elements".to_owned())
-            }
+            (_, Value::Array(_)) => Err("not supported: associative list with lists as elements".to_owned()),
             (_, Value::Null) => {
                 Err("associative list without keys has an element that's an explicit null".to_owned())
             }
@@ -261,11 +268,18 @@ pub(super) fn go_text(value: &Value, is_source: bool) -> String {
             }
         }
         Value::Object(fields) if is_source => {
-            let fields = fields.iter().map(|(name, field)| format!("{}:{}", quoted(name), below(field)));
-            format!("map[string]interface {{}}{{{}}}", fields.collect::<Vec<_>>().join(", "))
+            let fields = fields
+                .iter()
+                .map(|(name, field)| format!("{}:{}", quoted(name), below(field)));
+            format!(
+                "map[string]interface {{}}{{{}}}",
+                fields.collect::<Vec<_>>().join(", ")
+            )
         }
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| format!("{name}:{}", below(field)));
+            let fields = fields
+                .iter()
+                .map(|(name, field)| format!("{name}:{}", below(field)));
             format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
         }
         scalar => scalar.to_string(),
@@ -277,7 +291,10 @@ pub(super) fn told(step: &str) -> String {
     let (kind, rest) = step.split_once(':').unwrap_or(("f", step));
     match (kind, serde_json::from_str(rest)) {
         ("k", Ok(Value::Object(key))) => {
-            let fields: Vec<String> = key.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let fields: Vec<String> = key
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
             format!("[{}]", fields.join(","))
         }
         ("v", Ok(value)) => format!("[={value}]"),
@@ -342,7 +359,10 @@ pub(super) fn merge(live: Option<&Value>, applied: Option<&Value>, of: Type<'_>)
 /// Both lists' items: in the order of the applied one, and among those the others as near as they were.
 fn merge_lists(live: Vec<(String, Value)>, applied: Vec<(String, Value)>, of: Type<'_>) -> Vec<Value> {
     let find = |list: &[(String, Value)], step: &str| list.iter().position(|(known, _)| known == step);
-    let mut shared = applied.iter().filter(|(step, _)| find(&live, step).is_some()).map(|(step, _)| step);
+    let mut shared = applied
+        .iter()
+        .filter(|(step, _)| find(&live, step).is_some())
+        .map(|(step, _)| step);
     let mut next = shared.next();
     let mut merged = Vec::with_capacity(live.len().max(applied.len()));
     let (mut l, mut a) = (0, 0);
@@ -365,7 +385,9 @@ fn merge_lists(live: Vec<(String, Value)>, applied: Vec<(String, Value)>, of: Ty
                 Some(_) => {}
             }
         }
-        let Some((step, item)) = applied.get(a) else { continue };
+        let Some((step, item)) = applied.get(a) else {
+            continue;
+        };
         let before = find(&live, step).map(|place| &live[place].1);
         merged.extend(merge(before, Some(item), of));
         if next == Some(step) {
@@ -392,8 +414,10 @@ pub(super) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     };
     if shape == Shape::List {
         let items = of.steps(Some(value));
-        let left: Vec<Value> =
-            items.iter().filter_map(|(step, item)| without(step, item, of.item())).collect();
+        let left: Vec<Value> = items
+            .iter()
+            .filter_map(|(step, item)| without(step, item, of.item()))
+            .collect();
         return if left.is_empty() { Value::Null } else { left.into() };
     }
     let parts = value.as_object().into_iter().flatten();

@@ -90,12 +90,17 @@ fn make_integral(value: &mut Value) {
 /// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
 /// The error says what a decoder would.
 pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
+    drop_nulls(&mut object, &named.version().schema);
+    fit_with_nulls(named, object)
+}
+
+/// The same, but for the nulls.
+pub(super) fn fit_with_nulls(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
     let (resource, version) = (&named.resource, named.version());
     object.values_mut().for_each(make_integral);
     let mut unknown = meta::coerce(&mut object)?;
     // The definition's schemas are data, in which nothing is unknown.
     unknown.extend(prune(&mut object, &version.schema));
-    drop_nulls(&mut object, &version.schema);
     let mut object = Value::Object(object);
     if let Some(error) = family::decoding_error(resource, version, &object) {
         return Err(error);
@@ -118,7 +123,10 @@ impl Context<'_> {
         let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
         let is_yaml = media_type == "application/yaml";
         if !is_yaml && !matches!(media_type, "" | "application/json") {
-            return Err(Failure::unsupported_media_type(&["application/json", "application/yaml"]));
+            return Err(Failure::unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+            ]));
         }
         let unrecognized = |why: &str| {
             Failure::bad_request(format!(
@@ -170,7 +178,12 @@ impl Context<'_> {
             return Err(cannot(&format!("no kind \"{sent_kind}\" is registered here")));
         }
         let mut decoded = fit(named, object).map_err(|why| cannot(&why))?;
-        decoded.repeated = document.repeated;
+        decoded.repeated = match document.repeated {
+            lines if is_yaml && options.field_validation == FieldValidation::Strict && !lines.is_empty() => {
+                vec![super::json::yaml_error(&lines)]
+            }
+            repeated => repeated,
+        };
         if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
             return Err(cannot(&decoded.strict_error()));
         }
@@ -315,7 +328,6 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
             "deletionTimestamp",
             "deletionGracePeriodSeconds",
             "uid",
-            "resourceVersion",
             "selfLink",
             "generation",
         ] {
