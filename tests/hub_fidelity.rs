@@ -1,6 +1,7 @@
 //! The lab's API server answers as a real one does: scripts of requests, played against both, answers compared.
 //!
-//! The scripts are data, one file for each subject under `fixtures/fidelity/`; each is a trial. Where the lab is known
+//! The scripts are data, one file for each subject under `fixtures/fidelity/`; each is a trial. One more plays random
+//! sequences (see `fidelity/random.rs`). Where the lab is known
 //! to answer differently, `divergences.yaml` beside them says why; a divergence that is gone fails the trial too. With
 //! `FIDELITY_SHOW` in the environment all answers are printed.
 
@@ -11,13 +12,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fidelity::{Answer, Hub, Real, Script, Table, differences, play};
+use fidelity::{Answer, Hub, RANDOM, Real, Script, Table, differences, play, play_random};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 /// What has been compared so far.
 #[derive(Default)]
 struct Tally {
     requests: usize,
+    /// Those among them that are of random sequences.
+    random: usize,
     /// The entries of the table that were met.
     divergences: BTreeSet<usize>,
 }
@@ -31,18 +34,39 @@ fn main() -> ExitCode {
         true => Err("only listed".to_owned()),
         false => support::assets_or_reason().map(|assets| Arc::new(Real::start(&assets))),
     };
-    let trials = scripts.into_iter().map(|script| {
-        let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
-        Trial::ignorable_test(script.name.clone(), move || match real {
-            Ok(real) => compare(&script, &real, &table, &tally).map(|()| Completion::Completed),
-            Err(reason) => Ok(Completion::ignored_with(reason)),
+    let trial =
+        |name: String, check: Box<dyn Fn(&Real, &Table, &Mutex<Tally>) -> Result<(), Failed> + Send>| {
+            let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
+            Trial::ignorable_test(name, move || match real {
+                Ok(real) => check(&real, &table, &tally).map(|()| Completion::Completed),
+                Err(reason) => Ok(Completion::ignored_with(reason)),
+            })
+        };
+    let mut trials: Vec<Trial> = scripts
+        .into_iter()
+        .map(|script| {
+            let name = script.name.clone();
+            trial(
+                name,
+                Box::new(move |real, table, tally| compare(&script, real, table, tally)),
+            )
         })
-    });
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+        .collect();
+    let random = |real: &Real, table: &Table, tally: &Mutex<Tally>| {
+        let compare = |script: &Script| {
+            compare(script, real, table, tally)
+                .map_err(|failed| failed.message().unwrap_or_default().to_owned())
+        };
+        play_random(compare).map_err(Failed::from)
+    };
+    trials.push(trial(RANDOM.to_owned(), Box::new(random)));
+    let conclusion = libtest_mimic::run(&arguments, trials);
     if real.is_ok() {
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-        let (requests, divergences) = (tally.requests, tally.divergences.len());
-        println!("fidelity: {requests} requests compared, {divergences} known divergences");
+        let (requests, random, divergences) = (tally.requests, tally.random, tally.divergences.len());
+        println!(
+            "fidelity: {requests} requests compared ({random} of them random), {divergences} known divergences"
+        );
     }
     conclusion.exit_code()
 }
@@ -66,7 +90,8 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
     }
 
     let mut complaints: Vec<String> = Vec::new();
-    for answer in theirs.iter().filter(|answer| answer.code != answer.expected) {
+    let unexpected = |answer: &&Answer| answer.expected != 0 && answer.code != answer.expected;
+    for answer in theirs.iter().filter(unexpected) {
         complaints.push(format!(
             "{}: the real API server answers {}, not {}: {}",
             answer.step, answer.code, answer.expected, answer.value
@@ -96,6 +121,9 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
     );
     let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
     tally.requests += theirs.len();
+    if script.name.starts_with(RANDOM) {
+        tally.random += theirs.len();
+    }
     tally.divergences.extend(table.entries(&script.name));
     match complaints.is_empty() {
         true => Ok(()),

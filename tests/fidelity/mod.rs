@@ -4,11 +4,13 @@ mod compare;
 mod hubs;
 mod normal;
 mod player;
+mod random;
 mod script;
 mod table;
 
 pub use compare::differences;
 pub use hubs::{Hub, Real};
 pub use player::{Answer, play};
+pub use random::{RANDOM, play_random};
 pub use script::Script;
 pub use table::Table;

@@ -35,7 +35,8 @@ pub struct Step {
     pub name: String,
     /// Method and path: `GET ${profiles}/a`.
     pub request: String,
-    /// The code that the real API server answers with. Guards against a script that does not ask what it means to.
+    /// The code that the real API server answers with, 0 for any. Guards against a script that does not ask what it
+    /// means to.
     pub expect: u16,
     /// Who asks; `nobody` sends no token, `stranger` one that is unknown.
     #[serde(default = "admin")]

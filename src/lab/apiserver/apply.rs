@@ -21,7 +21,7 @@ use super::read::namespace;
 use super::request::{RequestInfo, Target};
 use super::status::{Failure, Outcome};
 use super::update::{check_name, current};
-use super::write::{ensure_namespace, fit, ignored_fields, wipe_system_fields};
+use super::write::{Nulls, ensure_namespace, fit, ignored_fields, wipe_system_fields};
 
 /// The manager whose applies follow those that a client computed itself.
 const KUBECTL: &str = "kubectl";
@@ -62,16 +62,14 @@ impl Context<'_> {
         };
         let live = found.as_ref().map_or(&blank, |found| &found.object);
         let mut object = applied(live, &config, &blank, &writer, options.force)?;
-        let repeated = document.repeated.first();
-        match (
-            repeated.map(|why| format!("error converting YAML to JSON: {why}")),
-            options.field_validation,
-        ) {
-            (Some(why), FieldValidation::Strict) => {
-                return Err(Failure::bad_request(format!("error strict decoding YAML: {why}")));
+        match options.field_validation {
+            FieldValidation::Strict if !document.repeated.is_empty() => {
+                let why = json::yaml_error(&document.repeated);
+                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                return Err(Failure::bad_request(why));
             }
-            (Some(why), FieldValidation::Warn) => self.warnings.push(why),
-            _ => {}
+            FieldValidation::Warn => self.warnings.extend(document.repeated),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         if let Err(missing) = &found {
             let uid = meta::text(&object, "uid");
@@ -140,7 +138,7 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
     entries.push(own);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
-        let fitting = fit(writer.named, merged);
+        let fitting = fit(writer.named, merged, Nulls::Kept);
         object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
     }
     write_entries(&mut object, entries);
@@ -232,11 +230,11 @@ fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Wri
         found.iter_mut().for_each(|(_, fields)| fields.subtract(&own));
         found.retain(|(_, fields)| !fields.is_empty());
     }
-    let mut told: Vec<(String, Vec<String>)> = found
+    found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+    let told: Vec<(String, Vec<String>)> = found
         .iter()
         .map(|(owner, fields)| (owner.told(), fields.paths(told)))
         .collect();
-    told.sort();
     let causes = told.iter().flat_map(|(owner, paths)| {
         let message = format!("conflict with {owner}");
         paths
@@ -260,6 +258,18 @@ fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Wri
 }
 
 impl Entry {
+    /// Its place among others in messages.
+    fn rank(&self) -> (&str, &str, Option<&str>, bool, &str) {
+        let version = (self.operation == "Update").then_some(self.api_version.as_str());
+        (
+            &self.manager,
+            &self.operation,
+            version,
+            self.subresource.is_empty(),
+            &self.subresource,
+        )
+    }
+
     /// As messages name an owner: those who apply by their name alone.
     fn told(&self) -> String {
         let mut told = quoted(&self.manager);

@@ -17,33 +17,34 @@ pub(super) struct Document {
 
 /// Reads YAML, of which JSON is a part. The error is the reader's.
 pub(super) fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
-    let twice = |line: u64, key: &str| {
-        format!("yaml: unmarshal errors:\n  line {line}: key \"{key}\" already set in map")
-    };
+    let twice = |line: u64, key: &str| format!("line {line}: key \"{key}\" already set in map");
     if let Ok(mut document) = read(bytes) {
-        for text in &mut document.repeated {
-            let path = text
-                .trim_end_matches('"')
-                .rsplit(['.', '"'])
-                .next()
-                .unwrap_or_default();
-            *text = twice(1, path);
+        for complaint in &mut document.repeated {
+            let path = complaint.trim_end_matches('"');
+            *complaint = twice(1, path.rsplit(['.', '"']).next().unwrap_or_default());
         }
         return Ok(document);
     }
     let parse = |duplicate_keys| {
-        let options = serde_saphyr::options! { duplicate_keys: duplicate_keys, with_snippet: false };
+        let options = serde_saphyr::options! {
+            duplicate_keys: duplicate_keys, legacy_octal_numbers: true, with_snippet: false
+        };
         serde_saphyr::from_slice_with_options::<Value>(bytes, options)
     };
     let (value, repeated) = match parse(DuplicateKeyPolicy::Error) {
         Ok(value) => (value, Vec::new()),
-        Err(error) => {
+        Err(serde_saphyr::Error::DuplicateMappingKey { key, location }) => {
             let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| error.to_string())?;
-            let line = error.location().map_or(0, |location| location.line());
-            (value, vec![twice(line, "")])
+            (value, vec![twice(location.line(), &key.unwrap_or_default())])
         }
+        Err(error) => return Err(error.to_string()),
     };
     Ok(Document { value, repeated })
+}
+
+/// What a strict reader of YAML says of fields that stand twice.
+pub(super) fn yaml_error(repeated: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))
 }
 
 /// Reads a document.

@@ -42,8 +42,17 @@ impl Writer<'_> {
             return Some(compare_objects(old, new, self.of(), ignored));
         }
         let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
-        let of = self.of_version(api_version)?;
-        Some(compare_objects(&old, &new, of, &[]))
+        // Of other versions, only writes to a subresource know what they cannot change.
+        let ignored = match self.subresource {
+            "" => &[],
+            subresource => ignored_fields(self.named, subresource),
+        };
+        Some(compare_objects(
+            &old,
+            &new,
+            self.of_version(api_version)?,
+            ignored,
+        ))
     }
 
     fn schema(&self, api_version: &str) -> Option<&Schema> {

@@ -17,7 +17,7 @@ use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
 use super::strategic;
 use super::update::{check_name, current};
-use super::write::{ensure_namespace, fit};
+use super::write::{Nulls, ensure_namespace, fit};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -48,11 +48,14 @@ impl Context<'_> {
             return self.apply(named, target, &options, body);
         }
         let is_strategic = media_type == STRATEGIC_PATCH;
+        let undecodable = |why: &str| match is_strategic {
+            true => Failure::bad_request(why),
+            false => Failure::bad_request(format!("error decoding patch: {why}")),
+        };
         let json::Document {
             value: patch,
             repeated,
-        } = json::read(body)
-            .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+        } = json::read(body).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&patch);
         let mut storage = self.server.storage();
         let current = current(&storage, named, target)?;
@@ -67,10 +70,7 @@ impl Context<'_> {
                 *fields = merged;
             }
             (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
-            _ => {
-                let why = "error decoding patch: json: cannot unmarshal into a map";
-                return Err(Failure::bad_request(why));
-            }
+            _ => return Err(undecodable("json: cannot unmarshal into a map")),
         }
         let text = match is_strategic {
             true => go_text(&patch, false),
@@ -87,7 +87,7 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let mut decoded = fit(named, patched).map_err(|why| invalid(&why))?;
+        let mut decoded = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
         decoded.repeated = repeated;
         if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
             return Err(invalid(&decoded.strict_error()));

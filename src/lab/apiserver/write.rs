@@ -97,9 +97,16 @@ fn make_integral(value: &mut Value) {
     }
 }
 
+/// What becomes of nulls that mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    Dropped,
+    Kept,
+}
+
 /// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
 /// The error says what a decoder would.
-pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decoded, String> {
+pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -> Result<Decoded, String> {
     let (resource, version) = (&named.resource, named.version());
     let unknown = match resource.message() {
         Some(message) => typed::decode(message, &mut object)?,
@@ -109,7 +116,9 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>) -> Result<Decod
             let mut whole = Value::Object(object);
             // The definition's schemas are data, in which nothing is unknown.
             unknown.extend(prune(&mut whole, &version.schema));
-            drop_nulls(&mut whole, &version.schema);
+            if nulls == Nulls::Dropped {
+                drop_nulls(&mut whole, &version.schema);
+            }
             if version.schema.has_embedded() {
                 unknown.extend(coerce_embedded(&mut whole, &version.schema, "")?);
             }
@@ -186,8 +195,13 @@ impl Context<'_> {
         if named.resource.family != Family::Custom && sent_kind != *kind {
             return Err(cannot(&format!("no kind \"{sent_kind}\" is registered here")));
         }
-        let mut decoded = fit(named, object).map_err(|why| cannot(&why))?;
-        decoded.repeated = document.repeated;
+        let mut decoded = fit(named, object, Nulls::Dropped).map_err(|why| cannot(&why))?;
+        decoded.repeated = match document.repeated {
+            lines if is_yaml && options.field_validation == FieldValidation::Strict && !lines.is_empty() => {
+                vec![super::json::yaml_error(&lines)]
+            }
+            repeated => repeated,
+        };
         if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
             return Err(cannot(&decoded.strict_error()));
         }
@@ -323,7 +337,6 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
             "deletionTimestamp",
             "deletionGracePeriodSeconds",
             "uid",
-            "resourceVersion",
             "selfLink",
             "generation",
         ] {
