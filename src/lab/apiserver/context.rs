@@ -51,10 +51,10 @@ impl Named {
     /// The resource that `target` names, if it is served.
     pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
-        let mut own = storage.tables().map(|table| &table.resource);
-        let is_own = own.any(|own| own.family != Family::Custom && own.group == target.group)
-            && target.version == "v1";
-        let missing = || match is_own {
+        let is_own =
+            |resource: &Resource| resource.family != Family::Custom && resource.group == target.group;
+        let missing = || match storage.tables().any(|table| is_own(&table.resource)) && target.version == "v1"
+        {
             true => Failure::no_such_resource(),
             false => Failure::no_such_path(),
         };
@@ -99,10 +99,10 @@ impl Context<'_> {
         };
         // Whoever reads a body reads JSON, but for patches.
         let is_protobuf = media_type(&self.content_type) == typed::PROTOBUF && info.verb != "patch";
-        let wanted = match Named::find(&self.server.storage(), target) {
-            _ if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
-            Ok(named) => named.resource.kind.clone(),
-            Err(_) => String::new(),
+        let wanted = match is_protobuf.then(|| Named::find(&self.server.storage(), target)) {
+            Some(_) if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
+            Some(Ok(named)) => named.resource.kind.clone(),
+            Some(Err(_)) | None => String::new(),
         };
         let body = async {
             match (body.await?, is_protobuf) {
