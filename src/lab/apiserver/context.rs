@@ -129,10 +129,10 @@ impl Context<'_> {
         };
         // Whoever reads a body reads JSON, but for patches.
         let is_protobuf = media_type(&self.content_type) == typed::PROTOBUF && info.verb != "patch";
-        let wanted = match Named::find(&self.server.storage(), target) {
-            _ if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
-            Ok(named) => named.resource.kind.clone(),
-            Err(_) => String::new(),
+        let wanted = match is_protobuf.then(|| Named::find(&self.server.storage(), target)) {
+            Some(_) if info.verb.starts_with("delete") => "DeleteOptions".to_owned(),
+            Some(Ok(named)) => named.resource.kind.clone(),
+            Some(Err(_)) | None => String::new(),
         };
         let body = async {
             match (body.await?, is_protobuf) {

@@ -1,8 +1,11 @@
 //! JSON as a decoder into Go's types reads and tells it.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Field, Kind, Message, Told, known};
@@ -10,6 +13,11 @@ use super::quantity;
 use crate::lab::apiserver::field::quoted;
 
 type Fields = Map<String, Value>;
+
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d)(\.\d+)?(?:Z|[+-]\d\d:\d\d)$";
+    Regex::new(pattern).expect("constant pattern")
+});
 
 /// Makes an object what a decoder into `message` makes of it. Returns the paths of fields that it does not know.
 /// The error is the decoder's.
@@ -235,17 +243,12 @@ fn bytes(text: &str) -> Result<Value, String> {
 }
 
 fn time(text: &str) -> Result<Value, String> {
-    if text.is_empty() {
-        return Ok(Value::Null);
-    }
-    let time = timestamp(text, "")?;
-    Ok(format!("{time:.0}").into())
+    Ok(format!("{:.0}", timestamp(text, "")?).into())
 }
 
 /// Six decimals are demanded, no more and no less.
 fn micro_time(text: &str) -> Result<Value, String> {
-    let time = timestamp(text, ".000000")?;
-    Ok(format!("{time:.6}").into())
+    Ok(format!("{:.6}", timestamp(text, ".000000")?).into())
 }
 
 /// Reads a time with these decimals; without any, all are let pass.
@@ -256,16 +259,56 @@ fn timestamp(text: &str, decimals: &str) -> Result<Timestamp, String> {
             "parsing time {text} as \"2006-01-02T15:04:05{decimals}Z07:00\": cannot parse {rest} as \"{what}\""
         )
     };
-    let (Some(start), Some(rest)) = (text.get(..19), text.get(19..)) else {
-        return Err(cannot(text, "2006"));
-    };
-    let counted = rest
-        .strip_prefix('.')
-        .map_or("", |rest| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
-    let counted = counted.split(['+', '-']).next().unwrap_or_default();
-    if !decimals.is_empty() && counted.len() + 1 != decimals.len() {
-        return Err(cannot(rest, decimals));
+    let parts = TIME.captures(text).ok_or_else(|| cannot(text, "2006"))?;
+    let (seconds, fraction) = (&parts[1], parts.get(2).map_or("", |fraction| fraction.as_str()));
+    if !decimals.is_empty() && fraction.len() != decimals.len() {
+        return Err(cannot(&text[seconds.len()..], decimals));
     }
-    let read = start.contains('T').then(|| text.parse().ok()).flatten();
-    read.ok_or_else(|| cannot(text, "2006"))
+    text.parse().map_err(|_| cannot(text, "2006"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::apiserver::typed::message_of;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("2026-11-20T12:00:00.5+02:00", Some("2026-11-20T10:00:00Z"))]
+    #[case("2026-11-20T10:00:00Z", Some("2026-11-20T10:00:00Z"))]
+    #[case("", None)]
+    #[case("2026-11-20", None)]
+    #[case("2026-11-20 10:00:00Z", None)]
+    #[case("2026-11-20T10:00:60Z", None)]
+    #[case("2026-11-20T10:00:00+0200", None)]
+    #[case("2026-11-20T10:00:00Z[UTC]", None)]
+    fn times_are_read_strictly(#[case] sent: &str, #[case] told: Option<&str>) {
+        assert_eq!(time(sent).ok(), told.map(Value::from));
+    }
+
+    /// What is empty is left out, or told as nothing, as the table says.
+    #[test]
+    fn an_empty_node_tells_what_go_does() {
+        let Value::Object(mut node) = json!({
+            "kind": "Node", "spec": {"unschedulable": false, "taints": [], "color": "red"},
+            "status": {"conditions": [{"type": "Ready", "shape": 1}]},
+        }) else {
+            unreachable!("it is an object");
+        };
+        let message = message_of("", "Node").unwrap();
+        assert_eq!(
+            decode(message, &mut node).unwrap(),
+            ["spec.color", "status.conditions[0].shape"]
+        );
+        assert_eq!(node["kind"], "Node");
+        assert_eq!(node["spec"], json!({}));
+        assert_eq!(
+            node["status"]["daemonEndpoints"],
+            json!({"kubeletEndpoint": {"Port": 0}})
+        );
+        assert_eq!(
+            node["status"]["conditions"],
+            json!([{"type": "Ready", "status": "", "lastHeartbeatTime": null, "lastTransitionTime": null}])
+        );
+    }
 }

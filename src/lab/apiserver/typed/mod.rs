@@ -1,5 +1,5 @@
-//! The server's own kinds as the Go types that a kube-apiserver decodes them into: which fields they have, what of them is told when it
-//! is empty, how protobuf numbers them. All of it is facts of one table, `messages.txt`.
+//! The server's own kinds as the Go types that a kube-apiserver decodes them into: which fields they have, what of
+//! them is told when it is empty, how protobuf numbers them. All of it is facts of one table, `messages.txt`.
 
 mod check;
 mod events;

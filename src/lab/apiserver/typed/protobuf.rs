@@ -1,5 +1,5 @@
-//! Protobuf, which clients of the server's own kinds send: an envelope of four bytes and a message, in which the object is another.
-//! It is made JSON before anything else looks at it.
+//! Protobuf, which clients of the server's own kinds send: four bytes, an envelope, and in it the object. It is made
+//! JSON before anything else looks at it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -283,7 +283,7 @@ mod tests {
         /// Whatever it is, it is an object that can be decoded, or refused.
         #[test]
         fn nothing_is_too_strange(
-            kind in prop::sample::select(vec!["Node", "Event", "Secret", "Lease", "SubjectAccessReview", "ClusterRole"]),
+            kind in prop::sample::select(vec!["Node", "Event", "Secret", "Lease", "ClusterRole"]),
             fields in prop::collection::vec((1..16u8, prop::collection::vec(any::<u8>(), 0..20)), 0..4),
             noise in prop::collection::vec(any::<u8>(), 0..20),
         ) {

@@ -56,3 +56,69 @@ fn annotate_field(kind: &Kind, schema: &mut Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::{
+        coordination::v1::Lease, core::v1 as core, events::v1 as events, rbac::v1 as rbac,
+    };
+
+    fn check(kind: &Kind, schema: &Value, at: &str) {
+        assert!(schema.is_object(), "{at}");
+        match kind {
+            Kind::Message(name) => {
+                for field in &known(name).fields {
+                    check(
+                        &field.kind,
+                        &schema["properties"][field.name],
+                        &format!("{at}.{}", field.name),
+                    );
+                }
+            }
+            Kind::List(_, items) => check(items, &schema["items"], at),
+            Kind::Map(values) => check(values, &schema["additionalProperties"], at),
+            _ => {}
+        }
+    }
+
+    /// What the table of types knows is documented, so that it is annotated.
+    #[test]
+    fn all_fields_are_documented() {
+        check(
+            &Kind::Message("Namespace"),
+            &schema::<core::Namespace>("", "Namespace"),
+            "Namespace",
+        );
+        check(
+            &Kind::Message("Secret"),
+            &schema::<core::Secret>("", "Secret"),
+            "Secret",
+        );
+        check(&Kind::Message("Node"), &schema::<core::Node>("", "Node"), "Node");
+        check(
+            &Kind::Message("Event"),
+            &schema::<core::Event>("", "Event"),
+            "Event",
+        );
+        let event = schema::<events::Event>("events.k8s.io", "Event");
+        check(&Kind::Message("events.Event"), &event, "events.Event");
+        check(&Kind::Message("Lease"), &schema::<Lease>("", "Lease"), "Lease");
+        check(
+            &Kind::Message("ClusterRole"),
+            &schema::<rbac::ClusterRole>("", "ClusterRole"),
+            "ClusterRole",
+        );
+        check(
+            &Kind::Message("RoleBinding"),
+            &schema::<rbac::RoleBinding>("", "RoleBinding"),
+            "RoleBinding",
+        );
+        let account = schema::<core::ServiceAccount>("", "ServiceAccount");
+        check(&Kind::Message("ServiceAccount"), &account, "ServiceAccount");
+        assert_eq!(
+            account["properties"]["secrets"]["x-kubernetes-list-map-keys"],
+            json!(["name"])
+        );
+    }
+}
