@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clusterprofile_conformance::clock::Clock;
 use clusterprofile_conformance::hub::{Assets, Envtest, EnvtestOptions};
-use clusterprofile_conformance::lab::apiserver::{AccessRule, ApiServer, AuditLevel, Misbehaviour, User};
+use clusterprofile_conformance::lab::apiserver::{ApiServer, AuditLevel, Misbehaviour};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::Client;
@@ -87,15 +87,7 @@ impl Hub {
             kind: Kind::Lab(server.clone()),
         };
         hub.install_definitions().await;
-        hub.create_namespace(GRANTED).await;
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let reader = AccessRule {
-            verbs: words(&["get", "list", "watch"]),
-            groups: words(&["multicluster.x-k8s.io"]),
-            resources: words(&["clusterprofiles"]),
-            namespaces: words(&[GRANTED]),
-        };
-        server.add_user(User::with_rules("viewer", vec![reader]));
+        hub.bind_roles().await;
         hub
     }
 

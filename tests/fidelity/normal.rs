@@ -112,6 +112,7 @@ impl<'a> Normaliser<'a> {
         let metadata = &map.get("metadata").cloned().unwrap_or_default();
         self.note_generated_name(metadata);
         self.note_uid(metadata);
+        self.note_token(map);
         let mut rewritten: Map<String, Value> = map
             .iter()
             .map(|(key, value)| (key.clone(), self.rewritten(value)))
@@ -177,6 +178,14 @@ impl<'a> Normaliser<'a> {
                 self.made_up
                     .push((name.to_owned(), format!("{prefix}<generated {number}>")));
             }
+        }
+    }
+
+    /// Tokens that are given out differ in all.
+    fn note_token(&mut self, map: &Map<String, Value>) {
+        let given = map.get("status").and_then(|status| status["token"].as_str());
+        if let (Some(token), Some("TokenRequest")) = (given, map.get("kind").and_then(Value::as_str)) {
+            self.made_up.push((token.to_owned(), "<token>".to_owned()));
         }
     }
 
@@ -251,13 +260,18 @@ fn place(versions: &[String], version: &str) -> Option<usize> {
         .map(|index| index + 1)
 }
 
-/// Puts in an order what the real API server tells in one that changes: the causes of a refusal; the owners of
-/// fields, which are told by the time of their last write, and writes may or may not share a second.
+/// Puts in an order what the real API server tells in one that changes: the causes of a refusal; the rules that somebody
+/// has; the owners of fields, which are told by the time of their last write, and writes may or may not share a second.
 fn without_order(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(without_order),
         Value::Object(map) => {
             map.values_mut().for_each(without_order);
+            for rules in ["resourceRules", "nonResourceRules"] {
+                if let Some(Value::Array(rules)) = map.get_mut(rules) {
+                    rules.sort_by_key(Value::to_string);
+                }
+            }
             if let Some(Value::Array(owners)) = map.get_mut("managedFields") {
                 owners.sort_by_key(|owner| {
                     ["manager", "subresource", "apiVersion"].map(|key| owner[key].to_string())

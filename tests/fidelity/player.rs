@@ -93,6 +93,19 @@ fn variables(namespace: &str) -> HashMap<String, String> {
         ("newevents", custom("events.k8s.io/v1", "events")),
         ("nodes", "/api/v1/nodes".to_owned()),
         ("namespaces", "/api/v1/namespaces".to_owned()),
+        ("roles", custom("rbac.authorization.k8s.io/v1", "roles")),
+        (
+            "rolebindings",
+            custom("rbac.authorization.k8s.io/v1", "rolebindings"),
+        ),
+        (
+            "clusterroles",
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles".to_owned(),
+        ),
+        (
+            "clusterrolebindings",
+            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings".to_owned(),
+        ),
         (
             "crds",
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned(),
@@ -118,10 +131,12 @@ fn audited(event: &Value, played: &Played) -> Value {
         status.clone()
     };
     kept.insert("responseStatus".to_owned(), status);
-    kept.insert("username".to_owned(), event["user"]["username"].clone());
-    kept.insert("groups".to_owned(), event["user"]["groups"].clone());
-    let decision = &event["annotations"]["authorization.k8s.io/decision"];
-    kept.insert("decision".to_owned(), decision.clone());
+    kept.insert("user".to_owned(), event["user"].clone());
+    kept.insert("impersonated".to_owned(), event["impersonatedUser"].clone());
+    for name in ["decision", "reason"] {
+        let told = &event["annotations"][format!("authorization.k8s.io/{name}")];
+        kept.insert(name.to_owned(), told.clone());
+    }
     // The two hubs' policies tell the objects of these.
     let unless = |object: &Value, same: &Value, told: &str| match object == same {
         true => told.into(),
@@ -267,7 +282,13 @@ impl Player<'_> {
             .method(method)
             .uri(path)
             .header(USER_AGENT, agent);
-        if let Some(token) = self.hub.token(&step.user) {
+        for (name, values) in &step.headers {
+            for value in values {
+                builder = builder.header(name, self.filled(value));
+            }
+        }
+        let given = step.token.as_ref().map(|token| self.filled(token));
+        if let Some(token) = given.as_deref().or_else(|| self.hub.token(&step.user)) {
             builder = builder.header(AUTHORIZATION, format!("Bearer {token}"));
         }
         let body = match (&step.body, &step.text, &step.bytes) {

@@ -40,6 +40,12 @@ pub struct Step {
     /// Who asks; `nobody` sends no token, `stranger` one that is unknown.
     #[serde(default = "admin")]
     pub user: String,
+    /// The bearer token, in place of the user's.
+    #[serde(default)]
+    pub token: Option<String>,
+    /// What is sent besides: the values of each header.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub content_type: Option<String>,
     #[serde(default)]

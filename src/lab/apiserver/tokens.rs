@@ -49,9 +49,6 @@ impl Context<'_> {
             .ok_or_else(|| Failure::not_found(subject, &target.name))?;
         let uid = account.object["metadata"]["uid"].as_str().unwrap_or_default();
         let spec = &mut request["spec"];
-        if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
-            spec["audiences"] = json!([AUDIENCE]);
-        }
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(LASTS);
         spec["expirationSeconds"] = seconds.into();
         if seconds < SHORTEST {
@@ -60,6 +57,10 @@ impl Context<'_> {
             return Err(Failure::invalid(named.resource.qualified_kind(), "", &[error]));
         }
         self.track_new(&named, &target.subresource, &options, &mut request);
+        let spec = &mut request["spec"];
+        if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
+            spec["audiences"] = json!([AUDIENCE]);
+        }
         let mut user = User::account(&target.namespace, &target.name, uid);
         let credential = format!("JTI={}", self.server.new_uid());
         let said = "authentication.kubernetes.io/credential-id".to_owned();

@@ -80,9 +80,12 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
         assert!(text.contains("\n[-]custom failed: reason withheld\n"), "{text}");
         assert!(text.ends_with(" check failed\n"), "{text}");
     }
-    assert_eq!(raw(&client, "/readyz/etcd").await.0, 500);
-    assert_eq!(raw(&client, "/readyz/ping").await, (200, "ok".to_owned()));
-    assert_eq!(raw(&client, "/readyz/nonesuch").await.0, 404);
+    // Single checks are not for everybody.
+    assert_eq!(raw(&client, "/readyz/etcd").await.0, 403);
+    let admin = member.client_as(StandIn::ADMIN, "tester/1.0");
+    assert_eq!(raw(&admin, "/readyz/etcd").await.0, 500);
+    assert_eq!(raw(&admin, "/readyz/ping").await, (200, "ok".to_owned()));
+    assert_eq!(raw(&admin, "/readyz/nonesuch").await.0, 404);
     let (code, text) = raw(&client, "/readyz?exclude=etcd&exclude=custom&exclude=x&verbose").await;
     assert_eq!(code, 200, "{text}");
     assert!(text.contains("[+]etcd excluded: ok\n"), "{text}");
