@@ -139,7 +139,8 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
 
 /// Of the Secrets of a ServiceAccount only the names are kept.
 fn keep_names(account: &mut Value) {
-    for secret in account["secrets"].as_array_mut().into_iter().flatten() {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten() {
         let name = secret["name"].take();
         *secret = json!({"name": name});
     }
