@@ -153,7 +153,7 @@ impl Context<'_> {
         let form = Form::wanted(&self.accept, &info.query)?;
         let is_custom = named.resource.family == Family::Custom;
         let is_review = named.resource.family == Family::Review;
-        let has_types = is_review || named.resource.message().is_some();
+        let has_types = named.resource.message().is_some();
         if is_protobuf && (has_types || info.verb.starts_with("delete")) {
             self.content_type.clear();
         } else if is_protobuf {

@@ -44,6 +44,14 @@ impl Context<'_> {
         Ok(match deleted {
             // Waiting for finalizers, or for what is inside.
             Some(remaining) => Reply::json(200, in_version(&remaining, named).bytes()),
+            // Accounts are shown as they were last.
+            None if named.resource.family == Family::ServiceAccount => {
+                let mut object = found.object.clone();
+                if !demands.dry_run {
+                    object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
+                }
+                Reply::value(200, &object)
+            }
             None => {
                 let mut about = details(named.resource.qualified(), &target.name);
                 about["uid"] = found.object["metadata"]["uid"].clone();

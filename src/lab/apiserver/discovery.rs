@@ -314,8 +314,11 @@ fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
     verbs.retain(|verb| resource.family != Family::Namespace || *verb != "deletecollection");
     let mut main = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": verbs, "storageVersionHash": storage_hash(resource),
+        "kind": resource.kind, "verbs": verbs,
     });
+    if resource.family != Family::Review {
+        main["storageVersionHash"] = storage_hash(resource).into();
+    }
     if !resource.short_names.is_empty() {
         main["shortNames"] = resource.short_names.clone().into();
     }

@@ -132,7 +132,7 @@ impl Resource {
     /// The Go type of its objects, if it is one that the lab knows.
     pub(super) fn message(&self) -> Option<&'static Message> {
         match self.family {
-            Family::Custom | Family::Definition | Family::Review => None,
+            Family::Custom | Family::Definition => None,
             _ => message_of(&self.group, &self.kind),
         }
     }
