@@ -195,7 +195,11 @@ impl Context<'_> {
             ("version", "") if !reads => Err(Failure::method_not_routed()),
             _ if !reads => Err(Failure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about.version())),
-            ("metrics", "") => Ok(text(200, self.server.metrics())),
+            ("metrics", "") => Ok(Reply {
+                code: 200,
+                body: ReplyBody::Metrics(self.server.metrics()),
+                warnings: Vec::new(),
+            }),
             // The core's versions are the server's own, even those that it has not.
             ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),

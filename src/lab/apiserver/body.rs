@@ -49,6 +49,8 @@ pub(super) struct Reply {
 pub(super) enum ReplyBody {
     Json(Bytes),
     Text(Cow<'static, str>),
+    /// In the format that Prometheus reads.
+    Metrics(String),
     /// Watch events. Their audit entry is theirs to close.
     Events(ResponseBody),
 }
@@ -81,6 +83,10 @@ impl Reply {
             ReplyBody::Text(text) => (
                 "text/plain; charset=utf-8",
                 Full::new(bytes_of(text)).boxed_unsync(),
+            ),
+            ReplyBody::Metrics(text) => (
+                "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+                Full::new(text.into()).boxed_unsync(),
             ),
             ReplyBody::Events(events) => ("application/json", events),
         };
