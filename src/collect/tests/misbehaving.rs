@@ -20,11 +20,19 @@ async fn verdicts(misbehaviours: &[Misbehaviour]) -> Vec<(&'static str, Verdict)
     let mut manager = Manager::new(Default::default(), clock);
     manager.set_up(&client).await.expect("a manager");
     let plan = plan(600);
-    let observing = async {
+    // Not before the first look: a hub that never lets one finish cannot be observed, and that is told at once.
+    let spoiling = async {
+        after(30).await;
+        if !misbehaviours.is_empty() {
+            server.misbehave(Misbehaviour::DropWatches);
+        }
         for misbehaviour in misbehaviours {
             server.misbehave(misbehaviour.clone());
         }
-        collect(&hub, &plan, clock, &Quiet, future::pending()).await
+    };
+    let observing = async {
+        let collecting = collect(&hub, &plan, clock, &Quiet, future::pending());
+        futures::join!(collecting, spoiling).0
     };
     let evidence = tokio::select! {
         evidence = observing => evidence.expect("evidence"),

@@ -182,6 +182,9 @@ fn text(code: u16, text: String) -> Reply {
     }
 }
 
+/// The format that Prometheus reads.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+
 impl Context<'_> {
     /// Answers a request outside of the API.
     pub(super) fn about_server(&self, method: &Method) -> Outcome<Reply> {
@@ -195,7 +198,11 @@ impl Context<'_> {
             ("version", "") if !reads => Err(Failure::method_not_routed()),
             _ if !reads => Err(Failure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about.version())),
-            ("metrics", "") => Ok(text(200, self.server.metrics())),
+            ("metrics", "") => Ok(Reply {
+                code: 200,
+                body: ReplyBody::Typed(METRICS, self.server.metrics().into()),
+                warnings: Vec::new(),
+            }),
             // The core's versions are the server's own, even those that it has not.
             ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),

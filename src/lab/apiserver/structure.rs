@@ -101,10 +101,6 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
                    x-kubernetes-preserve-unknown-fields";
         errors.push(FieldError::required(path.child("properties"), why));
     }
-    if flag("x-kubernetes-embedded-resource") && !schema["additionalProperties"].is_null() {
-        let why = "must not be used if x-kubernetes-embedded-resource is set";
-        errors.push(FieldError::forbidden(path.child("additionalProperties"), why));
-    }
     for (key, kind, known) in [
         ("x-kubernetes-list-type", "array", &["atomic", "set", "map"][..]),
         ("x-kubernetes-map-type", "object", &["atomic", "granular"]),
@@ -212,6 +208,10 @@ fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     {
         let why = "must not be empty for specified object fields";
         errors.push(FieldError::required(path.child("type"), why));
+    }
+    if flag("x-kubernetes-embedded-resource") && !schema["additionalProperties"].is_null() {
+        let why = "must not be used if x-kubernetes-embedded-resource is set";
+        errors.push(FieldError::forbidden(path.child("additionalProperties"), why));
     }
     if kind == "array" && schema["items"].is_null() {
         errors.push(FieldError::required(path.child("items"), "must be specified"));

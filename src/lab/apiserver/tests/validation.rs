@@ -257,7 +257,6 @@ async fn of_definitions() {
             "metadata.name",
             "spec.scope",
             "spec.validation.openAPIV3Schema.properties[a].pattern",
-            "spec.validation.openAPIV3Schema.properties[b].type",
             "spec.versions",
             "status.storedVersions",
         ]
