@@ -20,7 +20,8 @@ use super::read::namespace;
 use super::request::{RequestInfo, Target};
 use super::resource::Family;
 use super::status::{Failure, Outcome};
-use super::typed::{errors, fields_of, merge, remove, told, with_named};
+use super::typed::{fields_of, merge, remove, told, with_named};
+use super::typed_errors::errors;
 use super::update::{check_name, current};
 use super::write::{ensure_namespace, fit, fit_with_nulls, ignored_fields, wipe_system_fields};
 

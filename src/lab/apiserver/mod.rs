@@ -42,6 +42,7 @@ mod storage;
 mod strategic;
 mod tokens;
 mod typed;
+mod typed_errors;
 mod update;
 mod watch;
 mod write;

@@ -15,7 +15,8 @@ use super::request::Target;
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
 use super::strategic;
-use super::typed::{Type, go_text};
+use super::typed::Type;
+use super::typed_errors::go_text;
 use super::update::{check_name, current};
 use super::write::{ensure_namespace, fit};
 

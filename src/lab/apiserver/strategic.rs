@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::schema::ListType;
 use super::status::{Failure, Outcome};
-use super::typed::{Type, go_text};
+use super::typed::Type;
+use super::typed_errors::go_text;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
