@@ -25,6 +25,9 @@ struct Tally {
     divergences: BTreeSet<usize>,
 }
 
+/// What a trial does.
+type Check = Box<dyn Fn(&Real, &Table, &Mutex<Tally>) -> Result<(), Failed> + Send>;
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let scripts = Script::all();
@@ -34,14 +37,13 @@ fn main() -> ExitCode {
         true => Err("only listed".to_owned()),
         false => support::assets_or_reason().map(|assets| Arc::new(Real::start(&assets))),
     };
-    let trial =
-        |name: String, check: Box<dyn Fn(&Real, &Table, &Mutex<Tally>) -> Result<(), Failed> + Send>| {
-            let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
-            Trial::ignorable_test(name, move || match real {
-                Ok(real) => check(&real, &table, &tally).map(|()| Completion::Completed),
-                Err(reason) => Ok(Completion::ignored_with(reason)),
-            })
-        };
+    let trial = |name: String, check: Check| {
+        let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
+        Trial::ignorable_test(name, move || match real {
+            Ok(real) => check(&real, &table, &tally).map(|()| Completion::Completed),
+            Err(reason) => Ok(Completion::ignored_with(reason)),
+        })
+    };
     let mut trials: Vec<Trial> = scripts
         .into_iter()
         .map(|script| {

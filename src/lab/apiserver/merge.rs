@@ -1,7 +1,6 @@
 //! Values as their schema sees them: which fields they have, and what becomes of one when another is applied to it.
 //! The rules are those of structured merge, by which the real server decides who owns what.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
@@ -45,7 +44,7 @@ pub(super) struct Type<'a> {
 
 /// How a value is looked at, whatever it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(super) enum Shape {
     Map,
     List,
     Scalar,
@@ -122,14 +121,14 @@ impl<'a> Type<'a> {
         self.schema.map_or(&[], |schema| &schema.list_map_keys)
     }
 
-    fn kind(self) -> Option<Kind> {
+    pub(super) fn kind(self) -> Option<Kind> {
         match self.schema.map(|schema| schema.types.as_slice()) {
             Some([kind]) => Some(*kind),
             _ => None,
         }
     }
 
-    fn shape(self, value: &Value) -> Shape {
+    pub(super) fn shape(self, value: &Value) -> Shape {
         match (self.kind(), value) {
             (Some(Kind::Object), _) | (None, Value::Object(_) | Value::Null) => Shape::Map,
             (Some(Kind::Array), _) | (None, Value::Array(_)) => Shape::List,
@@ -185,104 +184,6 @@ impl<'a> Type<'a> {
         items
             .filter_map(|item| Some((self.step(item).ok()?, item.clone())))
             .collect()
-    }
-}
-
-/// What is wrong with a value that is to be applied, with the path of each error before it.
-pub(super) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    check(value, of, "", &mut found);
-    found
-}
-
-fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
-    let at = |why: String| match path {
-        "" => why,
-        path => format!("{path}: {why}"),
-    };
-    let got = || go_text(value, false);
-    match (of.shape(value), value) {
-        (_, Value::Null) => {}
-        (Shape::Map, Value::Object(fields)) => {
-            for (name, field) in fields {
-                let below = format!("{path}.{name}");
-                match of.field(name) {
-                    Some(known) => check(field, known, &below, found),
-                    None => return found.push(format!("{below}: field not declared in schema")),
-                }
-            }
-        }
-        (Shape::Map, _) => found.push(at(format!("expected map, got &{{{}}}", got()))),
-        (Shape::List, Value::Array(items)) => {
-            let mut seen = BTreeSet::new();
-            for (i, item) in items.iter().enumerate() {
-                let step = match of.list_type() {
-                    ListType::Atomic => format!("i:{i}"),
-                    _ => match of.step(item) {
-                        Ok(step) => step,
-                        Err(why) => return found.push(at(format!("element {i}: {why}"))),
-                    },
-                };
-                let told = told(&step);
-                if !seen.insert(step) {
-                    found.push(at(format!("duplicate entries for key {told}")));
-                }
-                check(item, of.item(), &format!("{path}{told}"), found);
-            }
-        }
-        (Shape::List, _) => found.push(at(format!("expected list, got &{{{}}}", got()))),
-        (Shape::Scalar, _) => match of.kind() {
-            Some(Kind::String) if !value.is_string() => found.push(at(format!(
-                "expected string, got &value.valueUnstructured{{Value:{}}}",
-                go_text(value, true)
-            ))),
-            Some(Kind::Boolean) if !value.is_boolean() => {
-                found.push(at(format!("expected boolean, got &{{{}}}", got())));
-            }
-            Some(Kind::Integer | Kind::Number) if !value.is_number() => {
-                let kind = match value {
-                    Value::String(_) => "string",
-                    Value::Bool(_) => "bool",
-                    Value::Array(_) => "[]interface {}",
-                    _ => "map[string]interface {}",
-                };
-                found.push(at(format!("expected numeric (int or float), got {kind}")));
-            }
-            _ => {}
-        },
-    }
-}
-
-/// A value as Go prints it, or as it would stand in a source.
-pub(super) fn go_text(value: &Value, is_source: bool) -> String {
-    let below = |value: &Value| go_text(value, is_source);
-    match value {
-        Value::Null if is_source => "interface {}(nil)".to_owned(),
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) if !is_source => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(below).collect();
-            match is_source {
-                true => format!("[]interface {{}}{{{}}}", items.join(", ")),
-                false => format!("[{}]", items.join(" ")),
-            }
-        }
-        Value::Object(fields) if is_source => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| format!("{}:{}", quoted(name), below(field)));
-            format!(
-                "map[string]interface {{}}{{{}}}",
-                fields.collect::<Vec<_>>().join(", ")
-            )
-        }
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| format!("{name}:{}", below(field)));
-            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
-        }
-        scalar => scalar.to_string(),
     }
 }
 

@@ -29,6 +29,7 @@ mod form;
 mod json;
 mod managed_fields;
 mod merge;
+mod merge_errors;
 mod meta;
 mod metrics;
 mod misbehaviour;

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::merge::{Type, go_text};
+use super::merge::Type;
+use super::merge_errors::go_text;
 use super::schema::ListType;
 use super::status::{Failure, Outcome};
 
