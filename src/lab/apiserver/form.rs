@@ -107,6 +107,8 @@ impl Form {
                 Some(items),
             ) => {
                 let items: Vec<Value> = items.iter().map(|item| metadata_of(version, item)).collect();
+                // Of none, a real server writes null.
+                let items = (!items.is_empty()).then_some(items);
                 json!({
                     "kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": answer["metadata"],
                     "items": items,

@@ -70,7 +70,8 @@ impl Context<'_> {
         track(Some(&current.object), object, &writer);
     }
 
-    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the request's version.
+    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
+    /// request's version.
     pub(super) fn replace(
         &mut self,
         storage: &mut Storage,
@@ -82,7 +83,8 @@ impl Context<'_> {
     ) -> Outcome<Arc<Stored>> {
         if let Some(scaled) = &named.scaled {
             let whole = self::current(storage, scaled, target)?;
-            let object = scale::applied(&whole.object, &object, scaled);
+            let mut object = scale::applied(&whole.object, &object, scaled);
+            self.track(scaled, target, options, &whole, &mut object);
             let stored = self.replace(storage, scaled, target, options, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
