@@ -199,17 +199,10 @@ async fn patches_in_two_ways() {
     assert_eq!(removed["spec"]["mode"], "slow");
     let renamed = hub.merge(&path, &json!({"metadata": {"name": "b"}})).await;
     assert_eq!(renamed.code, 400);
-    let apply = hub
-        .send(
-            "admin",
-            "PATCH",
-            &path,
-            "application/apply-patch+yaml",
-            "{}".into(),
-        )
-        .await;
+    let kind = "application/strategic-merge-patch+json";
+    let strategic = hub.send("admin", "PATCH", &path, kind, "{}".into()).await;
     assert_eq!(
-        (apply.code, &apply.body["reason"]),
+        (strategic.code, &strategic.body["reason"]),
         (415, &json!("UnsupportedMediaType"))
     );
     let missing = hub.merge(&format!("{WIDGETS}/none"), &json!({})).await;

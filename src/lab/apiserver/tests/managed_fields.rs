@@ -162,3 +162,32 @@ async fn many_updaters_share_an_entry() {
     assert!(owners[0].2["f:spec"].is_object());
     assert!(owners[0].2["f:metadata"]["f:labels"]["f:l0"].is_object());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_is_timed_when_it_changes_the_object() {
+    let hub = Hub::new().await;
+    hub.widget("a").await;
+    let path = format!("{WIDGETS}/a?fieldManager=applier");
+    let apply = async |label: &str| {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let config = json!({
+            "apiVersion": "example.com/v1", "kind": "Widget",
+            "metadata": {"name": "a", "labels": {"x": label}},
+        });
+        let kind = "application/apply-patch+yaml";
+        let applied = hub
+            .send("admin", "PATCH", &path, kind, config.to_string().into())
+            .await;
+        applied.expect(200)
+    };
+    let time = |object: &Value| {
+        let owners = object["metadata"]["managedFields"].as_array().unwrap();
+        let own = owners.iter().find(|owner| owner["operation"] == "Apply");
+        own.unwrap()["time"].clone()
+    };
+    let first = apply("1").await;
+    assert_eq!(time(&first), "2026-11-20T10:00:05Z");
+    assert_eq!(apply("1").await, first);
+    let changed = apply("2").await;
+    assert_eq!(time(&changed), "2026-11-20T10:00:15Z");
+}
