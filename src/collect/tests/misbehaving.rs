@@ -71,10 +71,6 @@ async fn what_is_made_up_for_changes_no_verdict() {
         vec![Misbehaviour::DropWatchesAfter(1)],
         vec![Misbehaviour::WithholdBookmarks],
         vec![Misbehaviour::HoldEvents(Duration::from_secs(2))],
-        vec![Misbehaviour::Delay {
-            affected: looks("watch"),
-            by: Duration::from_secs(3),
-        }],
     ] {
         assert_eq!(verdicts(&misbehaviours).await, calm, "{misbehaviours:?}");
     }
@@ -90,6 +86,10 @@ async fn what_is_lost_is_no_blame() {
         ],
         vec![Misbehaviour::DropWatchesAfter(2), Misbehaviour::Remember(1)],
         vec![Misbehaviour::HoldEvents(Duration::from_secs(90))],
+        vec![Misbehaviour::Delay {
+            affected: looks("watch"),
+            by: Duration::from_secs(3),
+        }],
         vec![Misbehaviour::SkewClock(SignedDuration::from_mins(20))],
         vec![Misbehaviour::SkewClock(SignedDuration::from_mins(-20))],
     ] {
