@@ -7,8 +7,10 @@ use clusterprofile_conformance::clock::Clock;
 use clusterprofile_conformance::hub::{Assets, EnvtestOptions, Hub as Started};
 use clusterprofile_conformance::lab::apiserver::ApiServer;
 use clusterprofile_conformance::lab::loopback::Loopback;
-use kube::Client;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -67,6 +69,14 @@ impl Hub {
         std::fs::write(folder.join("config"), self.kubeconfig_in(namespace).to_string())
             .expect("a kubeconfig");
         folder
+    }
+
+    /// Creates a namespace with this metadata; returns its name.
+    pub async fn create_namespace(&self, metadata: Value) -> String {
+        let namespaces: Api<Namespace> = Api::all(self.client("default").await);
+        let wanted = serde_json::from_value(json!({"metadata": metadata})).expect("a Namespace");
+        let made = namespaces.create(&PostParams::default(), &wanted).await;
+        made.expect("a new Namespace").name_any()
     }
 
     /// A client of kube-rs with that default namespace.

@@ -81,9 +81,10 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
         Ok(tools) => tools,
         Err(reason) => return Ok(Completion::ignored_with(reason)),
     };
+    let lab = &*LAB;
     let (ours, theirs) = RUNTIME.block_on(async {
         tokio::join!(
-            shell::play(script, &LAB, &kubectl),
+            shell::play(script, lab, &kubectl),
             shell::play(script, real, &kubectl)
         )
     });
@@ -105,7 +106,8 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
 
 fn on_lab(name: String, test: kube_rs::Test) -> Trial {
     Trial::test(name, move || {
-        RUNTIME.block_on(test(&LAB));
+        let lab = &*LAB;
+        RUNTIME.block_on(test(lab));
         Ok(())
     })
 }

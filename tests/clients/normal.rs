@@ -22,12 +22,13 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "TIME",
         ),
         (r#"((?i:resource ?version)"?: *)"?\d+"?"#, "${1}VERSION"),
-        (r"https://127\.0\.0\.1:\d+", "SERVER"),
+        (r"\b127\.0\.0\.1:\d+", "SERVER"),
         (r"\bv1\.\d+\.\d+\b", "RELEASE"),
         // A line of the client's own log.
         (r"[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
-        // Folders of `diff`, names of Events, generated names.
+        // Files of `diff` and `edit`, names of Events, generated names.
         (r"\S*/(LIVE|MERGED)-\d+", "$1"),
+        (r"\S*/kubectl-edit-\d+", "kubectl-edit"),
         (r"\.[0-9a-f]{16}\b", ".SERIAL"),
         (r"\bgenerated-[a-z0-9]{5}\b", "generated-NAME"),
         (r"\b(?:\d+[dhms]|\d+ms)(?:\d+[hms])?\b", "AGE"),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::process::Command;
 
 use super::hubs::Hub;
@@ -41,8 +42,7 @@ pub async fn play(script: &Script, hub: &Hub, kubectl: &Path) -> Vec<Answer> {
         folder,
         namespace: script.name.clone(),
     };
-    let (exit, _, err) = shell.run("kubectl create namespace $NS").await;
-    assert_eq!(exit, 0, "{err}");
+    hub.create_namespace(json!({"name": script.name})).await;
     let mut answers = Vec::new();
     for step in &script.commands {
         let (exit, out, err) = shell.run(step.command()).await;

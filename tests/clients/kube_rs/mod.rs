@@ -7,9 +7,8 @@ mod watching;
 use clusterprofile_conformance::api::names::{GROUP, KIND, PLURAL};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
-use kube::{Client, ResourceExt as _};
+use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::hubs::Hub;
@@ -47,13 +46,8 @@ pub fn lab_tests() -> Vec<(&'static str, Test)> {
 
 /// A client for a namespace of its own.
 async fn stage(hub: &Hub) -> Client {
-    let namespaces: Api<Namespace> = Api::all(hub.client("default").await);
-    let wanted = serde_json::from_value(json!({"metadata": {"generateName": "kube-rs-"}}));
-    let made = namespaces
-        .create(&PostParams::default(), &wanted.expect("a Namespace"))
-        .await
-        .expect("a Namespace");
-    hub.client(&made.name_any()).await
+    let namespace = hub.create_namespace(json!({"generateName": "kube-rs-"})).await;
+    hub.client(&namespace).await
 }
 
 fn resource() -> ApiResource {

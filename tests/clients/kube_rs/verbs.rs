@@ -137,7 +137,7 @@ pub async fn patches(hub: &Hub) {
         ..PatchParams::default()
     };
     let unknown = Patch::Merge(json!({"spec": {"unheard": "of"}}));
-    assert_eq!(refusal(api.patch("a", &strict, &unknown).await), 400);
+    assert_eq!(refusal(api.patch("a", &strict, &unknown).await), 422);
 
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let map = object(json!({"metadata": {"name": "m"}, "data": {"a": "1", "b": "2"}}));
@@ -158,7 +158,7 @@ pub async fn applies(hub: &Hub) {
     let wanted = |extra: Value| {
         let mut wanted = json!({
             "apiVersion": format!("{GROUP}/v1alpha1"), "kind": KIND,
-            "spec": {"clusterManager": {"name": "kube-rs"}},
+            "metadata": {"name": "a"}, "spec": {"clusterManager": {"name": "kube-rs"}},
         });
         json_patch::merge(&mut wanted, &extra);
         wanted
