@@ -1,6 +1,6 @@
 //! Its controllers: a reconciler with a finalizer that owns something, and what they have to survive.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clusterprofile_conformance::lab::apiserver::{Affected, Misbehaviour};
@@ -17,26 +17,45 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::super::hubs::Hub;
-use super::{profile, profiles, refusal, resource, stage};
+use super::{profile, profiles, resource, stage};
 
 const FINALIZER: &str = "kube-rs.example.com/tidy";
 const OWNER: &str = "kube-rs";
 /// Controllers wait before they try again what failed, some longer each time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Why a ClusterProfile could not be reconciled.
+type Failure = kube::runtime::finalizer::Error<kube::Error>;
+
+struct Context {
+    client: Client,
+    /// What failed last, for who looks for the cause.
+    last: Mutex<String>,
+}
+
+/// A controller; ends when this is dropped.
+struct Running {
+    task: JoinHandle<()>,
+    context: Arc<Context>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 /// Brings one ClusterProfile to what it shall be: reported as healthy, with a ConfigMap of its own.
-async fn reconcile(
-    profile: Arc<DynamicObject>,
-    client: Arc<Client>,
-) -> Result<Action, kube::runtime::finalizer::Error<kube::Error>> {
-    let api = profiles((*client).clone());
+async fn reconcile(profile: Arc<DynamicObject>, context: Arc<Context>) -> Result<Action, Failure> {
+    let client = &context.client;
+    let api = profiles(client.clone());
     finalizer(&api, FINALIZER, profile, |step| async {
         let Step::Apply(profile) = step else {
             return Ok(Action::await_change());
         };
         let name = profile.name_any();
         let apply = PatchParams::apply(OWNER).force();
-        let maps: Api<ConfigMap> = Api::default_namespaced((*client).clone());
+        let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
         let owned = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "ownerReferences": [profile.controller_owner_ref(&resource())]},
@@ -58,20 +77,31 @@ async fn reconcile(
     .await
 }
 
-fn start(client: &Client) -> JoinHandle<()> {
+fn start(client: &Client) -> Running {
+    let context = Arc::new(Context {
+        client: client.clone(),
+        last: Mutex::default(),
+    });
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let controller = Controller::new_with(profiles(client.clone()), watcher::Config::default(), resource())
         .owns(maps, watcher::Config::default().streaming_lists())
         .run(
             reconcile,
-            |_, _, _| Action::requeue(Duration::from_millis(100)),
-            Arc::new(client.clone()),
+            |_, failure, context| {
+                *context.last.lock().expect("no panic") = format!("{failure:?}");
+                Action::requeue(Duration::from_millis(100))
+            },
+            context.clone(),
         );
-    tokio::spawn(controller.for_each(async |_| {}))
+    Running {
+        task: tokio::spawn(controller.for_each(async |_| {})),
+        context,
+    }
 }
 
 /// Waits until that ClusterProfile is what the reconciler makes of it.
-async fn reconciled(client: &Client, name: &str, generation: i64) {
+async fn reconciled(controller: &Running, name: &str, generation: i64) {
+    let client = &controller.context.client;
     let api = profiles(client.clone());
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let so = async {
@@ -88,9 +118,10 @@ async fn reconciled(client: &Client, name: &str, generation: i64) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, so)
-        .await
-        .unwrap_or_else(|_| panic!("{name} is not reconciled at generation {generation}"));
+    if tokio::time::timeout(PATIENCE, so).await.is_err() {
+        let last = controller.context.last.lock().expect("no panic");
+        panic!("{name} is not reconciled at generation {generation}; what failed last: {last}");
+    }
 }
 
 pub async fn controls(hub: &Hub) {
@@ -100,16 +131,16 @@ pub async fn controls(hub: &Hub) {
     api.create(&PostParams::default(), &profile("a"))
         .await
         .expect("a ClusterProfile");
-    reconciled(&client, "a", 1).await;
+    reconciled(&controller, "a", 1).await;
     let renamed = Patch::Merge(json!({"spec": {"displayName": "another"}}));
     api.patch("a", &PatchParams::default(), &renamed)
         .await
         .expect("another name");
-    reconciled(&client, "a", 2).await;
+    reconciled(&controller, "a", 2).await;
     // What somebody else takes away of what it owns comes back.
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     maps.delete("a", &DeleteParams::default()).await.expect("it goes");
-    reconciled(&client, "a", 2).await;
+    reconciled(&controller, "a", 2).await;
     api.delete("a", &DeleteParams::default()).await.expect("it goes");
     let gone = async {
         while api.get_opt("a").await.expect("an answer").is_some() {
@@ -119,7 +150,6 @@ pub async fn controls(hub: &Hub) {
     tokio::time::timeout(PATIENCE, gone)
         .await
         .expect("its finalizer is taken away");
-    controller.abort();
 }
 
 /// Tells the same thing twice, which is one Event in a series.
@@ -207,16 +237,14 @@ pub async fn a_controller_survives_everything() {
         api.create(&PostParams::default(), &profile(&before))
             .await
             .expect("a ClusterProfile");
-        reconciled(&client, &before, 1).await;
+        reconciled(&controller, &before, 1).await;
         for misbehaviour in misbehaviours {
             server.misbehave(misbehaviour);
         }
         api.create(&PostParams::default(), &profile(name))
             .await
             .expect("a ClusterProfile");
-        reconciled(&client, name, 1).await;
+        reconciled(&controller, name, 1).await;
         server.misbehave(Misbehaviour::Recover);
     }
-    assert_eq!(refusal(api.get("unheard-of").await), 404);
-    controller.abort();
 }
