@@ -109,30 +109,35 @@ async fn main() -> anyhow::Result<()> {
 async fn measure(arguments: &[&str], profiles: usize) -> anyhow::Result<Measured> {
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    let hub = start(arguments, &kubeconfig).await?;
-    let client = client(&kubeconfig).await?;
+    let mut hub = start(arguments, &kubeconfig).await?;
+    let id = hub.id().context("the hub has ended")?;
+    let measured = ask(&client(&kubeconfig).await?, id, profiles).await;
+    // It is asked to end, so that it ends what it has started itself.
+    Command::new("kill").arg(id.to_string()).status().await?;
+    hub.wait().await?;
+    measured
+}
+
+/// Measures the hub that runs as this process.
+async fn ask(client: &Client, id: u32, profiles: usize) -> anyhow::Result<Measured> {
     for name in fleet::NAMESPACES {
         let body = json!({"metadata": {"name": name}});
-        post(&client, "/api/v1/namespaces", &body).await?;
+        post(client, "/api/v1/namespaces", &body).await?;
     }
-    let id = hub.id().context("the hub has ended")?;
     let before = child::resident(id);
     let now = fleet::created_at();
 
-    let creates = rate(profiles, |number| {
-        let client = &client;
-        async move { post(client, &address(number, ""), &fleet::created(number)).await }
+    let creates = rate(profiles, |number| async move {
+        post(client, &address(number, ""), &fleet::created(number)).await
     })
     .await?;
-    let patch = |number: usize, nodes: usize| {
-        let client = &client;
-        async move { patch_status(client, number, &fleet::status(number, nodes, now)).await }
+    let patch = |number: usize, nodes: usize| async move {
+        patch_status(client, number, &fleet::status(number, nodes, now)).await
     };
     let patches = rate(profiles, |number| patch(number, 0)).await?;
     let memory = child::resident(id).zip(before);
     let memory = memory.map(|(after, before)| after.saturating_sub(before));
     let gets = rate(profiles, |number| {
-        let client = &client;
         let path = address(number, &format!("/{}", fleet::name(number)));
         async move { Ok(client.request_text(get(&path)?).await.map(drop)?) }
     })
@@ -144,7 +149,7 @@ async fn measure(arguments: &[&str], profiles: usize) -> anyhow::Result<Measured
         took.push(started.elapsed());
     }
     let lists = profiles as f64 / median(took).as_secs_f64();
-    let events = fan_out(&client, profiles, |number| patch(number, 1)).await?;
+    let events = fan_out(client, profiles, |number| patch(number, 1)).await?;
     Ok(Measured {
         rates: [creates, patches, gets, lists, events],
         json,
