@@ -25,21 +25,21 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
     loop {
         let all = of_group(storage, group);
         let changed = all.iter().find_map(|definition| {
-            let status = status(&definition.object, &taken(&all), time);
-            (status != definition.object["status"]).then_some((definition, status))
+            let status = status(definition.object(), &taken(&all), time);
+            (status != definition.object()["status"]).then_some((definition, status))
         });
         let Some((definition, status)) = changed else {
             for definition in all
                 .iter()
-                .filter(|definition| is_true(&definition.object, "Established"))
+                .filter(|definition| is_true(definition.object(), "Established"))
             {
-                if let Ok(resource) = definition::read_accepted(&definition.object) {
+                if let Ok(resource) = definition::read_accepted(definition.object()) {
                     storage.serve(resource);
                 }
             }
             return;
         };
-        put_status(storage, &definition.object, status, time);
+        put_status(storage, definition.object(), status, time);
     }
 }
 
@@ -65,8 +65,8 @@ fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
     let id = definitions();
     let table = storage.table(&id.0, &id.1);
     let all = table.into_iter().flat_map(|table| table.list(""));
-    all.map(|(_, definition)| definition.clone())
-        .filter(|definition| definition.object["spec"]["group"] == *group)
+    all.map(|(_, definition)| definition.open())
+        .filter(|definition| definition.object()["spec"]["group"] == *group)
         .collect()
 }
 
@@ -76,7 +76,7 @@ type Taken<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
 fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
     let names = || {
         all.iter()
-            .map(|definition| &definition.object["status"]["acceptedNames"])
+            .map(|definition| &definition.object()["status"]["acceptedNames"])
     };
     let resources = names().flat_map(|names| {
         let short = names["shortNames"].as_array().into_iter().flatten();

@@ -61,7 +61,7 @@ impl Context<'_> {
             subresource: &target.subresource,
             time: &self.server.time(),
         };
-        let live = found.as_ref().map_or(&blank, |found| &found.object);
+        let live = found.as_ref().map_or(&blank, |found| found.object());
         let mut object = applied(live, &config, &blank, &writer, options.force)?;
         match options.field_validation {
             FieldValidation::Strict if !document.repeated.is_empty() => {

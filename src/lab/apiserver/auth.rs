@@ -223,7 +223,7 @@ impl ApiServer {
             let id = (String::new(), "serviceaccounts".to_owned());
             let storage = self.storage();
             let account = storage.get(&id, &key(namespace, name));
-            account.is_some_and(|account| account.object["metadata"]["uid"] == user.uid.as_str())
+            account.is_some_and(|account| account.object()["metadata"]["uid"] == user.uid.as_str())
         });
         is_there.then_some(user)
     }

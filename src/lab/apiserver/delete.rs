@@ -15,7 +15,7 @@ use super::read::{Page, in_version, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified, details};
-use super::storage::{ResourceId, Storage, Stored};
+use super::storage::{Kept, ResourceId, Storage, Stored};
 
 /// The namespaces that stay.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
@@ -37,16 +37,17 @@ impl Context<'_> {
         let mut storage = self.server.storage();
         let key = object_key(named, target);
         let id = named.resource.id();
-        let found = storage.get(&id, &key).cloned();
-        let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
-        demands.check(named, &found.object)?;
-        let deleted = self.remove(&mut storage, named, &id, &key, &found, demands.dry_run);
+        let kept = storage.kept(&id, &key).cloned();
+        let kept = kept.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
+        let found = kept.open();
+        demands.check(named, found.object())?;
+        let deleted = self.remove(&mut storage, named, &id, &key, &kept, demands.dry_run);
         Ok(match deleted {
             // Waiting for finalizers, or for what is inside.
-            Some(remaining) => Reply::json(200, in_version(&remaining, named).bytes()),
+            Some(remaining) => Reply::json(200, remaining.bytes()),
             // Accounts are shown as they were last.
             None if named.resource.family == Family::ServiceAccount => {
-                let mut object = found.object.clone();
+                let mut object = found.object().clone();
                 if !demands.dry_run {
                     object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
                 }
@@ -54,7 +55,7 @@ impl Context<'_> {
             }
             None => {
                 let mut about = details(named.resource.qualified(), &target.name);
-                about["uid"] = found.object["metadata"]["uid"].clone();
+                about["uid"] = found.object()["metadata"]["uid"].clone();
                 let status = json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
                 });
@@ -80,14 +81,14 @@ impl Context<'_> {
         let table = storage
             .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
-        let chosen: Vec<(String, Arc<Stored>)> = table
+        let chosen: Vec<(String, Arc<Kept>)> = table
             .list(namespace(named, target))
-            .filter(|(_, object)| selector.matches(&in_version(object, named).object))
+            .filter(|(_, object)| selector.matches(in_version(object, named).object()))
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect();
         let mut items = Vec::new();
         for (key, object) in chosen {
-            demands.check(named, &object.object)?;
+            demands.check(named, object.open().object())?;
             self.remove(&mut storage, named, &id, &key, &object, demands.dry_run);
             // What is told is what was there.
             items.push(in_version(&object, named));
@@ -133,12 +134,13 @@ impl Context<'_> {
         named: &Named,
         id: &ResourceId,
         key: &str,
-        found: &Arc<Stored>,
+        kept: &Kept,
         dry_run: bool,
     ) -> Option<Arc<Stored>> {
+        let found = kept.open();
         let is_namespace = named.resource.family == Family::Namespace;
         let is_definition = named.resource.family == Family::Definition;
-        let waits = is_namespace || is_definition || !meta::finalizers(&found.object).is_empty();
+        let waits = is_namespace || is_definition || !meta::finalizers(found.object()).is_empty();
         if !waits && dry_run {
             return None;
         }
@@ -147,11 +149,11 @@ impl Context<'_> {
             finish_deletions(storage, &self.server.time());
             return None;
         }
-        if !found.object["metadata"]["deletionTimestamp"].is_null() {
-            return Some(found.clone());
+        if !found.object()["metadata"]["deletionTimestamp"].is_null() {
+            return Some(in_version(kept, named));
         }
         let time = self.server.time();
-        let mut object = found.object.clone();
+        let mut object = found.object().clone();
         if is_namespace {
             object["metadata"]["deletionTimestamp"] = time.clone().into();
             object["status"]["phase"] = "Terminating".into();
@@ -165,19 +167,19 @@ impl Context<'_> {
             mark_deleted(&mut object, &time);
         }
         if dry_run {
-            return Some(Arc::new(Stored::new(object, found.revision)));
+            return Some(in_version(&Kept::new(object, found.revision, true), named));
         }
         let remaining = storage.put(id, key, object);
         let contents = match (is_namespace, is_definition) {
             (true, _) => storage.contents(key),
-            (_, true) => defined(storage, &found.object),
-            _ => return Some(remaining),
+            (_, true) => defined(storage, found.object()),
+            _ => return Some(in_version(&remaining, named)),
         };
         for (id, key) in contents {
             remove_content(storage, &id, &key, &time);
         }
         finish_deletions(storage, &time);
-        Some(remaining)
+        Some(in_version(&remaining, named))
     }
 }
 
@@ -195,13 +197,13 @@ fn mark_deleted(object: &mut Value, time: &str) {
 
 /// What controllers do with each object in a namespace that goes, or of a definition that does.
 fn remove_content(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
-    let Some(found) = storage.get(id, key).cloned() else {
+    let Some(found) = storage.get(id, key) else {
         return;
     };
-    if meta::finalizers(&found.object).is_empty() {
+    if meta::finalizers(found.object()).is_empty() {
         storage.remove(id, key);
-    } else if found.object["metadata"]["deletionTimestamp"].is_null() {
-        let mut object = found.object.clone();
+    } else if found.object()["metadata"]["deletionTimestamp"].is_null() {
+        let mut object = found.object().clone();
         mark_deleted(&mut object, time);
         storage.put(id, key, object);
     }
@@ -314,32 +316,31 @@ pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
 pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
     let namespaces = (String::new(), "namespaces".to_owned());
     for namespace in being_deleted(storage, &namespaces) {
-        let name = meta::text(&namespace.object, "name");
-        if meta::finalizers(&namespace.object).is_empty() && storage.contents(name).is_empty() {
+        let name = meta::text(namespace.object(), "name");
+        if meta::finalizers(namespace.object()).is_empty() && storage.contents(name).is_empty() {
             storage.remove(&namespaces, name);
         }
     }
     for definition in being_deleted(storage, &definitions()) {
-        if defined(storage, &definition.object).is_empty() {
-            undefine(storage, &definition.object, time);
+        if defined(storage, definition.object()).is_empty() {
+            undefine(storage, definition.object(), time);
             continue;
         }
-        let mut status = definition.object["status"].clone();
+        let mut status = definition.object()["status"].clone();
         let why = (
             "InstanceDeletionInProgress",
             "CustomResource deletion is in progress",
         );
         set_condition(&mut status, "Terminating", "True", why, time);
-        if status != definition.object["status"] {
-            put_status(storage, &definition.object, status, time);
+        if status != definition.object()["status"] {
+            put_status(storage, definition.object(), status, time);
         }
     }
 }
 
 fn being_deleted(storage: &Storage, id: &ResourceId) -> Vec<Arc<Stored>> {
     let table = storage.table(&id.0, &id.1).into_iter();
-    let all = table.flat_map(|table| table.list("").map(|(_, object)| object));
-    all.filter(|object| !object.object["metadata"]["deletionTimestamp"].is_null())
-        .cloned()
+    let all = table.flat_map(|table| table.list("").map(|(_, object)| object.open()));
+    all.filter(|object| !object.object()["metadata"]["deletionTimestamp"].is_null())
         .collect()
 }

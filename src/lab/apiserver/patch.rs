@@ -60,7 +60,7 @@ impl Context<'_> {
         self.entry.request(&patch);
         let mut storage = self.server.storage();
         let current = current(&storage, named, target)?;
-        let mut patched = current.object.clone();
+        let mut patched = current.object().clone();
         match (&mut patched, &patch) {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {

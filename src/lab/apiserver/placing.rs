@@ -17,12 +17,12 @@ impl ApiServer {
     pub(in crate::lab) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = (group.to_owned(), plural.to_owned());
         let key = key_of(&object["metadata"]);
-        let before = self.storage().get(&id, &key).cloned();
+        let before = self.storage().get(&id, &key);
         let metadata = &mut object["metadata"];
         match &before {
             Some(before) => {
                 for field in ["uid", "creationTimestamp"] {
-                    metadata[field] = before.object["metadata"][field].clone();
+                    metadata[field] = before.object()["metadata"][field].clone();
                 }
             }
             None => {
@@ -32,8 +32,8 @@ impl ApiServer {
         }
         let mut storage = self.storage();
         if let Some(before) = before {
-            metadata["resourceVersion"] = before.object["metadata"]["resourceVersion"].clone();
-            if object == before.object {
+            metadata["resourceVersion"] = before.object()["metadata"]["resourceVersion"].clone();
+            if object == *before.object() {
                 return;
             }
         }
@@ -63,8 +63,8 @@ impl ApiServer {
     /// Ends that, and what was stored of it.
     pub(in crate::lab) fn undefine(&self, name: &str) {
         let mut storage = self.storage();
-        if let Some(found) = storage.get(&accepting::definitions(), name).cloned() {
-            undefine(&mut storage, &found.object, &self.time());
+        if let Some(found) = storage.get(&accepting::definitions(), name) {
+            undefine(&mut storage, found.object(), &self.time());
         }
     }
 

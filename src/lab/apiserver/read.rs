@@ -15,7 +15,7 @@ use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, Qualified};
-use super::storage::{Stored, key};
+use super::storage::{Kept, Stored, key};
 use super::typed::event_in;
 use super::update::current;
 
@@ -103,14 +103,14 @@ impl Context<'_> {
             namespace => format!("{namespace}/"),
         };
         let after = token.as_ref().map_or("", |token| token.after.as_str());
-        let objects: Box<dyn Iterator<Item = (&String, &Arc<Stored>)>> = match &past {
+        let objects: Box<dyn Iterator<Item = (&String, &Arc<Kept>)>> = match &past {
             Some(past) => Box::new(past.iter().filter(|(key, _)| key.starts_with(&prefix))),
             None => table.list(namespace),
         };
         let wanted = objects
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, named)))
-            .filter(|(_, object)| selector.is_everything() || selector.matches(&object.object));
+            .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
         let mut page = Page {
             revision: at,
             items: Vec::new(),
@@ -154,17 +154,14 @@ pub(super) fn object_key(named: &Named, target: &Target) -> String {
 }
 
 /// An object in the version in which it was asked for.
-pub(super) fn in_version(stored: &Arc<Stored>, named: &Named) -> Arc<Stored> {
+pub(super) fn in_version(kept: &Kept, named: &Named) -> Arc<Stored> {
     let wanted = named.api_version();
-    if stored.object["apiVersion"] == wanted.as_str() {
-        return stored.clone();
-    }
-    stored.in_version(&named.version().name, |object| {
+    kept.in_version(&wanted, |object| {
         if named.resource.family == Family::Event {
             return event_in(&named.resource.group, object);
         }
         let mut object = object.clone();
-        object["apiVersion"] = wanted.into();
+        object["apiVersion"] = wanted.as_str().into();
         prune(&mut object, &named.version().schema);
         object
     })

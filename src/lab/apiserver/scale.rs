@@ -55,7 +55,7 @@ fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// The Scale of `stored`. Whether the object has a number at all is for readers to mind.
 pub(super) fn of(stored: &Stored, scaled: &Named) -> Arc<Stored> {
-    let object = &stored.object;
+    let object = stored.object();
     let Some(paths) = &scaled.version().scale else {
         return Arc::new(Stored::new(Value::Null, stored.revision));
     };
@@ -89,7 +89,7 @@ pub(super) fn check_told(stored: &Stored, scaled: &Named) -> Outcome<()> {
         .scale
         .as_ref()
         .map(|paths| paths.spec_replicas.as_str());
-    match path.filter(|path| at(&stored.object, path).is_none()) {
+    match path.filter(|path| at(stored.object(), path).is_none()) {
         None => Ok(()),
         Some(path) => {
             let why = format!("the spec replicas field {path:?} does not exist");

@@ -7,65 +7,108 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::resource::Resource;
+use super::resource::{Family, Resource};
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
 
-/// An object as it is stored, with its serialised form, shared by all who read it.
+/// An object at one of its revisions, as a request works with it.
 #[derive(Debug)]
 pub(super) struct Stored {
-    pub(super) object: Value,
     pub(super) revision: u64,
+    object: OnceLock<Value>,
     bytes: OnceLock<Bytes>,
-    untyped: OnceLock<Bytes>,
-    /// The object in versions other than the stored one.
-    versions: Mutex<Vec<(String, Arc<Stored>)>>,
 }
 
 impl Stored {
     pub(super) fn new(object: Value, revision: u64) -> Self {
         Self {
-            object,
             revision,
+            object: object.into(),
             bytes: OnceLock::new(),
-            untyped: OnceLock::new(),
-            versions: Mutex::default(),
         }
+    }
+
+    fn of_bytes(bytes: Bytes, revision: u64) -> Self {
+        Self {
+            revision,
+            object: OnceLock::new(),
+            bytes: bytes.into(),
+        }
+    }
+
+    pub(super) fn object(&self) -> &Value {
+        let read = || serde_json::from_slice(self.bytes.get().map_or(&[], |bytes| bytes));
+        // It was written by this server.
+        self.object.get_or_init(|| read().unwrap_or_default())
     }
 
     /// The object as JSON.
     pub(super) fn bytes(&self) -> Bytes {
-        let bytes = self.bytes.get_or_init(|| self.object.to_string().into());
+        let bytes = self.bytes.get_or_init(|| self.object().to_string().into());
         bytes.clone()
     }
 
     /// The object as JSON without its type, as the lists of the server's own resources have it.
     pub(super) fn untyped_bytes(&self) -> Bytes {
-        let bytes = self.untyped.get_or_init(|| {
-            let mut object = self.object.clone();
-            if let Value::Object(fields) = &mut object {
-                fields.remove("apiVersion");
-                fields.remove("kind");
-            }
-            object.to_string().into()
-        });
-        bytes.clone()
+        let mut object = self.object().clone();
+        if let Value::Object(fields) = &mut object {
+            fields.remove("apiVersion");
+            fields.remove("kind");
+        }
+        object.to_string().into()
+    }
+}
+
+/// An object at one of its revisions, as it is kept: as JSON, since a parsed one takes ten times the memory. Those of
+/// the server's own kinds are few, and read with nearly every request: they stay parsed.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) revision: u64,
+    api_version: String,
+    bytes: Bytes,
+    parsed: Option<Arc<Stored>>,
+    /// The object in versions other than the stored one.
+    versions: Mutex<Vec<(String, Bytes)>>,
+}
+
+impl Kept {
+    pub(super) fn new(object: Value, revision: u64, is_custom: bool) -> Self {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let stored = Stored::new(object, revision);
+        Self {
+            revision,
+            api_version,
+            bytes: stored.bytes(),
+            parsed: (!is_custom).then(|| stored.into()),
+            versions: Mutex::default(),
+        }
+    }
+
+    /// An object of the server's own kinds, to look at.
+    pub(super) fn parsed(&self) -> Option<&Value> {
+        Some(self.parsed.as_ref()?.object())
+    }
+
+    /// The object, to work with.
+    pub(super) fn open(&self) -> Arc<Stored> {
+        let open = || Stored::of_bytes(self.bytes.clone(), self.revision).into();
+        self.parsed.clone().unwrap_or_else(open)
     }
 
     /// This object in another version, made by `convert` the first time.
-    pub(super) fn in_version(
-        self: &Arc<Self>,
-        version: &str,
-        convert: impl FnOnce(&Value) -> Value,
-    ) -> Arc<Self> {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = versions.iter().find(|(known, _)| known == version) {
-            return known.clone();
+    pub(super) fn in_version(&self, api_version: &str, convert: impl FnOnce(&Value) -> Value) -> Arc<Stored> {
+        if self.api_version == api_version {
+            return self.open();
         }
-        let converted = Arc::new(Self::new(convert(&self.object), self.revision));
-        versions.push((version.to_owned(), converted.clone()));
-        converted
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = versions.iter().find(|(known, _)| known == api_version);
+        if let Some((_, bytes)) = known {
+            return Stored::of_bytes(bytes.clone(), self.revision).into();
+        }
+        let converted = Stored::new(convert(self.open().object()), self.revision);
+        versions.push((api_version.to_owned(), converted.bytes()));
+        converted.into()
     }
 }
 
@@ -74,9 +117,9 @@ impl Stored {
 pub(super) struct Change {
     pub(super) revision: u64,
     pub(super) key: String,
-    pub(super) before: Option<Arc<Stored>>,
+    pub(super) before: Option<Arc<Kept>>,
     /// The object now, or as it was when it was deleted (with the revision of the deletion).
-    pub(super) object: Arc<Stored>,
+    pub(super) object: Arc<Kept>,
     pub(super) deleted: bool,
 }
 
@@ -84,7 +127,7 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) resource: Arc<Resource>,
-    objects: BTreeMap<String, Arc<Stored>>,
+    objects: BTreeMap<String, Arc<Kept>>,
     history: VecDeque<Arc<Change>>,
     /// The number of changes that the history has dropped.
     dropped: u64,
@@ -119,15 +162,15 @@ impl Table {
         }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&Arc<Stored>> {
-        self.objects.get(key)
+    fn is_custom(&self) -> bool {
+        self.resource.family == Family::Custom
     }
 
     /// All objects of `namespace` (all there are, when empty), in the order of their keys.
     pub(super) fn list<'a>(
         &'a self,
         namespace: &str,
-    ) -> Box<dyn Iterator<Item = (&'a String, &'a Arc<Stored>)> + 'a> {
+    ) -> Box<dyn Iterator<Item = (&'a String, &'a Arc<Kept>)> + 'a> {
         if namespace.is_empty() {
             return Box::new(self.objects.iter());
         }
@@ -137,7 +180,7 @@ impl Table {
     }
 
     /// All objects as they were at `revision`. `None` when that is no longer known.
-    pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Stored>>> {
+    pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Kept>>> {
         if revision < self.forgotten {
             return None;
         }
@@ -262,17 +305,23 @@ impl Storage {
     }
 
     /// The object as it is stored.
-    pub(super) fn get(&self, id: &ResourceId, key: &str) -> Option<&Arc<Stored>> {
-        self.tables.get(id)?.get(key)
+    pub(super) fn get(&self, id: &ResourceId, key: &str) -> Option<Arc<Stored>> {
+        Some(self.kept(id, key)?.open())
+    }
+
+    pub(super) fn kept(&self, id: &ResourceId, key: &str) -> Option<&Arc<Kept>> {
+        self.tables.get(id)?.objects.get(key)
     }
 
     /// Stores `object` under a new revision, which it then bears.
-    pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Stored> {
+    pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Kept> {
         self.revision += 1;
         let revision = self.revision;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
-        let stored = Arc::new(Stored::new(object, revision));
-        if let Some(table) = self.tables.get_mut(id) {
+        let table = self.tables.get_mut(id);
+        let is_custom = table.as_ref().is_some_and(|table| table.is_custom());
+        let stored = Arc::new(Kept::new(object, revision, is_custom));
+        if let Some(table) = table {
             let before = table.objects.insert(key.to_owned(), stored.clone());
             table.record(Change {
                 revision,
@@ -294,13 +343,13 @@ impl Storage {
             return;
         };
         self.revision += 1;
-        let mut object = before.object.clone();
+        let mut object = before.open().object().clone();
         object["metadata"]["resourceVersion"] = self.revision.to_string().into();
         table.record(Change {
             revision: self.revision,
             key: key.to_owned(),
             before: Some(before),
-            object: Arc::new(Stored::new(object, self.revision)),
+            object: Arc::new(Kept::new(object, self.revision, table.is_custom())),
             deleted: true,
         });
     }

@@ -45,9 +45,8 @@ impl Context<'_> {
             .server
             .storage()
             .get(&id, &key(&target.namespace, &target.name))
-            .cloned()
             .ok_or_else(|| Failure::not_found(subject, &target.name))?;
-        let uid = account.object["metadata"]["uid"].as_str().unwrap_or_default();
+        let uid = account.object()["metadata"]["uid"].as_str().unwrap_or_default();
         let spec = &mut request["spec"];
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(LASTS);
         spec["expirationSeconds"] = seconds.into();

@@ -36,7 +36,7 @@ impl Context<'_> {
         let mut storage = self.server.storage();
         let current = current(&storage, named, target)?;
         let sent = meta::text(&object, "uid");
-        let known = meta::text(&current.object, "uid");
+        let known = meta::text(current.object(), "uid");
         if !sent.is_empty() && sent != known {
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, \
@@ -67,7 +67,7 @@ impl Context<'_> {
             subresource: &target.subresource,
             time: &self.server.time(),
         };
-        track(Some(&current.object), object, &writer);
+        track(Some(current.object()), object, &writer);
     }
 
     /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
@@ -83,12 +83,12 @@ impl Context<'_> {
     ) -> Outcome<Arc<Stored>> {
         if let Some(scaled) = &named.scaled {
             let whole = self::current(storage, scaled, target)?;
-            let mut object = scale::applied(&whole.object, &object, scaled);
+            let mut object = scale::applied(whole.object(), &object, scaled);
             self.track(scaled, target, options, &whole, &mut object);
             let stored = self.replace(storage, scaled, target, options, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
-        let old = &current.object;
+        let old = current.object();
         let time = self.server.time();
         self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
@@ -118,7 +118,7 @@ impl Context<'_> {
         }
         let stored = store(storage, named, &key, object);
         if named.resource.family == Family::Definition {
-            settle(storage, &stored.object["spec"]["group"], &time);
+            settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(in_version(&stored, named))
     }
@@ -130,7 +130,7 @@ pub(super) fn current(storage: &Storage, named: &Named, target: &Target) -> Outc
         let whole = current(storage, scaled, target)?;
         return Ok(scale::of(&whole, scaled));
     }
-    let found = storage.get(&named.resource.id(), &object_key(named, target));
+    let found = storage.kept(&named.resource.id(), &object_key(named, target));
     let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
     Ok(in_version(found, named))
 }

@@ -1,7 +1,6 @@
 //! Watching: changes as they come, from a moment in the past or from the whole present.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -20,7 +19,7 @@ use super::request::Target;
 use super::selectors::Selector;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::{Change, Stored};
+use super::storage::{Change, Kept, Stored};
 
 /// How often a quiet watch is told where it is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -262,7 +261,7 @@ impl Watcher {
         if kind == "DELETED" && !change.deleted {
             // It left the selection: as it was, with the revision of the change.
             let before = change.before.as_ref().unwrap_or(&change.object);
-            let mut gone = in_version(before, &self.named).object.clone();
+            let mut gone = in_version(before, &self.named).object().clone();
             gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
             self.tell(kind, &Stored::new(gone, change.revision));
             return;
@@ -270,11 +269,11 @@ impl Watcher {
         self.tell(kind, &object);
     }
 
-    fn selects(&self, object: &Arc<Stored>) -> bool {
-        self.selector.is_everything() || self.selector.matches(&in_version(object, &self.named).object)
+    fn selects(&self, object: &Kept) -> bool {
+        self.selector.is_everything() || self.selector.matches(in_version(object, &self.named).object())
     }
 
-    fn initial(&mut self, object: &Arc<Stored>) {
+    fn initial(&mut self, object: &Kept) {
         if self.selects(object) {
             let object = in_version(object, &self.named);
             self.tell("ADDED", &object);
@@ -307,7 +306,7 @@ impl Watcher {
             Form::Objects => self.push(kind, &object.bytes()),
             form => {
                 let now = self.server.now();
-                let formed = form.object(&object.object, &self.named, now, self.first);
+                let formed = form.object(object.object(), &self.named, now, self.first);
                 self.push(kind, formed.to_string().as_bytes());
             }
         }

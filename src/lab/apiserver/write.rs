@@ -1,5 +1,7 @@
 //! Decoding what is sent, and creating objects.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +18,7 @@ use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified};
-use super::storage::{Storage, Stored, key};
+use super::storage::{Kept, Storage, key};
 use super::typed::{self, event_in};
 
 /// An object as it was sent, made to fit its schema.
@@ -250,7 +252,7 @@ impl Context<'_> {
         let id = named.resource.id();
         if let Some(existing) = storage.get(&id, &key) {
             let mut failure = Failure::already_exists(named.resource.qualified(), &name);
-            if !existing.object["metadata"]["deletionTimestamp"].is_null() {
+            if !existing.object()["metadata"]["deletionTimestamp"].is_null() {
                 failure.message = format!("object is being deleted: {}", failure.message);
             }
             return Err(failure);
@@ -260,7 +262,7 @@ impl Context<'_> {
         }
         let stored = store(storage, named, &key, object);
         if named.resource.family == Family::Definition {
-            settle(storage, &stored.object["spec"]["group"], &time);
+            settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
@@ -312,12 +314,7 @@ pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'st
 }
 
 /// Stores an object in its resource's storage version.
-pub(super) fn store(
-    storage: &mut Storage,
-    named: &Named,
-    key: &str,
-    object: Value,
-) -> std::sync::Arc<Stored> {
+pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Value) -> Arc<Kept> {
     let resource = &named.resource;
     let version = resource.storage_version();
     let object = match version.name == named.version().name {
@@ -374,7 +371,7 @@ fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome
     }
     let name = named.resource.qualified().to_string();
     match storage.get(&accepting::definitions(), &name) {
-        Some(definition) if !definition.object["metadata"]["deletionTimestamp"].is_null() => {
+        Some(definition) if !definition.object()["metadata"]["deletionTimestamp"].is_null() => {
             let why = "create not allowed while custom resource definition is terminating";
             let name = meta::text(object, "name");
             Err(Failure::forbidden(named.resource.qualified(), name, why))
@@ -396,7 +393,7 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
     };
     let found = storage.get(&namespaces, namespace);
     let found = found.ok_or_else(|| Failure::not_found(subject, namespace))?;
-    if found.object["metadata"]["deletionTimestamp"].is_null() {
+    if found.object()["metadata"]["deletionTimestamp"].is_null() {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");

@@ -99,8 +99,8 @@ impl<'a> Grants<'a> {
 
     fn add(&mut self, storage: &'a Storage, user: &User, plural: &str, namespace: &str) {
         let bindings = storage.table(GROUP, plural).map(|table| table.list(namespace));
-        for (_, binding) in bindings.into_iter().flatten() {
-            let binding = &binding.object;
+        let bindings = bindings.into_iter().flatten();
+        for binding in bindings.filter_map(|(_, binding)| binding.parsed()) {
             let mut subjects = binding["subjects"].as_array().into_iter().flatten();
             let Some(subject) = subjects.find(|subject| is_meant(subject, user, namespace)) else {
                 continue;
@@ -146,8 +146,9 @@ pub(super) fn role<'a>(storage: &'a Storage, reference: &Value, namespace: &str)
         _ => ("clusterroles", ""),
     };
     let id = (GROUP.to_owned(), plural.to_owned());
-    let role = storage.get(&id, &key(namespace, text(reference, "name")))?;
-    Some(&role.object)
+    storage
+        .kept(&id, &key(namespace, text(reference, "name")))?
+        .parsed()
 }
 
 pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
