@@ -30,7 +30,7 @@ pub struct Hub {
     pub kubectl: Option<PathBuf>,
     /// The lab's server, for its misbehaviour.
     pub server: Option<ApiServer>,
-    /// Taken when the program ends: what is static is not dropped.
+    /// Taken when it is stopped.
     started: Mutex<Option<Started>>,
 }
 
@@ -88,6 +88,13 @@ impl Hub {
         Client::try_from(config.expect("a kubeconfig")).expect("a client")
     }
 
+    /// Ends it, and takes away what was written for it.
+    pub fn stop(&self) {
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(started.take());
+        let _ = std::fs::remove_dir_all(self.folder.path());
+    }
+
     fn kubeconfig_in(&self, namespace: &str) -> Value {
         let mut kubeconfig = self.kubeconfig.clone();
         kubeconfig["contexts"][0]["context"]["namespace"] = namespace.into();
@@ -103,15 +110,6 @@ fn merged(kubeconfigs: [String; USERS.len()]) -> Value {
     let mut first = all[0].take();
     first["users"] = json!(users);
     first
-}
-
-/// Ends the real API server, if there is one.
-pub fn stop_real(real: &LazyLock<Result<Hub, String>>) {
-    if let Some(Ok(hub)) = LazyLock::get(real) {
-        let mut started = hub.started.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(started.take());
-        let _ = std::fs::remove_dir_all(hub.folder.path());
-    }
 }
 
 /// Where the scripts and what belongs to them are.

@@ -18,7 +18,7 @@ mod table;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use hubs::{Hub, RUNTIME};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -26,11 +26,8 @@ use script::Script;
 use table::Table;
 
 /// Both hubs are started once, by the first trial that wants them.
-static LAB: LazyLock<Hub> = LazyLock::new(|| RUNTIME.block_on(Hub::lab()));
-static REAL: LazyLock<Result<Hub, String>> = LazyLock::new(|| {
-    let assets = support::assets_or_reason()?;
-    Ok(RUNTIME.block_on(Hub::real(&assets)))
-});
+static LAB: OnceLock<Hub> = OnceLock::new();
+static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
 /// Command lines that have been compared so far.
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
 
@@ -56,7 +53,9 @@ fn main() -> ExitCode {
     }
     trials.extend([go_trial("lab"), go_trial("real")]);
     let conclusion = libtest_mimic::run(&arguments, trials);
-    hubs::stop_real(&REAL);
+    // What is static is not dropped.
+    let real = REAL.get().and_then(|real| real.as_ref().ok());
+    LAB.get().into_iter().chain(real).for_each(Hub::stop);
     let compared = COMPARED.load(Ordering::Relaxed);
     if compared > 0 {
         println!(
@@ -67,9 +66,17 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// The real hub and its kubectl, or why there is none.
+fn lab() -> &'static Hub {
+    LAB.get_or_init(|| RUNTIME.block_on(Hub::lab()))
+}
+
+/// The real hub, or why there is none.
 fn real() -> Result<&'static Hub, String> {
-    REAL.as_ref().map_err(Clone::clone)
+    let start = || {
+        let assets = support::assets_or_reason()?;
+        Ok(RUNTIME.block_on(Hub::real(&assets)))
+    };
+    REAL.get_or_init(start).as_ref().map_err(Clone::clone)
 }
 
 fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed> {
@@ -81,7 +88,7 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
         Ok(tools) => tools,
         Err(reason) => return Ok(Completion::ignored_with(reason)),
     };
-    let lab = &*LAB;
+    let lab = lab();
     let (ours, theirs) = RUNTIME.block_on(async {
         tokio::join!(
             shell::play(script, lab, &kubectl),
@@ -106,7 +113,7 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
 
 fn on_lab(name: String, test: kube_rs::Test) -> Trial {
     Trial::test(name, move || {
-        let lab = &*LAB;
+        let lab = lab();
         RUNTIME.block_on(test(lab));
         Ok(())
     })
@@ -125,7 +132,7 @@ fn on_real(name: String, test: kube_rs::Test) -> Trial {
 fn go_trial(hub: &'static str) -> Trial {
     Trial::ignorable_test(format!("client_go::{hub}"), move || {
         let hub = match hub {
-            "lab" => Ok(&*LAB),
+            "lab" => Ok(lab()),
             _ => real(),
         };
         match go::program().and_then(|program| Ok((program, hub?))) {

@@ -24,6 +24,8 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"((?i:resource ?version)"?: *)"?\d+"?"#, "${1}VERSION"),
         (r"\b127\.0\.0\.1:\d+", "SERVER"),
         (r"\bv1\.\d+\.\d+\b", "RELEASE"),
+        // A watch that kubectl itself ends when its time is up may be in the client's log or not.
+        (r"(?m)^[EIW]\d{4} .* reflector\.go:.*\n", ""),
         // A line of the client's own log.
         (r"[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
         // Files of `diff` and `edit`, names of Events, generated names.
