@@ -56,8 +56,20 @@ impl<'a> Normaliser<'a> {
         let mut normal = self.rewritten(answer);
         if let (Some(events), Some(seen)) = (normal["events"].as_array_mut(), answer["events"].as_array()) {
             Self::rewrite_bookmarks(events, seen);
+            // Unasked, a real server says so of the first bookmark only if that comes at once.
+            if !request.contains("sendInitialEvents") {
+                for bookmark in events.iter_mut().filter(|event| event["type"] == "BOOKMARK") {
+                    bookmark["object"]["metadata"]
+                        .as_object_mut()
+                        .map(|metadata| metadata.remove("annotations"));
+                }
+            }
         }
-        if answer["body"]["items"].is_array() {
+        // Of nothing, some lists have null.
+        if answer["body"]
+            .get("items")
+            .is_some_and(|items| items.is_array() || items.is_null())
+        {
             normal["body"]["metadata"]["resourceVersion"] = self.list_version(request, &answer["body"]);
         }
         without_order(&mut normal);

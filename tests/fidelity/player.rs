@@ -17,7 +17,7 @@ use super::normal::Normaliser;
 use super::script::{Script, Step};
 
 /// How long a hub may take for an event, or for what it does in its own time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(50);
 /// What the real hub's log does not tell of.
 const UNLOGGED: [&str; 3] = ["/healthz", "/livez", "/readyz"];

@@ -80,8 +80,8 @@ impl fmt::Debug for Write {
 impl Write {
     fn path(&self) -> String {
         match self.kind {
-            Kind::Shape => "/apis/fidelity.example/v1/namespaces/${ns}/shapes".to_owned(),
-            Kind::Shape2 => "/apis/fidelity.example/v2/namespaces/${ns}/shapes".to_owned(),
+            Kind::Shape => "/apis/shapes.fidelity.example/v1/namespaces/${ns}/shapes".to_owned(),
+            Kind::Shape2 => "/apis/shapes.fidelity.example/v2/namespaces/${ns}/shapes".to_owned(),
             Kind::ConfigMap => "/api/v1/namespaces/${ns}/configmaps".to_owned(),
         }
     }
@@ -89,8 +89,8 @@ impl Write {
     fn whole(&self) -> Value {
         let mut object = self.object.clone();
         let (version, kind) = match self.kind {
-            Kind::Shape => ("fidelity.example/v1", "Shape"),
-            Kind::Shape2 => ("fidelity.example/v2", "Shape"),
+            Kind::Shape => ("shapes.fidelity.example/v1", "Shape"),
+            Kind::Shape2 => ("shapes.fidelity.example/v2", "Shape"),
             Kind::ConfigMap => ("v1", "ConfigMap"),
         };
         object["apiVersion"] = version.into();

@@ -332,6 +332,12 @@ fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
             "kind": resource.kind, "verbs": ["get", "patch", "update"],
         }));
     }
+    if version.scale.is_some() {
+        described.push(json!({
+            "name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+            "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"],
+        }));
+    }
     if resource.kind == "ServiceAccount" {
         described.push(json!({
             "name": "serviceaccounts/token", "singularName": "", "namespaced": true, "group": "authentication.k8s.io",

@@ -133,6 +133,10 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
 /// Whether the operation could be done.
 fn apply(object: &mut Value, operation: PatchOperation) -> bool {
     let operation = match operation {
+        // What is not there is null to it.
+        PatchOperation::Test(test) if test.value.is_null() && is_new_field(object, &test.path) => {
+            return true;
+        }
         // To the real server, replacing a field that an object does not have is adding it.
         PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
             PatchOperation::Add(AddOperation {
