@@ -11,6 +11,8 @@ mod hubs;
 mod kube_rs;
 mod normal;
 mod script;
+#[path = "../support/scripts.rs"]
+mod scripts;
 mod shell;
 #[path = "../support/mod.rs"]
 mod support;

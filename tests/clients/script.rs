@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::hubs::fixtures;
+use super::scripts;
 
 /// The command lines of one subject, in a namespace of their own, which has the subject's name.
 #[derive(Debug, Deserialize)]
@@ -57,15 +58,10 @@ impl Step {
 impl Script {
     /// All scripts, by name.
     pub fn all() -> Vec<Self> {
-        let mut scripts: Vec<Self> = std::fs::read_dir(fixtures())
-            .expect("the scripts' folder")
-            .map(|entry| entry.expect("an entry of the scripts' folder").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-            .filter(|path| path.file_stem().is_some_and(|stem| stem != "divergences"))
-            .map(|path| Self::read(&path))
-            .collect();
-        scripts.sort_by(|a, b| a.name.cmp(&b.name));
-        scripts
+        scripts::of(&fixtures())
+            .iter()
+            .map(|path| Self::read(path))
+            .collect()
     }
 
     fn read(path: &Path) -> Self {

@@ -6,6 +6,8 @@ mod normal;
 mod player;
 mod random;
 mod script;
+#[path = "../support/scripts.rs"]
+mod scripts;
 mod table;
 
 pub use compare::differences;

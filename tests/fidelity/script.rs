@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::scripts;
+
 /// Where the scripts and what belongs to them are.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/fidelity")
@@ -108,15 +110,10 @@ fn admin() -> String {
 impl Script {
     /// All scripts, by name.
     pub fn all() -> Vec<Self> {
-        let mut scripts: Vec<Self> = std::fs::read_dir(folder())
-            .expect("the scripts' folder")
-            .map(|entry| entry.expect("an entry of the scripts' folder").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-            .filter(|path| path.file_stem().is_some_and(|stem| stem != "divergences"))
-            .map(|path| Self::read(&path))
-            .collect();
-        scripts.sort_by(|a, b| a.name.cmp(&b.name));
-        scripts
+        scripts::of(&folder())
+            .iter()
+            .map(|path| Self::read(path))
+            .collect()
     }
 
     fn read(path: &std::path::Path) -> Self {
