@@ -18,8 +18,11 @@ impl Format {
     pub(super) const INT32: Self = Self("int32");
 }
 
+/// Whether a text is of a format.
+type Check = fn(&str) -> bool;
+
 /// What is of each format. Formats of numbers say nothing about texts.
-const CHECKS: [(&str, fn(&str) -> bool); 22] = [
+const CHECKS: [(&str, Check); 22] = [
     ("int32", |_| true),
     ("int64", |_| true),
     ("float", |_| true),

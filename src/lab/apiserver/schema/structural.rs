@@ -115,6 +115,9 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) has_keyed_lists: bool,
 }
 
+/// What is done with a value, given what it replaces, its schema and where it is.
+type Visit<'a> = &'a mut dyn FnMut(&Value, Option<&Value>, &Schema, &Path<'_>);
+
 /// Compiled schemas by their JSON text: many worlds in one process serve the same CRDs.
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
@@ -295,7 +298,7 @@ impl Schema {
         value: &Value,
         old: Option<&Value>,
         path: &Path<'_>,
-        visit: &mut dyn FnMut(&Value, Option<&Value>, &Schema, &Path<'_>),
+        visit: Visit<'_>,
     ) {
         match value {
             Value::Object(fields) => {
