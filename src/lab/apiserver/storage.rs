@@ -18,6 +18,7 @@ pub(super) struct Stored {
     pub(super) revision: u64,
     object: OnceLock<Value>,
     bytes: OnceLock<Bytes>,
+    untyped: OnceLock<Bytes>,
 }
 
 impl Stored {
@@ -26,6 +27,7 @@ impl Stored {
             revision,
             object: object.into(),
             bytes: OnceLock::new(),
+            untyped: OnceLock::new(),
         }
     }
 
@@ -34,6 +36,7 @@ impl Stored {
             revision,
             object: OnceLock::new(),
             bytes: bytes.into(),
+            untyped: OnceLock::new(),
         }
     }
 
@@ -51,12 +54,15 @@ impl Stored {
 
     /// The object as JSON without its type, as the lists of the server's own resources have it.
     pub(super) fn untyped_bytes(&self) -> Bytes {
-        let mut object = self.object().clone();
-        if let Value::Object(fields) = &mut object {
-            fields.remove("apiVersion");
-            fields.remove("kind");
-        }
-        object.to_string().into()
+        let untyped = self.untyped.get_or_init(|| {
+            let mut object = self.object().clone();
+            if let Value::Object(fields) = &mut object {
+                fields.remove("apiVersion");
+                fields.remove("kind");
+            }
+            object.to_string().into()
+        });
+        untyped.clone()
     }
 }
 
