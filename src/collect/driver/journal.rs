@@ -167,9 +167,19 @@ impl Journal {
 impl Drop for Journal {
     /// Where everything is undone, it goes.
     fn drop(&mut self) {
-        if self.lock().pending.is_empty() {
+        let state = self.lock();
+        if state.pending.is_empty() {
             let _ = fs::remove_file(&self.path);
         }
+        // A program that is just being started has the file as well, for a moment, and its lock with it.
+        let _ = state.file.unlock();
+    }
+}
+
+impl Drop for Found {
+    /// For the same reason.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
