@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
+use super::meta;
 use super::names;
-use super::rbac::{self, Act, Decision, Rule};
+use super::rbac::{self, Act, Decision, Rule, has};
 use super::request::decoded;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::key;
+use super::storage::{Stored, key};
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
@@ -34,18 +35,23 @@ pub struct AccessRule {
     pub namespaces: Vec<String>,
 }
 
-/// Somebody with a bearer token.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Somebody with a bearer token, as audit events and reviews tell it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct User {
     /// The name that audit events and refusals tell.
+    #[serde(rename = "username")]
     pub name: String,
     /// All groups, `system:authenticated` among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// What the user may do besides what roles say.
-    pub rules: Vec<AccessRule>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) uid: String,
     /// What else is told of the user.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) extra: BTreeMap<String, Vec<String>>,
+    /// What the user may do besides what roles say, and in which namespaces.
+    #[serde(skip)]
+    pub(super) rules: Vec<(Rule, Vec<String>)>,
 }
 
 impl User {
@@ -56,8 +62,21 @@ impl User {
 
     /// A user with these rules, and with what roles allow.
     pub fn with_rules(name: impl Into<String>, rules: Vec<AccessRule>) -> Self {
+        let rules = rules.into_iter().map(|rule| {
+            let lists = [&rule.verbs, &rule.groups, &rule.resources, &rule.namespaces];
+            // Who may do everything may do so outside of the resources as well.
+            let is_everything = lists.iter().all(|list| has(list, "*"));
+            let own = Rule {
+                verbs: rule.verbs,
+                api_groups: rule.groups,
+                resources: rule.resources,
+                non_resource_urls: is_everything.then(|| "*".to_owned()).into_iter().collect(),
+                ..Rule::default()
+            };
+            (own, rule.namespaces)
+        });
         Self {
-            rules,
+            rules: rules.collect(),
             ..Self::known(name.into(), &[])
         }
     }
@@ -85,44 +104,16 @@ impl User {
         self.is_in(MASTERS)
     }
 
-    fn is_in(&self, group: &str) -> bool {
-        self.groups.iter().any(|own| own == group)
+    pub(super) fn is_in(&self, group: &str) -> bool {
+        has(&self.groups, group)
     }
 
     /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
-    pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = Rule> {
-        let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
-        let holds = move |rule: &&AccessRule| {
-            has(&rule.namespaces, "*") || !namespace.is_empty() && has(&rule.namespaces, namespace)
-        };
-        self.rules.iter().filter(holds).map(move |rule| {
-            let lists = [&rule.verbs, &rule.groups, &rule.resources, &rule.namespaces];
-            // Who may do everything may do so outside of the resources as well.
-            let is_everything = lists.iter().all(|list| has(list, "*"));
-            Rule {
-                verbs: rule.verbs.clone(),
-                api_groups: rule.groups.clone(),
-                resources: rule.resources.clone(),
-                resource_names: Vec::new(),
-                non_resource_urls: is_everything.then(|| "*".to_owned()).into_iter().collect(),
-            }
-        })
-    }
-
-    /// What audit events and reviews tell of the user.
-    pub(super) fn info(&self) -> Value {
-        let mut info = Map::new();
-        info.insert("username".into(), self.name.clone().into());
-        if !self.uid.is_empty() {
-            info.insert("uid".into(), self.uid.clone().into());
-        }
-        if !self.groups.is_empty() {
-            info.insert("groups".into(), self.groups.clone().into());
-        }
-        if !self.extra.is_empty() {
-            info.insert("extra".into(), json!(self.extra));
-        }
-        info.into()
+    pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
+        let rules = self.rules.iter().filter(move |(_, namespaces)| {
+            has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
+        });
+        rules.map(|(rule, _)| rule)
     }
 
     /// Whom the headers ask to act as, if they do; groups are those that are asked for.
@@ -145,34 +136,30 @@ impl User {
             extra: extra.collect(),
             rules: Vec::new(),
         };
-        match wanted.name.is_empty() {
-            false => Ok(Some(wanted)),
-            true if wanted == Self::default() => Ok(None),
-            true => Err(Failure::bad_request(format!(
-                "requested {} without impersonating a user name",
-                wanted.as_go()
-            ))),
+        if wanted.name.is_empty() && wanted != Self::default() {
+            let wanted = wanted.as_go();
+            let why = format!("requested {wanted} without impersonating a user name");
+            return Err(Failure::bad_request(why));
         }
+        Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
     }
 
     /// As Go shows such a value.
     fn as_go(&self) -> String {
-        let list = |list: &[String]| format!("[]string{{{}}}", format!("{list:?}").trim_matches(['[', ']']));
-        let groups = match self.groups.as_slice() {
-            [] => "[]string(nil)".to_owned(),
-            groups => list(groups),
+        let whole = |kind: &str, parts: Vec<String>| match parts.is_empty() {
+            true => format!("{kind}(nil)"),
+            false => format!("{kind}{{{}}}", parts.join(", ")),
         };
-        let extra = self
-            .extra
-            .iter()
-            .map(|(key, values)| format!("{key:?}:{}", list(values)));
-        let extra = match extra.collect::<Vec<_>>().as_slice() {
-            [] => "(nil)".to_owned(),
-            some => format!("{{{}}}", some.join(", ")),
-        };
+        let quoted = |text: &String| format!("{text:?}");
+        let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());
+        let extra = self.extra.iter();
+        let extra = extra.map(|(key, values)| format!("{key:?}:{}", texts(values)));
         format!(
-            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{groups}, Extra:map[string][]string{extra}}}",
-            self.name, self.uid
+            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{}, Extra:{}}}",
+            self.name,
+            self.uid,
+            texts(&self.groups),
+            whole("map[string][]string", extra.collect())
         )
     }
 }
@@ -220,12 +207,15 @@ impl ApiServer {
     pub(super) fn user_of(&self, token: &str) -> Option<Arc<User>> {
         let user = self.inner.users.get(token)?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
-            let id = (String::new(), "serviceaccounts".to_owned());
-            let storage = self.storage();
-            let account = storage.get(&id, &key(namespace, name));
-            account.is_some_and(|account| account.object()["metadata"]["uid"] == user.uid.as_str())
+            let account = self.service_account(namespace, name);
+            account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
         });
         is_there.then_some(user)
+    }
+
+    pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
+        let id = (String::new(), "serviceaccounts".to_owned());
+        self.storage().get(&id, &key(namespace, name))
     }
 
     /// Decides whether `user` may do this. Masters may do everything, whatever roles say.

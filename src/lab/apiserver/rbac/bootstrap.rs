@@ -10,31 +10,28 @@ impl ApiServer {
     /// Puts them there.
     pub(in crate::lab::apiserver) fn place_roles(&self) {
         for (name, groups, rules) in roles() {
-            let role = json!({"kind": "ClusterRole", "rules": rules});
-            self.place_bootstrap("clusterroles", name, role);
+            self.place_bootstrap("ClusterRole", name, json!({"rules": rules}));
             let subjects = groups
                 .iter()
                 .map(|group| json!({"kind": "Group", "apiGroup": GROUP, "name": group}));
             let binding = json!({
-                "kind": "ClusterRoleBinding",
                 "subjects": subjects.collect::<Value>(),
                 "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
             });
-            self.place_bootstrap("clusterrolebindings", name, binding);
+            self.place_bootstrap("ClusterRoleBinding", name, binding);
         }
     }
 
-    fn place_bootstrap(&self, plural: &str, name: &str, mut object: Value) {
+    fn place_bootstrap(&self, kind: &str, name: &str, mut object: Value) {
         let api_version = format!("{GROUP}/v1");
         let mut owned = json!({"f:metadata": {
             "f:annotations": {".": {}, "f:rbac.authorization.kubernetes.io/autoupdate": {}},
             "f:labels": {".": {}, "f:kubernetes.io/bootstrapping": {}},
         }});
-        for field in ["rules", "roleRef", "subjects"] {
-            if object.get(field).is_some() {
-                owned[format!("f:{field}")] = json!({});
-            }
+        for (field, _) in object.as_object().into_iter().flatten() {
+            owned[format!("f:{field}")] = json!({});
         }
+        object["kind"] = kind.into();
         object["apiVersion"] = api_version.clone().into();
         object["metadata"] = json!({
             "name": name,
@@ -45,7 +42,7 @@ impl ApiServer {
                 "fieldsType": "FieldsV1", "fieldsV1": owned,
             }],
         });
-        self.place((GROUP, plural), object);
+        self.place((GROUP, &format!("{}s", kind.to_lowercase())), object);
     }
 }
 
