@@ -1,7 +1,7 @@
 //! Who asks: bearer tokens name users, and who may act as another says so in headers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
 use serde::Serialize;
@@ -177,35 +177,21 @@ fn account_of(name: &str) -> Option<(&str, &str)> {
 }
 
 /// The users of a server, by token.
-#[derive(Debug, Default)]
-pub(super) struct Users(Mutex<HashMap<String, Arc<User>>>);
-
-/// The bearer token of a user. The lab has no secrets: it is made of the name.
-pub(super) fn token(user: &str) -> String {
-    format!("lab-{user}")
-}
-
-impl Users {
-    pub(super) fn add(&self, user: User) {
-        self.add_token(&token(&user.name), user);
-    }
-
-    /// Makes a user known by this token, besides others.
-    pub(super) fn add_token(&self, token: &str, user: impl Into<Arc<User>>) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.insert(token.to_owned(), user.into());
-    }
-
-    fn get(&self, token: &str) -> Option<Arc<User>> {
-        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.get(token).cloned()
-    }
-}
+pub(super) type Users = Mutex<HashMap<String, Arc<User>>>;
 
 impl ApiServer {
+    /// Makes `user` known by this bearer token as well.
+    pub(in crate::lab) fn add_token(&self, token: &str, user: User) {
+        self.users().insert(token.to_owned(), user.into());
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
+        self.inner.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whose token this is. Those of service accounts are good as long as the account is there.
     pub(super) fn user_of(&self, token: &str) -> Option<Arc<User>> {
-        let user = self.inner.users.get(token)?;
+        let user = self.users().get(token).cloned()?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
             let account = self.service_account(namespace, name);
             account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
@@ -254,27 +240,25 @@ pub(super) fn impersonated(
         Some(_) => only_named.then_some("serviceaccount"),
         None => (!wanted.name.starts_with("system:node:")).then_some("user-info"),
     };
-    let check = |user: &User, act: Act<'_>| {
-        let decision = server.authorize(user, &act);
-        let refusal = || rbac::forbidden(user, &act, &decision.reason);
-        decision.allowed.then_some(()).ok_or_else(refusal)
+    let check = |act: Act<'_>| match server.authorize(asker, &act) {
+        Decision { allowed: true, .. } => Ok(()),
+        Decision { reason, .. } => Err(rbac::forbidden(asker, &act, &reason)),
     };
     let in_mode = mode.map(|mode| {
         let verb = format!("impersonate-on:{mode}:{}", act.verb);
-        check(asker, Act { verb: &verb, ..*act })?;
+        check(Act { verb: &verb, ..*act })?;
         let verb = format!("impersonate:{mode}");
         for act in acts(&wanted, &verb, "authentication.k8s.io") {
             if act.resource == "groups" && matches!(act.name, "" | MASTERS) {
                 let why = format!("impersonating the {} group is not allowed", act.name);
                 return Err(rbac::forbidden(asker, &act, &why));
             }
-            check(asker, act)?;
+            check(act)?;
         }
         Ok(())
     });
     if !matches!(in_mode, Some(Ok(()))) {
-        let mut acts = acts(&wanted, "impersonate", "").into_iter();
-        let older = acts.try_for_each(|act| check(asker, act));
+        let older = acts(&wanted, "impersonate", "").into_iter().try_for_each(check);
         // The first refusal is the one that is told.
         older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
@@ -283,33 +267,29 @@ pub(super) fn impersonated(
 
 /// What one has to be allowed to act as somebody; names and groups are of `group`.
 fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
-    let act = |resource, name| Act {
+    let act = |group, resource, name| Act {
         verb,
         group,
         resource,
         name,
         ..Act::default()
     };
+    let always = "authentication.k8s.io";
     let mut acts = vec![match account_of(&wanted.name) {
         Some((namespace, name)) => Act {
             namespace,
-            ..act("serviceaccounts", name)
+            ..act(group, "serviceaccounts", name)
         },
-        None => act("users", wanted.name.as_str()),
+        None => act(group, "users", &wanted.name),
     }];
-    let always = "authentication.k8s.io";
     if !wanted.uid.is_empty() {
-        acts.push(Act {
-            group: always,
-            ..act("uids", &wanted.uid)
-        });
+        acts.push(act(always, "uids", &wanted.uid));
     }
-    acts.extend(wanted.groups.iter().map(|name| act("groups", name)));
+    acts.extend(wanted.groups.iter().map(|name| act(group, "groups", name)));
     for (subresource, values) in &wanted.extra {
         acts.extend(values.iter().map(|value| Act {
-            group: always,
             subresource,
-            ..act("userextras", value)
+            ..act(always, "userextras", value)
         }));
     }
     acts

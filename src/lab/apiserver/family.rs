@@ -85,11 +85,8 @@ pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
             let mut added = meta::finalizers(new);
             added.retain(|name| !before.contains(name) && !name.contains('/') && !STANDARD.contains(name));
             let warning = |name: &&str| {
-                let path = if name.contains('.') {
-                    "including a path (/) "
-                } else {
-                    ""
-                };
+                let path = name.contains('.').then_some("including a path (/) ");
+                let path = path.unwrap_or_default();
                 format!(
                     "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid \
                      accidental conflicts with other finalizer writers"

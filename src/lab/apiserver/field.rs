@@ -151,6 +151,12 @@ impl FieldError {
         Self::new(Problem::NotSupported, field, Some(value.to_string()), &detail)
     }
 
+    /// The error of a text that is none of these.
+    pub(super) fn one_of(field: impl fmt::Display, value: &str, supported: &[&str]) -> Option<Self> {
+        let is_wrong = !supported.contains(&value);
+        is_wrong.then(|| Self::not_supported(field, &value.into(), supported))
+    }
+
     pub(super) fn too_long(field: impl fmt::Display, max: u64) -> Self {
         let unit = if max == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max} {unit}");

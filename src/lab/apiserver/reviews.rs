@@ -10,7 +10,7 @@ use super::context::{Context, Named};
 use super::field::{FieldError, quoted};
 use super::meta;
 use super::options::WriteOptions;
-use super::rbac::{self, Act, Rule};
+use super::rbac::{self, Act};
 use super::read::namespace;
 use super::request::Target;
 use super::status::{Failure, Outcome, Qualified};
@@ -73,24 +73,19 @@ impl Context<'_> {
             return Err(Failure::bad_request("no namespace on request"));
         }
         let storage = self.server.storage();
-        let rules = || rbac::rules(&storage, self.user, namespace).map(|(rule, _)| rule);
-        let about_resources = rules()
-            .filter(|rule| !rule.resources.is_empty())
-            .map(|rule| Rule {
-                non_resource_urls: Vec::new(),
-                ..rule.clone()
-            });
-        let about_others = rules()
-            .filter(|rule| !rule.non_resource_urls.is_empty())
-            .map(|rule| Rule {
-                verbs: rule.verbs.clone(),
-                non_resource_urls: rule.non_resource_urls.clone(),
-                ..Rule::default()
-            });
+        let (mut about_resources, mut about_others) = (Vec::new(), Vec::new());
+        for (rule, _) in rbac::rules(&storage, self.user, namespace) {
+            let mut rule = rule.clone();
+            let urls = std::mem::take(&mut rule.non_resource_urls);
+            if !urls.is_empty() {
+                about_others.push(json!({"verbs": rule.verbs, "nonResourceURLs": urls}));
+            }
+            if !rule.resources.is_empty() {
+                about_resources.push(rule);
+            }
+        }
         let mut status = json!({
-            "resourceRules": about_resources.collect::<Vec<_>>(),
-            "nonResourceRules": about_others.collect::<Vec<_>>(),
-            "incomplete": false,
+            "resourceRules": about_resources, "nonResourceRules": about_others, "incomplete": false,
         });
         let missing = rbac::missing(&storage, self.user, namespace, None);
         if !missing.is_empty() {
@@ -166,11 +161,8 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
         invalid("spec.resourceAttributes.namespace", &quoted(within), why);
     }
     if is_local && !other.is_null() {
-        invalid(
-            "spec.nonResourceAttributes",
-            &told(),
-            "disallowed on this kind of request",
-        );
+        let why = "disallowed on this kind of request";
+        invalid("spec.nonResourceAttributes", &told(), why);
     }
     let subject = Qualified {
         group: "authorization.k8s.io",

@@ -190,12 +190,10 @@ fn told((binding, subject): Source<'_>) -> String {
         namespace => format!("{name}/{namespace}"),
     };
     let namespace = meta::text(binding, "namespace");
-    let kind = if namespace.is_empty() {
-        "ClusterRoleBinding"
-    } else {
-        "RoleBinding"
-    };
-    let name = within(meta::text(binding, "name"), namespace);
+    let (kind, name) = (
+        text(binding, "kind"),
+        within(meta::text(binding, "name"), namespace),
+    );
     let [role_kind, role] = ["kind", "name"].map(|field| text(&binding["roleRef"], field));
     let [subject_kind, subject_name] = ["kind", "name"].map(|field| text(subject, field));
     let subject = match subject_kind {

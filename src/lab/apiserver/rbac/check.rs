@@ -50,53 +50,39 @@ pub(in crate::lab::apiserver) fn check(
 
 fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut not_supported = |field: String, value: &str, supported: &[&str]| {
-        if !supported.contains(&value) {
-            errors.push(FieldError::not_supported(field, &value.into(), supported));
-        }
-    };
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(&new["roleRef"], field));
     let kinds = &["Role", "ClusterRole"][usize::from(!namespaced)..];
-    not_supported("roleRef.apiGroup".to_owned(), group, &[GROUP]);
-    not_supported("roleRef.kind".to_owned(), kind, kinds);
-    let subjects = || list(new, "subjects").iter().enumerate();
-    for (i, subject) in subjects() {
-        let at = |field: &str| format!("subjects[{i}].{field}");
-        let group = text(subject, "apiGroup");
-        match text(subject, "kind") {
-            "User" | "Group" => not_supported(at("apiGroup"), group, &[GROUP]),
-            "ServiceAccount" => not_supported(at("apiGroup"), group, &[""]),
-            kind => not_supported(at("kind"), kind, &["ServiceAccount", "User", "Group"]),
-        }
-    }
+    errors.extend(FieldError::one_of("roleRef.apiGroup", group, &[GROUP]));
+    errors.extend(FieldError::one_of("roleRef.kind", kind, kinds));
     check_name("roleRef.name", name, names::path_segment, &mut errors);
-    for (i, subject) in subjects() {
-        let is_account = text(subject, "kind") == "ServiceAccount";
-        let rule = if is_account {
-            names::dns_subdomain
-        } else {
-            |_: &str| Vec::new()
-        };
-        check_name(
-            &format!("subjects[{i}].name"),
-            text(subject, "name"),
-            rule,
-            &mut errors,
-        );
-        if is_account && !namespaced && text(subject, "namespace").is_empty() {
-            errors.push(FieldError::required(format!("subjects[{i}].namespace"), ""));
-        }
+    for (i, subject) in list(new, "subjects").iter().enumerate() {
+        check_subject(&format!("subjects[{i}]"), subject, namespaced, &mut errors);
     }
     if old.is_some_and(|old| old["roleRef"] != new["roleRef"]) {
         let [group, kind, name] = [group, kind, name].map(quoted);
         let reference = format!(r#"{{"APIGroup":{group},"Kind":{kind},"Name":{name}}}"#);
-        errors.push(FieldError::invalid_raw(
-            "roleRef",
-            &reference,
-            "cannot change roleRef",
-        ));
+        let why = "cannot change roleRef";
+        errors.push(FieldError::invalid_raw("roleRef", &reference, why));
     }
     errors
+}
+
+fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
+    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(subject, field));
+    let is_account = kind == "ServiceAccount";
+    let (rule, group_wanted): (fn(&str) -> _, _) = match is_account {
+        true => (names::dns_subdomain, ""),
+        false => (|_| Vec::new(), GROUP),
+    };
+    check_name(&format!("{at}.name"), name, rule, errors);
+    let kinds = ["ServiceAccount", "User", "Group"];
+    errors.extend(match kinds.contains(&kind) {
+        true => FieldError::one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
+        false => FieldError::one_of(format!("{at}.kind"), kind, &kinds),
+    });
+    if is_account && !namespaced && text(subject, "namespace").is_empty() {
+        errors.push(FieldError::required(format!("{at}.namespace"), ""));
+    }
 }
 
 fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut Vec<FieldError>) {
@@ -107,33 +93,26 @@ fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut 
 }
 
 fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
-    let has = |field: &&str| !list(rule, field).is_empty();
-    let about_others = has(&"nonResourceURLs");
-    for (field, is_needed, why) in [
-        ("verbs", true, "verbs must contain at least one value"),
-        (
-            "apiGroups",
-            !about_others,
-            "resource rules must supply at least one api group",
-        ),
-        (
-            "resources",
-            !about_others,
-            "resource rules must supply at least one resource",
-        ),
-    ] {
-        if is_needed && !has(&field) {
+    let has = |field: &str| !list(rule, field).is_empty();
+    let mut require = |field: &str, why: &str| {
+        if !has(field) {
             errors.push(FieldError::required(format!("{at}.{field}"), why));
         }
+    };
+    require("verbs", "verbs must contain at least one value");
+    if !has("nonResourceURLs") {
+        require("apiGroups", "resource rules must supply at least one api group");
+        require("resources", "resource rules must supply at least one resource");
+        return;
     }
     let mut invalid = |why: &str| {
         let urls = &rule["nonResourceURLs"];
         errors.push(FieldError::invalid(format!("{at}.nonResourceURLs"), urls, why));
     };
-    if about_others && namespaced {
+    if namespaced {
         invalid("namespaced rules cannot apply to non-resource URLs");
     }
-    if about_others && ["apiGroups", "resources", "resourceNames"].iter().any(has) {
+    if has("apiGroups") || has("resources") || has("resourceNames") {
         invalid("rules cannot apply to both regular resources and non-resource URLs");
     }
 }
@@ -178,10 +157,6 @@ fn check_expression(at: &str, expression: &Value, errors: &mut Vec<FieldError>) 
             errors.push(FieldError::invalid_text(format!("{at}.operator"), other, why));
         }
     }
-    let key = text(expression, "key");
-    errors.extend(FieldError::invalid_each(
-        format!("{at}.key"),
-        key,
-        &names::label_key(key),
-    ));
+    let (at, key) = (format!("{at}.key"), text(expression, "key"));
+    errors.extend(FieldError::invalid_each(at, key, &names::label_key(key)));
 }

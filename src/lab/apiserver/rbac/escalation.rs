@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::authorize::role;
+use super::bootstrap::cluster_admin;
 use super::{Act, GROUP, Rule, authorize, missing};
 use crate::lab::apiserver::context::{Context, Named};
 use crate::lab::apiserver::meta;
@@ -29,14 +30,17 @@ impl Context<'_> {
         if resource.family != Family::Access || self.user.is_master() || is_harmless() {
             return Ok(());
         }
-        let may = |verb: &str, resource: &str, name: &str| {
+        let asked = Act {
+            group: GROUP,
+            namespace: &target.namespace,
+            ..Act::default()
+        };
+        let may = |verb, resource, name| {
             let act = Act {
                 verb,
-                group: GROUP,
                 resource,
-                namespace: &target.namespace,
                 name,
-                ..Act::default()
+                ..asked
             };
             authorize(storage, self.user, &act).allowed
         };
@@ -52,7 +56,7 @@ impl Context<'_> {
             confirm(&Rule::all_of(new))?;
             if is_aggregated(new) || old.is_some_and(is_aggregated) {
                 let why = "must have cluster-admin privileges to use the aggregationRule";
-                return confirm(&everything()).map_err(|_| forbidden(why));
+                return confirm(&cluster_admin()).map_err(|_| forbidden(why));
             }
             return Ok(());
         }
@@ -142,23 +146,4 @@ fn differs_in_ownership_only(new: &Value, old: &Value) -> bool {
 
 fn is_aggregated(role: &Value) -> bool {
     !list(&role["aggregationRule"], "clusterRoleSelectors").is_empty()
-}
-
-fn everything() -> [Rule; 2] {
-    let all = || vec!["*".to_owned()];
-    let rule = || Rule {
-        verbs: all(),
-        ..Rule::default()
-    };
-    [
-        Rule {
-            api_groups: all(),
-            resources: all(),
-            ..rule()
-        },
-        Rule {
-            non_resource_urls: all(),
-            ..rule()
-        },
-    ]
 }

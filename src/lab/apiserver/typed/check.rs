@@ -60,12 +60,11 @@ fn check_event(event: &Value) -> Vec<FieldError> {
     if !is_new_style {
         return errors;
     }
-    let controller = text(event, "reportingComponent");
-    let wrong = names::label_key(controller);
+    let (at, controller) = ("reportingController", text(event, "reportingComponent"));
     errors.extend(FieldError::invalid_each(
-        "reportingController",
+        at,
         controller,
-        &wrong,
+        &names::label_key(controller),
     ));
     for (field, longest) in [
         ("reportingComponent", usize::MAX),
@@ -152,13 +151,8 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     for amounts in ["capacity", "allocatable"] {
         for (name, amount) in new["status"][amounts].as_object().into_iter().flatten() {
             let amount = amount.as_str().unwrap_or_default();
-            let mut wrong = |why| {
-                errors.push(FieldError::invalid_text(
-                    format!("status.{amounts}.{name}"),
-                    amount,
-                    why,
-                ))
-            };
+            let at = format!("status.{amounts}.{name}");
+            let mut wrong = |why| errors.push(FieldError::invalid_text(&at, amount, why));
             if amount.starts_with('-') {
                 wrong("must be greater than or equal to 0");
             }
@@ -174,11 +168,9 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     for (i, address) in addresses.iter().enumerate() {
         if addresses[..i].contains(address) {
             let at = format!("status.addresses[{i}]");
-            let address = format!(
-                r#"{{"Type":{},"Address":{}}}"#,
-                address["type"], address["address"]
-            );
-            errors.push(FieldError::duplicate_raw(at, &address, ""));
+            let (kind, address) = (&address["type"], &address["address"]);
+            let told = format!(r#"{{"Type":{kind},"Address":{address}}}"#);
+            errors.push(FieldError::duplicate_raw(at, &told, ""));
         }
     }
     for (field, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
@@ -209,11 +201,10 @@ fn check_taints(spec: &Value) -> Vec<FieldError> {
         if !wrong.is_empty() {
             errors.push(FieldError::invalid_text(at(".value"), value, &wrong));
         }
-        if effect.is_empty() {
-            errors.push(FieldError::required(at(".effect"), ""));
-        } else if !EFFECTS.contains(&effect) {
-            errors.push(FieldError::not_supported(at(".effect"), &effect.into(), &EFFECTS));
-        }
+        errors.extend(match effect {
+            "" => Some(FieldError::required(at(".effect"), "")),
+            effect => FieldError::one_of(at(".effect"), effect, &EFFECTS),
+        });
         let alike = |other: &Value| text(other, "key") == key && text(other, "effect") == effect;
         if taints[..i].iter().any(alike) {
             let [key, value, effect] = [key, value, effect].map(quoted);

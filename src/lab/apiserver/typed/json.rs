@@ -40,9 +40,10 @@ pub(in crate::lab::apiserver) fn coerce_metadata(object: &mut Fields) -> Result<
     let mut decoder = Decoder::default();
     let kind = Kind::Message("ObjectMeta");
     let metadata = object.remove("metadata").unwrap_or_default();
-    let metadata = decoder.item(&kind, metadata, "ObjectMeta", &Path::ROOT.child("metadata"))?;
+    let metadata = decoder.item(&kind, metadata, "ObjectMeta", &Path::ROOT)?;
     object.insert("metadata".to_owned(), metadata);
-    Ok(decoder.unknown)
+    let unknown = decoder.unknown.iter();
+    Ok(unknown.map(|path| format!("metadata.{path}")).collect())
 }
 
 /// What an object is before anything is said of it.

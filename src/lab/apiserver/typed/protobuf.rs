@@ -98,11 +98,7 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
     // What JSON has as one value is a message of one field.
     let only = |message: &str| -> Result<Value, String> {
         let fields = read(known(message), wire.bytes(name)?)?;
-        Ok(fields
-            .into_iter()
-            .next()
-            .map(|(_, value)| value)
-            .unwrap_or_default())
+        Ok(fields.into_values().next().unwrap_or_default())
     };
     Ok(match kind {
         Kind::String => String::from_utf8_lossy(wire.bytes(name)?).into(),
