@@ -4,18 +4,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::definition;
 use super::embedded::check_embedded;
 use super::field::FieldError;
-use super::meta;
-use super::names;
-use super::rbac;
 use super::resource::{Family, Resource, Version};
-use super::scale;
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
-use super::typed;
 use super::value::text;
+use super::{definition, meta, names, rbac, scale, typed};
 
 /// Bytes of all values of a Secret or ConfigMap together.
 const MAX_DATA: usize = 1024 * 1024;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::rbac::{GROUP, Policy};
+use super::rbac::{Binding, GROUP};
 use super::resource::{Family, Resource};
 
 /// How many changes of one resource a watch may lag behind.
@@ -262,7 +262,7 @@ pub(super) struct Storage {
     tables: BTreeMap<ResourceId, Table>,
     /// How many changes of each resource are kept.
     memory: usize,
-    policy: OnceLock<Policy>,
+    bindings: OnceLock<Vec<Binding>>,
 }
 
 impl Default for Storage {
@@ -271,7 +271,7 @@ impl Default for Storage {
             revision: 0,
             tables: BTreeMap::new(),
             memory: HISTORY,
-            policy: OnceLock::new(),
+            bindings: OnceLock::new(),
         }
     }
 }
@@ -318,13 +318,13 @@ impl Storage {
     }
 
     /// Who may do what by the roles and bindings that are stored.
-    pub(super) fn policy(&self) -> &Policy {
-        self.policy.get_or_init(|| Policy::read(self))
+    pub(super) fn bindings(&self) -> &[Binding] {
+        self.bindings.get_or_init(|| Binding::read_all(self))
     }
 
     fn table_to_change(&mut self, id: &ResourceId) -> Option<&mut Table> {
         if id.0 == GROUP {
-            self.policy.take();
+            self.bindings.take();
         }
         self.tables.get_mut(id)
     }

@@ -11,7 +11,7 @@ use crate::lab::apiserver::auth::{User, account_name};
 use crate::lab::apiserver::meta;
 use crate::lab::apiserver::request::RequestInfo;
 use crate::lab::apiserver::status::{Failure, Qualified};
-use crate::lab::apiserver::storage::{Storage, Stored, key};
+use crate::lab::apiserver::storage::{Kept, Storage, key};
 use crate::lab::apiserver::value::{list, text};
 
 /// What somebody wants to do.
@@ -74,54 +74,88 @@ impl Decision {
     };
 }
 
-/// All bindings with the rules that they make hold, as they are until a role or a binding changes.
+/// A binding with the rules that it makes hold, as they are until a role or a binding changes.
 #[derive(Debug)]
-pub(in crate::lab::apiserver) struct Policy(Vec<(Arc<Stored>, Option<Vec<Rule>>)>);
+pub(in crate::lab::apiserver) struct Binding {
+    /// Empty for the whole cluster.
+    namespace: String,
+    /// Whether they are groups, the names of groups and users, and how reasons tell that they are bound.
+    subjects: Vec<(bool, String, String)>,
+    role: [String; 2],
+    /// `None` where there is no such role.
+    rules: Option<Vec<Rule>>,
+}
 
-impl Policy {
-    /// Reads it anew. What is bound and not there has no rules.
-    pub(in crate::lab::apiserver) fn read(storage: &Storage) -> Self {
-        let plurals = ["clusterrolebindings", "rolebindings"].into_iter();
-        let tables = plurals.filter_map(|plural| storage.table(GROUP, plural));
-        let bindings = tables.flat_map(|table| table.list(""));
-        let bindings = bindings.map(|(_, binding)| {
-            let stored = binding.open();
-            let object = stored.object();
-            let rules = role(storage, &object["roleRef"], meta::text(object, "namespace"));
-            (stored, rules)
+impl Binding {
+    /// All there are, those for the whole cluster first.
+    pub(in crate::lab::apiserver) fn read_all(storage: &Storage) -> Vec<Self> {
+        let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(GROUP, plural));
+        let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
+        let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
+        bindings.map(|(_, binding)| read(binding)).collect()
+    }
+
+    fn read(storage: &Storage, binding: &Value) -> Self {
+        // Names stand before namespaces here.
+        let within = |name: &str, namespace: &str| match namespace {
+            "" => name.to_owned(),
+            namespace => format!("{name}/{namespace}"),
+        };
+        let namespace = meta::text(binding, "namespace");
+        let role = ["kind", "name"].map(|field| text(&binding["roleRef"], field).to_owned());
+        let [kind, name] = [
+            text(binding, "kind"),
+            &within(meta::text(binding, "name"), namespace),
+        ];
+        let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
+        let subjects = list(binding, "subjects").iter().filter_map(|subject| {
+            let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
+            // Accounts are those of the binding's namespace, unless it says another.
+            let own = if own.is_empty() { namespace } else { own };
+            let (user, told) = match kind {
+                "ServiceAccount" => (account_name(own, name), within(name, own)),
+                "User" | "Group" => (name.to_owned(), name.to_owned()),
+                _ => return None,
+            };
+            Some((kind == "Group", user, format!("{of} to {kind} \"{told}\"")))
         });
-        Self(bindings.collect())
+        Self {
+            namespace: namespace.to_owned(),
+            subjects: subjects.collect(),
+            rules: rules_of(storage, &binding["roleRef"], namespace),
+            role,
+        }
     }
 }
 
-/// The binding and the subject in it that make a rule hold.
-pub(in crate::lab::apiserver) type Source<'a> = (&'a Value, &'a Value);
-
-/// The bindings that name `user`, for the whole cluster and in `namespace`, if it is not empty.
+/// The bindings that name `user`, for the whole cluster and in `namespace`, if it is not empty, each with what tells so.
 fn bindings<'a>(
     storage: &'a Storage,
     user: &'a User,
     namespace: &'a str,
-) -> impl Iterator<Item = (Source<'a>, Option<&'a Vec<Rule>>)> {
-    storage.policy().0.iter().filter_map(move |(binding, rules)| {
-        let binding = binding.object();
-        let within = meta::text(binding, "namespace");
-        let mut subjects = list(binding, "subjects").iter();
-        let subject = subjects.find(|subject| is_meant(subject, user, within))?;
-        (within.is_empty() || within == namespace).then_some(((binding, subject), rules.as_ref()))
+) -> impl Iterator<Item = (&'a Binding, &'a str)> {
+    let bindings = storage.bindings().iter();
+    let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
+    bindings.filter_map(|binding| {
+        let mut subjects = binding.subjects.iter();
+        let (.., told) = subjects.find(|(is_group, name, _)| match is_group {
+            true => user.is_in(name),
+            false => user.name == *name,
+        })?;
+        Some((binding, told.as_str()))
     })
 }
 
-/// All rules that hold for `user` for the whole cluster and in `namespace`, if it is not empty, each with its source;
-/// users' own rules have none.
+/// All rules that hold for `user` for the whole cluster and in `namespace`, if it is not empty, each with what tells so;
+/// nothing does of users' own rules.
 pub(in crate::lab::apiserver) fn rules<'a>(
     storage: &'a Storage,
     user: &'a User,
     namespace: &'a str,
-) -> impl Iterator<Item = (&'a Rule, Option<Source<'a>>)> {
-    let bound = bindings(storage, user, namespace).flat_map(|(source, rules)| {
-        let rules = rules.into_iter().flatten();
-        rules.map(move |rule| (rule, Some(source)))
+) -> impl Iterator<Item = (&'a Rule, Option<&'a str>)> {
+    let bound = bindings(storage, user, namespace).flat_map(|(binding, told)| {
+        let rules = binding.rules.iter().flatten();
+        rules.map(move |rule| (rule, Some(told)))
     });
     user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
 }
@@ -135,8 +169,8 @@ pub(in crate::lab::apiserver) fn missing(
     resource: Option<&str>,
 ) -> String {
     let mut told: Vec<String> = Vec::new();
-    for ((binding, _), _) in bindings(storage, user, namespace).filter(|(_, rules)| rules.is_none()) {
-        let [kind, name] = ["kind", "name"].map(|field| text(&binding["roleRef"], field));
+    for (binding, _) in bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none()) {
+        let [kind, name] = &binding.role;
         let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
         let line = format!("{kind}.{GROUP} \"{name}\" not found");
         if !told.contains(&line) {
@@ -151,7 +185,7 @@ pub(in crate::lab::apiserver) fn missing(
 }
 
 /// The rules of the role that a binding in `namespace` refers to.
-pub(super) fn role(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
+pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
     let (plural, namespace) = match text(reference, "kind") {
         "Role" => ("roles", namespace),
         _ => ("clusterroles", ""),
@@ -161,48 +195,6 @@ pub(super) fn role(storage: &Storage, reference: &Value, namespace: &str) -> Opt
     Some(Rule::all_of(role.object()))
 }
 
-/// Whether a binding's subject is this user. Accounts are those of the binding's namespace, unless it says another.
-fn is_meant(subject: &Value, user: &User, namespace: &str) -> bool {
-    let name = text(subject, "name");
-    match text(subject, "kind") {
-        "User" => user.name == name,
-        "Group" => user.is_in(name),
-        "ServiceAccount" => {
-            let namespace = account_namespace(subject, namespace);
-            !namespace.is_empty() && user.name == account_name(namespace, name)
-        }
-        _ => false,
-    }
-}
-
-/// The namespace of the service account that is the subject of a binding in `namespace`.
-fn account_namespace<'a>(subject: &'a Value, namespace: &'a str) -> &'a str {
-    match text(subject, "namespace") {
-        "" => namespace,
-        namespace => namespace,
-    }
-}
-
-/// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
-fn told((binding, subject): Source<'_>) -> String {
-    let within = |name: &str, namespace: &str| match namespace {
-        "" => name.to_owned(),
-        namespace => format!("{name}/{namespace}"),
-    };
-    let namespace = meta::text(binding, "namespace");
-    let (kind, name) = (
-        text(binding, "kind"),
-        within(meta::text(binding, "name"), namespace),
-    );
-    let [role_kind, role] = ["kind", "name"].map(|field| text(&binding["roleRef"], field));
-    let [subject_kind, subject_name] = ["kind", "name"].map(|field| text(subject, field));
-    let subject = match subject_kind {
-        "ServiceAccount" => within(subject_name, account_namespace(subject, namespace)),
-        _ => subject_name.to_owned(),
-    };
-    format!("{kind} \"{name}\" of {role_kind} \"{role}\" to {subject_kind} \"{subject}\"")
-}
-
 /// Decides by roles and by the user's own rules whether `user` may do this.
 pub(in crate::lab::apiserver) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decision {
     if user.is_master() {
@@ -210,7 +202,7 @@ pub(in crate::lab::apiserver) fn authorize(storage: &Storage, user: &User, act: 
     }
     let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
     let why = match allowing {
-        Some((_, source)) => source.map(|source| format!("allowed by {}", told(source))),
+        Some((_, told)) => told.map(|told| format!("allowed by {told}")),
         None => Some(missing(storage, user, act.namespace, None)).filter(|why| !why.is_empty()),
     };
     Decision {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::authorize::role;
+use super::authorize::rules_of;
 use super::bootstrap::cluster_admin;
 use super::{Act, GROUP, Rule, authorize, missing};
 use crate::lab::apiserver::context::{Context, Named};
@@ -77,7 +77,7 @@ impl Context<'_> {
             return Err(Failure::bad_request("Namespace parameter required."));
         }
         // The real answer says that the binding is missing.
-        let rules = role(storage, reference, &target.namespace)
+        let rules = rules_of(storage, reference, &target.namespace)
             .ok_or_else(|| Failure::not_found(resource.qualified(), name))?;
         confirm(&rules)
     }

@@ -9,7 +9,7 @@ mod check;
 mod escalation;
 mod rule;
 
-pub(super) use authorize::{Act, Decision, Policy, authorize, forbidden, missing, rules};
+pub(super) use authorize::{Act, Binding, Decision, authorize, forbidden, missing, rules};
 pub(super) use check::{check, set_defaults, set_rules};
 pub(super) use rule::{Rule, has};
 

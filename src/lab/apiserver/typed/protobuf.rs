@@ -178,17 +178,14 @@ impl<'a> Reader<'a> {
         if field == 0 || field > u64::from(u32::MAX) {
             return Err(format!("proto: illegal tag {field} (wire type {kind})"));
         }
-        let (mut number, mut bytes) = (0, &[][..]);
-        match kind {
-            0 => number = self.varint()?,
-            1 => bytes = self.take(8)?,
-            2 => {
-                let length = self.varint()?;
-                bytes = self.take(length)?;
-            }
-            5 => bytes = self.take(4)?,
+        let (number, length) = match kind {
+            0 => (self.varint()?, 0),
+            1 => (0, 8),
+            2 => (0, self.varint()?),
+            5 => (0, 4),
             kind => return Err(format!("proto: illegal wireType {kind}")),
-        }
+        };
+        let bytes = self.take(length)?;
         Ok(Some((field, Wire { kind, number, bytes })))
     }
 
