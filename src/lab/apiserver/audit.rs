@@ -141,7 +141,7 @@ impl Entry {
 
     /// Notes who asks: the `user`, or the `impersonatedUser`.
     pub(super) fn user(&mut self, field: &str, user: &User) {
-        self.event.insert(field.into(), user.info());
+        self.event.insert(field.into(), json!(user));
     }
 
     pub(super) fn decision(&mut self, Decision { allowed, reason }: &Decision) {

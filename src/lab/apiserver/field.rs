@@ -138,13 +138,23 @@ impl FieldError {
         Self::new(Problem::Duplicate, field, None, "")
     }
 
-    pub(super) fn not_supported(field: impl fmt::Display, value: &Value, supported: &[String]) -> Self {
-        let supported: Vec<String> = supported.iter().map(|value| quoted(value)).collect();
+    pub(super) fn not_supported<T: AsRef<str>>(
+        field: impl fmt::Display,
+        value: &Value,
+        supported: &[T],
+    ) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| quoted(value.as_ref())).collect();
         let detail = match supported.is_empty() {
             true => String::new(),
             false => format!("supported values: {}", supported.join(", ")),
         };
         Self::new(Problem::NotSupported, field, Some(value.to_string()), &detail)
+    }
+
+    /// The error of a text that is none of these.
+    pub(super) fn one_of(field: impl fmt::Display, value: &str, supported: &[&str]) -> Option<Self> {
+        let is_wrong = !supported.contains(&value);
+        is_wrong.then(|| Self::not_supported(field, &value.into(), supported))
     }
 
     pub(super) fn too_long(field: impl fmt::Display, max: u64) -> Self {

@@ -57,6 +57,7 @@ mod table;
 mod tokens;
 mod typed;
 mod update;
+mod value;
 mod watch;
 mod write;
 

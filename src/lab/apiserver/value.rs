@@ -1,0 +1,19 @@
+//! What stands in a field of an object, empty where there is nothing of the kind.
+
+use serde_json::Value;
+
+/// The text in a field.
+pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// The items of the list in a field.
+pub(super) fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
+    object[field].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The texts of the list in a field.
+pub(super) fn texts(object: &Value, field: &str) -> Vec<String> {
+    let texts = list(object, field).iter().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
