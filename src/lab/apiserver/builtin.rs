@@ -8,7 +8,6 @@ use k8s_openapi::api::{
 };
 use serde_json::{Value, json};
 
-use super::field::Path;
 use super::resource::{Family, Resource, Version};
 use super::schema::Schema;
 use super::typed;
@@ -278,7 +277,7 @@ fn compile(builtin: &Builtin) -> Resource {
         family: builtin.family,
         versions: vec![Version {
             status_subresource: builtin.status_subresource,
-            schema: Schema::compile(&schema, &Path::ROOT).unwrap_or_default(),
+            schema: Schema::compile(&schema).unwrap_or_default(),
             selectable: texts(builtin.selectable),
             openapi: Arc::new(schema),
             ..Version::plain("v1")

@@ -103,20 +103,6 @@ pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
     added.iter().map(warning).collect()
 }
 
-/// The error of a decoder into a typed object, for definitions: other kinds are decoded by the table of types.
-pub(super) fn check_types(resource: &Resource, version: &Version, object: &Value) -> Result<(), String> {
-    if resource.family == Family::Custom {
-        return Ok(());
-    }
-    match validate(object, None, &version.schema, "").first() {
-        None => Ok(()),
-        Some(wrong) => Err(format!(
-            "json: cannot unmarshal into Go struct field {}.{}: {}",
-            resource.kind, wrong.field, wrong.message
-        )),
-    }
-}
-
 /// What the server sets on a new object, whatever was sent.
 pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value) {
     match resource.family {
@@ -298,7 +284,7 @@ fn check_custom(
         errors.extend(check_lists(new, schema));
     }
     errors.extend(scale::check(new, version));
-    if !schema.has_rules() {
+    if !schema.has_rules {
         return;
     }
     if errors.iter().any(|error| error.problem.blocks_rules()) {
