@@ -11,7 +11,6 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::{ClusterResourceScope, schemars::JsonSchema};
 use serde_json::{Value, json};
 
-use super::field::Path;
 use super::resource::{Family, Resource, Version};
 use super::schema::Schema;
 use super::typed;
@@ -94,7 +93,7 @@ where
         family,
         versions: vec![Version {
             status_subresource: matches!(family, Family::Namespace | Family::Node | Family::Definition),
-            schema: Schema::compile(&schema, &Path::ROOT).unwrap_or_default(),
+            schema: Schema::compile(&schema).unwrap_or_default(),
             selectable: texts(selectable),
             openapi: Arc::new(schema),
             ..Version::plain(T::VERSION)

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::embedded::check_embedded;
 use super::field::FieldError;
+use super::found::Found;
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
@@ -90,20 +91,6 @@ pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
             added.iter().map(warning).collect()
         }
         _ => Vec::new(),
-    }
-}
-
-/// The error of a decoder into a typed object, for definitions: other kinds are decoded by the table of types.
-pub(super) fn check_types(resource: &Resource, version: &Version, object: &Value) -> Result<(), String> {
-    if resource.family == Family::Custom {
-        return Ok(());
-    }
-    match validate(object, None, &version.schema, "").first() {
-        None => Ok(()),
-        Some(wrong) => Err(format!(
-            "json: cannot unmarshal into Go struct field {}.{}: {}",
-            resource.kind, wrong.field, wrong.message
-        )),
     }
 }
 
@@ -246,7 +233,7 @@ pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value)
         let seen = text(object, field);
         if seen != wanted {
             let why = format!("must be {wanted}");
-            errors.push(FieldError::invalid_text(field, seen, &why));
+            errors.invalid(field, seen, &why);
         }
     }
     errors
@@ -275,13 +262,13 @@ fn check_custom(
         errors.extend(check_lists(new, schema));
     }
     errors.extend(scale::check(new, version));
-    if !schema.has_rules() {
+    if !schema.has_rules {
         return;
     }
     if errors.iter().any(|error| error.problem.blocks_rules()) {
         let why = "some validation rules were not checked because the object was invalid; correct the existing \
                    errors to complete validation";
-        errors.push(FieldError::invalid("", &Value::Null, why));
+        errors.invalid("", &Value::Null, why);
     } else {
         errors.extend(check_rules(new, old, schema));
     }
@@ -312,7 +299,7 @@ fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fiel
     for field in fields {
         for (key, value) in new[*field].as_object().into_iter().flatten() {
             let at = format!("{field}[{key}]");
-            errors.extend(FieldError::invalid_each(at, key, &names::config_key(key)));
+            errors.invalid_each(at, key, &names::config_key(key));
             size += value.as_str().map_or(0, str::len);
         }
     }
@@ -324,12 +311,12 @@ fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fiel
     }
     let Some(old) = old else { return errors };
     if is_secret && new["type"] != old["type"] {
-        errors.push(FieldError::invalid("type", &new["type"], "field is immutable"));
+        errors.invalid("type", &new["type"], "field is immutable");
     }
     if old["immutable"] == true {
         let why = "field is immutable when `immutable` is set";
         if new["immutable"] != true {
-            errors.push(FieldError::forbidden("immutable", why));
+            errors.forbidden("immutable", why);
         }
         let changed = fields.iter().filter(|field| new[**field] != old[**field]);
         errors.extend(changed.map(|field| FieldError::forbidden(field, why)));

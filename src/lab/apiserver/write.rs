@@ -10,6 +10,8 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::embedded::coerce_embedded;
 use super::family;
+use super::field::Path;
+use super::known_fields::keep_known;
 use super::managed_fields::{Writer, track};
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
@@ -116,15 +118,16 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -
             object.values_mut().for_each(make_integral);
             let mut unknown = typed::coerce_metadata(&mut object)?;
             let mut whole = Value::Object(object);
-            // The definition's schemas are data, in which nothing is unknown.
             unknown.extend(prune(&mut whole, &version.schema));
             if nulls == Nulls::Dropped {
                 drop_nulls(&mut whole, &version.schema);
             }
-            if version.schema.has_embedded() {
-                unknown.extend(coerce_embedded(&mut whole, &version.schema, "")?);
+            if resource.family == Family::Definition {
+                unknown.extend(keep_known(&mut whole)?);
             }
-            family::check_types(resource, version, &whole)?;
+            if version.schema.has_embedded {
+                coerce_embedded(&mut whole, &version.schema, &Path::ROOT, &mut unknown)?;
+            }
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
                 Value::Object(fields) => fields,

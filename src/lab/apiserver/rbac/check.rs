@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::GROUP;
 use crate::lab::apiserver::field::{FieldError, quoted};
+use crate::lab::apiserver::found::Found;
 use crate::lab::apiserver::names;
 use crate::lab::apiserver::resource::Resource;
 use crate::lab::apiserver::value::{list, text};
@@ -81,14 +82,14 @@ fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Vec<F
         false => FieldError::one_of(format!("{at}.kind"), kind, &kinds),
     });
     if is_account && !namespaced && text(subject, "namespace").is_empty() {
-        errors.push(FieldError::required(format!("{at}.namespace"), ""));
+        errors.required(format!("{at}.namespace"), "");
     }
 }
 
 fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut Vec<FieldError>) {
     match name {
-        "" => errors.push(FieldError::required(at, "")),
-        name => errors.extend(FieldError::invalid_each(at, name, &rule(name))),
+        "" => errors.required(at, ""),
+        name => errors.invalid_each(at, name, &rule(name)),
     }
 }
 
@@ -96,7 +97,7 @@ fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Vec<FieldEr
     let has = |field: &str| !list(rule, field).is_empty();
     let mut require = |field: &str, why: &str| {
         if !has(field) {
-            errors.push(FieldError::required(format!("{at}.{field}"), why));
+            errors.required(format!("{at}.{field}"), why);
         }
     };
     require("verbs", "verbs must contain at least one value");
@@ -107,7 +108,7 @@ fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Vec<FieldEr
     }
     let mut invalid = |why: &str| {
         let urls = &rule["nonResourceURLs"];
-        errors.push(FieldError::invalid(format!("{at}.nonResourceURLs"), urls, why));
+        errors.invalid(format!("{at}.nonResourceURLs"), urls, why);
     };
     if namespaced {
         invalid("namespaced rules cannot apply to non-resource URLs");
@@ -121,21 +122,21 @@ fn check_aggregation(aggregation: &Value, errors: &mut Vec<FieldError>) {
     let selectors = list(aggregation, "clusterRoleSelectors");
     if !aggregation.is_null() && selectors.is_empty() {
         let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-        errors.push(FieldError::required("aggregationRule.clusterRoleSelectors", why));
+        errors.required("aggregationRule.clusterRoleSelectors", why);
     }
     for (i, selector) in selectors.iter().enumerate() {
         let at = format!("aggregationRule.clusterRoleSelectors[{i}]");
         let before = errors.len();
         for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
             let (at, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-            errors.extend(FieldError::invalid_each(&at, key, &names::label_key(key)));
-            errors.extend(FieldError::invalid_each(&at, value, &names::label_value(value)));
+            errors.invalid_each(&at, key, &names::label_key(key));
+            errors.invalid_each(&at, value, &names::label_value(value));
         }
         for (j, expression) in list(selector, "matchExpressions").iter().enumerate() {
             check_expression(&format!("{at}.matchExpressions[{j}]"), expression, errors);
         }
         if errors.len() > before {
-            errors.push(FieldError::invalid(at, &Value::Null, "invalid label selector."));
+            errors.invalid(at, &Value::Null, "invalid label selector.");
         }
     }
 }
@@ -145,18 +146,18 @@ fn check_expression(at: &str, expression: &Value, errors: &mut Vec<FieldError>) 
     match text(expression, "operator") {
         "In" | "NotIn" if !has_values => {
             let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            errors.push(FieldError::required(format!("{at}.values"), why));
+            errors.required(format!("{at}.values"), why);
         }
         "Exists" | "DoesNotExist" if has_values => {
             let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            errors.push(FieldError::forbidden(format!("{at}.values"), why));
+            errors.forbidden(format!("{at}.values"), why);
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
             let why = "not a valid selector operator";
-            errors.push(FieldError::invalid_text(format!("{at}.operator"), other, why));
+            errors.invalid(format!("{at}.operator"), other, why);
         }
     }
     let (at, key) = (format!("{at}.key"), text(expression, "key"));
-    errors.extend(FieldError::invalid_each(at, key, &names::label_key(key)));
+    errors.invalid_each(at, key, &names::label_key(key));
 }

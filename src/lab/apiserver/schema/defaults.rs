@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::structural::Schema;
+use crate::lab::apiserver::field::Path;
 
 /// Puts the schema's defaults where a field is absent, or is null and may not be.
 pub(in crate::lab::apiserver) fn apply_defaults(value: &mut Value, schema: &Schema) {
@@ -16,7 +17,9 @@ pub(in crate::lab::apiserver) fn apply_defaults(value: &mut Value, schema: &Sche
             }
         }
     }
-    schema.visit_below_mut(value, apply_defaults);
+    schema.visit_below_mut(value, &Path::ROOT, &mut |value, schema, _| {
+        apply_defaults(value, schema)
+    });
 }
 
 /// Drops nulls from fields that may not be null and have no default: clients send them for "absent".
@@ -27,5 +30,7 @@ pub(in crate::lab::apiserver) fn drop_nulls(value: &mut Value, schema: &Schema) 
             None => true,
         });
     }
-    schema.visit_below_mut(value, drop_nulls);
+    schema.visit_below_mut(value, &Path::ROOT, &mut |value, schema, _| {
+        drop_nulls(value, schema)
+    });
 }

@@ -1,22 +1,18 @@
 //! The string formats that the API server checks. Formats it does not know say nothing.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use regex::Regex;
 
+use crate::lab::apiserver::names;
+
 /// A format that is checked, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format(&'static str);
-
-impl Format {
-    pub(super) const BYTE: Self = Self("byte");
-    pub(super) const DATE_TIME: Self = Self("date-time");
-    pub(super) const DURATION: Self = Self("duration");
-    pub(super) const INT32: Self = Self("int32");
-}
 
 /// Whether a text is of a format.
 type Check = fn(&str) -> bool;
@@ -31,60 +27,64 @@ const CHECKS: [(&str, Check); 22] = [
     ("byte", |text| STANDARD.decode(text).is_ok()),
     ("date", is_date),
     ("date-time", is_date_time),
-    ("duration", |text| {
-        DURATION.is_match(text) || DURATION_WORDS.is_match(text)
-    }),
-    ("email", |text| EMAIL.is_match(text)),
-    ("hostname", |text| text.len() <= 255 && HOSTNAME.is_match(text)),
+    ("duration", |text| is_like("duration", text)),
+    ("email", |text| is_like("email", text)),
+    ("hostname", |text| text.len() <= 255 && is_like("hostname", text)),
     ("ipv4", |text| text.parse::<Ipv4Addr>().is_ok()),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
     ("cidr", is_cidr),
-    ("mac", |text| MAC.is_match(text)),
-    ("uri", is_uri),
-    ("uuid", |text| UUID.is_match(text)),
+    ("mac", |text| is_like("mac", text)),
+    ("uri", |text| is_like("uri", text)),
+    ("uuid", |text| is_like("uuid", text)),
     ("uuid3", |text| is_uuid(text, "3")),
     ("uuid4", |text| is_uuid(text, "4")),
     ("uuid5", |text| is_uuid(text, "5")),
-    ("k8s-short-name", |text| text.len() <= 63 && LABEL.is_match(text)),
-    ("k8s-long-name", |text| {
-        text.len() <= 253 && SUBDOMAIN.is_match(text)
-    }),
+    ("k8s-short-name", |text| names::dns_label(text).is_empty()),
+    ("k8s-long-name", |text| names::dns_subdomain(text).is_empty()),
 ];
 
-static DATE_TIME: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"^(\d{4}-\d{2}-\d{2})[Tt]([0-2]\d:[0-5]\d:[0-5]\d)(\.\d+)?([Zz]|[+-][0-2]\d:[0-5]\d)$")
-});
-static EMAIL: LazyLock<Regex> = LazyLock::new(|| compiled(r"^[^@\s]+@[^@\s]+$"));
-static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"^([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(\.([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*\.?$",
-    )
-});
-static MAC: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)^([0-9a-f]{2}([:-][0-9a-f]{2}){5}([:-][0-9a-f]{2}){0,2}|[0-9a-f]{4}(\.[0-9a-f]{4}){2,3})$")
-});
-static UUID: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?([0-9a-f])[0-9a-f]{3}-?[0-9a-f]{12}$")
-});
-static DURATION: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+$"));
-/// Durations in words: `3 days`.
-static DURATION_WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"(?i)^((\d+)\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*)+$",
-    )
-});
-static SCHEME: LazyLock<Regex> = LazyLock::new(|| compiled(r"^[a-zA-Z][a-zA-Z0-9+.-]*:"));
-static LABEL: LazyLock<Regex> = LazyLock::new(|| compiled(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"));
-static SUBDOMAIN: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"));
+/// Known, and not checked.
+const UNCHECKED: &str = "bsonobjectid creditcard hexcolor isbn isbn10 isbn13 rgbcolor ssn";
 
-/// All patterns here are constants that a test compiles.
-fn compiled(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("constant pattern")
-}
+/// What texts of some formats look like. Durations are told in Go's way, or in words: `3 days`.
+const PATTERNS: [(&str, &str); 7] = [
+    (
+        "date-time",
+        r"^(\d{4}-\d{2}-\d{2})[Tt]([0-2]\d:[0-5]\d:[0-5]\d)(\.\d+)?([Zz]|[+-][0-2]\d:[0-5]\d)$",
+    ),
+    (
+        "duration",
+        r"(?x) ^ ([+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+
+        | (?i)((\d+)\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?
+            |m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*)+) $",
+    ),
+    ("email", r"^[^@\s]+@[^@\s]+$"),
+    (
+        "hostname",
+        r"^([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(\.([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*\.?$",
+    ),
+    (
+        "mac",
+        r"(?i)^([0-9a-f]{2}([:-][0-9a-f]{2}){5}([:-][0-9a-f]{2}){0,2}|[0-9a-f]{4}(\.[0-9a-f]{4}){2,3})$",
+    ),
+    ("uri", r"^([a-zA-Z][a-zA-Z0-9+.-]*:|/)[^\p{Cc} ]*$"),
+    (
+        "uuid",
+        r"(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?([0-9a-f])[0-9a-f]{3}-?[0-9a-f]{12}$",
+    ),
+];
+
+static COMPILED: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let compiled = |(name, pattern)| (name, Regex::new(pattern).expect("constant pattern"));
+    PATTERNS.map(compiled).into()
+});
 
 impl Format {
+    pub(super) const BYTE: Self = Self("byte");
+    pub(super) const DATE_TIME: Self = Self("date-time");
+    pub(super) const DURATION: Self = Self("duration");
+    pub(super) const INT32: Self = Self("int32");
+
     /// The format that `name` means, with or without its dashes.
     pub(super) fn read(name: &str) -> Option<Self> {
         let bare = |name: &str| name.replace('-', "");
@@ -106,17 +106,11 @@ impl Format {
 
 /// Whether anything is known of a format; not all that is known is checked.
 pub(in crate::lab::apiserver) fn is_known(name: &str) -> bool {
-    const UNCHECKED: [&str; 8] = [
-        "bsonobjectid",
-        "creditcard",
-        "hexcolor",
-        "isbn",
-        "isbn10",
-        "isbn13",
-        "rgbcolor",
-        "ssn",
-    ];
-    Format::read(name).is_some() || UNCHECKED.contains(&name)
+    Format::read(name).is_some() || UNCHECKED.split(' ').any(|known| known == name)
+}
+
+fn is_like(format: &str, text: &str) -> bool {
+    COMPILED[format].is_match(text)
 }
 
 fn is_date(text: &str) -> bool {
@@ -124,32 +118,23 @@ fn is_date(text: &str) -> bool {
 }
 
 fn is_date_time(text: &str) -> bool {
-    let Some(parts) = DATE_TIME.captures(text) else {
-        return false;
-    };
-    is_date(&parts[1]) && parts[2].parse::<jiff::civil::Time>().is_ok()
+    let parts = COMPILED["date-time"].captures(text);
+    parts.is_some_and(|parts| is_date(&parts[1]) && parts[2].parse::<jiff::civil::Time>().is_ok())
 }
 
 fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else {
-        return false;
-    };
-    let width = match address.parse() {
-        Ok(std::net::IpAddr::V4(_)) => 32,
-        Ok(std::net::IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    bits.parse::<u8>().is_ok_and(|bits| bits <= width)
-}
-
-fn is_uri(text: &str) -> bool {
-    let absolute = SCHEME.is_match(text) || text.starts_with('/');
-    absolute && !text.contains(|c: char| c.is_control() || c == ' ')
+    let (address, bits) = text.split_once('/').unwrap_or_default();
+    let bits = bits.parse::<u8>().ok();
+    bits.zip(address.parse().ok())
+        .is_some_and(|(bits, address)| match address {
+            IpAddr::V4(_) => bits <= 32,
+            IpAddr::V6(_) => bits <= 128,
+        })
 }
 
 /// Versions 4 and 5 also say what the variant's digit may be.
 fn is_uuid(text: &str, version: &str) -> bool {
-    UUID.captures(text).is_some_and(|digits| {
+    COMPILED["uuid"].captures(text).is_some_and(|digits| {
         let variant = digits[2].to_ascii_lowercase();
         &digits[1] == version && (version == "3" || "89ab".contains(&variant))
     })

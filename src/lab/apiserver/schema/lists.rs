@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::structural::{ListType, Schema};
 use crate::lab::apiserver::field::{FieldError, Path};
+use crate::lab::apiserver::found::Found;
 
 /// The fields by which `item` is told from its neighbours, with their defaults; absent ones are left out.
 pub(in crate::lab::apiserver) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
@@ -24,38 +25,28 @@ fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<Field
     if !schema.has_keyed_lists {
         return;
     }
-    if let Value::Array(items) = value {
-        match schema.list_type {
-            ListType::Atomic => {}
-            ListType::Set => duplicates(items, Value::clone, path, errors),
-            ListType::Map => check_map(items, schema, path, errors),
-        }
+    if let (Value::Array(items), ListType::Set | ListType::Map) = (value, schema.list_type) {
+        check_items(items, schema, path, errors);
     }
     schema.visit_below(value, None, path, &mut |value, _, schema, path| {
         check(value, schema, path, errors);
     });
 }
 
-fn check_map(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    let strange = items.iter().position(|item| !item.is_null() && !item.is_object());
-    if let Some(i) = strange {
-        let detail = "must be an object for an array of list-type map";
-        errors.push(FieldError::invalid(path.index(i), &items[i], detail));
-        return;
-    }
-    duplicates(items, |item| Value::Object(list_key(item, schema)), path, errors);
-}
-
 /// Only the first repetition of a key is told.
-fn duplicates(
-    items: &[Value],
-    identity: impl Fn(&Value) -> Value,
-    path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+fn check_items(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let is_map = schema.list_type == ListType::Map;
+    let strange = |item: &Value| is_map && !item.is_null() && !item.is_object();
+    if let Some(i) = items.iter().position(strange) {
+        let why = "must be an object for an array of list-type map";
+        return errors.invalid(path.index(i), &items[i], why);
+    }
     let mut seen: Vec<(Value, u32)> = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
-        let identity = identity(item);
+        let identity = match is_map {
+            true => Value::Object(list_key(item, schema)),
+            false => item.clone(),
+        };
         match seen.iter_mut().find(|(known, _)| *known == identity) {
             None => seen.push((identity, 1)),
             Some((_, times)) => {

@@ -1,7 +1,7 @@
 //! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
 
 mod cel;
-mod cel_fields;
+mod cel_definitions;
 mod defaults;
 mod formats;
 mod lists;
@@ -10,6 +10,7 @@ mod structural;
 mod validate;
 
 pub(super) use cel::check_rules;
+pub(super) use cel_definitions::judge_rules;
 pub(super) use defaults::{apply_defaults, drop_nulls};
 pub(super) use formats::is_known as is_known_format;
 pub(super) use lists::{check_lists, list_key};

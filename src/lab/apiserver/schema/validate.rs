@@ -3,12 +3,16 @@
 //! On updates, what was wrong before and did not change is let pass ("ratcheting"): the old value is walked along
 //! wherever it can be told which one it is.
 
-use serde_json::{Number, Value};
+use std::cmp::Ordering;
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::formats::Format;
-use super::lists::list_key;
-use super::structural::{Extra, ListType, Schema, Type};
+use super::structural::{Schema, Type};
 use crate::lab::apiserver::field::{FieldError, Path, quoted};
+use crate::lab::apiserver::found::Found;
 
 /// The errors of `value`. `old` is what it replaces; `prefix` is the field that `value` is, empty for a whole object.
 pub(in crate::lab::apiserver) fn validate(
@@ -17,11 +21,25 @@ pub(in crate::lab::apiserver) fn validate(
     schema: &Schema,
     prefix: &str,
 ) -> Vec<FieldError> {
-    Walk { prefix }.check(value, old, schema, &Path::ROOT)
+    validate_below(value, old, schema, prefix, &Path::ROOT)
+}
+
+fn validate_below(
+    value: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+    prefix: &str,
+    path: &Path<'_>,
+) -> Vec<FieldError> {
+    let errors = Vec::new();
+    let mut walk = Walk { prefix, errors };
+    walk.check(value, old, schema, path);
+    walk.errors
 }
 
 struct Walk<'a> {
     prefix: &'a str,
+    errors: Vec<FieldError>,
 }
 
 impl Walk<'_> {
@@ -34,249 +52,213 @@ impl Walk<'_> {
         }
     }
 
-    /// The errors at and below `value`, unless it is what it was.
-    fn check(&self, value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        self.check_type(value, schema, path, &mut errors);
-        if !value.is_null() {
-            self.check_branches(value, schema, path, &mut errors);
-        }
-        match value {
-            Value::String(text) => self.check_text(text, schema, path, &mut errors),
-            Value::Number(number) => self.check_number(number, schema, path, &mut errors),
-            Value::Array(items) => self.check_items(items, old, schema, path, &mut errors),
-            _ => {}
-        }
-        self.check_allowed(value, schema, path, &mut errors);
-        if let Value::Object(_) = value {
-            self.check_fields(value, old, schema, path, &mut errors);
-        }
-        if !errors.is_empty() && old == Some(value) {
-            errors.clear();
-        }
-        errors
+    fn wrong(&mut self, path: &Path<'_>, value: impl Serialize, why: impl Display) {
+        let why = format!("{path} in body {why}");
+        self.errors.invalid(self.field(path), value, &why);
     }
 
-    fn check_type(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        if schema.types.is_empty() {
-            return;
+    fn wrong_type(&mut self, path: &Path<'_>, wanted: &str, seen: &str, value: &str) {
+        let why = format!("{path} in body must be of type {wanted}: {}", quoted(seen));
+        self.errors
+            .push(FieldError::type_invalid(self.field(path), value, &why));
+    }
+
+    /// What is told of the whole object, wherever it is, as upstream.
+    fn wrong_whole(&mut self, why: &str) {
+        self.errors.invalid(self.prefix, "", why);
+    }
+
+    /// Adds the errors at and below `value`, unless it is what it was.
+    fn check(&mut self, value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>) {
+        let before = self.errors.len();
+        self.check_type(value, schema, path);
+        if !value.is_null() {
+            self.check_branches(value, schema, path);
         }
-        let is = |wanted: &Type| match (wanted, value) {
-            (Type::Object, Value::Object(_))
-            | (Type::Array, Value::Array(_))
-            | (Type::String, Value::String(_))
-            | (Type::Boolean, Value::Bool(_))
-            | (Type::Number, Value::Number(_)) => true,
-            (Type::Integer, Value::Number(number)) => is_integer(number),
-            _ => false,
-        };
-        let seen = match value {
-            Value::Null if schema.nullable => return,
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
+        match value {
+            Value::String(text) => self.check_text(text, schema, path),
+            Value::Number(_) => self.check_number(value, schema, path),
+            Value::Array(items) => self.check_items(items, old, schema, path),
+            Value::Object(fields) => self.check_fields(fields, old, schema, path),
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.check_allowed(value, schema, path);
+        if self.errors.len() > before && old == Some(value) {
+            self.errors.truncate(before);
+        }
+    }
+
+    fn check_type(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
+        let kind = Type::of(value);
+        let fits = |wanted: &Type| match wanted {
+            Type::Number => value.is_number(),
+            Type::Integer => is_integer(value),
+            wanted => kind == Some(*wanted),
         };
         // A format for texts makes the check of the type lenient with texts and lists, as upstream.
-        let lenient = schema.format.is_some()
-            && matches!(value, Value::String(_) | Value::Array(_))
-            && !schema
-                .types
-                .iter()
-                .any(|kind| matches!(kind, Type::Integer | Type::Number));
-        if lenient || schema.types.iter().any(is) {
+        let is_lenient = schema.format.is_some()
+            && matches!(kind, Some(Type::String | Type::Array))
+            && !schema.types.contains(&Type::Integer)
+            && !schema.types.contains(&Type::Number);
+        let is_null = value.is_null() && schema.nullable;
+        if schema.types.is_empty() || is_null || is_lenient || schema.types.iter().any(fits) {
             return;
         }
         let wanted: Vec<&str> = schema.types.iter().map(|kind| kind.name()).collect();
-        let detail = format!(
-            "{path} in body must be of type {}: {}",
-            wanted.join(","),
-            quoted(seen)
-        );
-        errors.push(FieldError::type_invalid(self.field(path), seen, &detail));
+        let seen = kind.map_or("null", Type::name);
+        self.wrong_type(path, &wanted.join(","), seen, seen);
     }
 
-    fn check_text(&self, text: &str, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let length = text.chars().count() as u64;
+    fn check_text(&mut self, text: &str, schema: &Schema, path: &Path<'_>) {
+        let length = text.chars().count() as i64;
         if let Some(max) = schema.max_length.filter(|max| length > *max) {
-            errors.push(FieldError::too_long(self.field(path), max));
+            let at = self.field(path);
+            self.errors.push(FieldError::too_long(at, max.unsigned_abs()));
         } else if let Some(min) = schema.min_length.filter(|min| length < *min) {
-            let detail = format!("{path} in body should be at least {min} chars long");
-            errors.push(FieldError::invalid_text(self.field(path), text, &detail));
+            self.wrong(path, text, format!("should be at least {min} chars long"));
         } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
-            let detail = format!("{path} in body should match '{pattern}'");
-            errors.push(FieldError::invalid_text(self.field(path), text, &detail));
+            self.wrong(path, text, format!("should match '{pattern}'"));
         }
         if let Some(format) = schema.format.filter(|format| !format.matches(text)) {
-            let detail = format!(
-                "{path} in body must be of type {}: {}",
-                format.name(),
-                quoted(text)
-            );
-            errors.push(FieldError::type_invalid(self.field(path), text, &detail));
+            self.wrong_type(path, format.name(), text, text);
         }
     }
 
-    fn check_number(&self, number: &Number, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let value = Value::Number(number.clone());
-        let as_float = number.as_f64().unwrap_or(f64::NAN);
-        // What does not fit the type is told of the whole object, as upstream.
+    fn check_number(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
+        let number = value.as_f64().unwrap_or(f64::NAN);
         let fits = match schema.format {
-            Some(Format::INT32) => number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
-            _ => is_integer(number),
+            Some(Format::INT32) => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            _ => is_integer(value),
         };
         if schema.types == [Type::Integer] && !fits {
             let format = match schema.format {
                 Some(format) => format!("with format {}", format.name()),
                 None => "(default format)".to_owned(),
             };
-            let detail = format!("Checked value must be of type integer {format} in {path}");
-            errors.push(FieldError::invalid_text(self.prefix, "", &detail));
+            self.wrong_whole(&format!(
+                "Checked value must be of type integer {format} in {path}"
+            ));
         }
-        let mut wrong = |detail: String| {
-            errors.push(FieldError::invalid(self.field(path), &value, &detail));
-        };
-        if let Some(factor) = schema.multiple_of.filter(|factor| as_float % factor != 0.0) {
-            wrong(format!("{path} in body should be a multiple of {factor}"));
+        if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
+            self.wrong(path, value, format!("should be a multiple of {factor}"));
         }
-        if let Some(min) = schema.minimum {
-            match schema.exclusive_minimum {
-                true if as_float <= min => wrong(format!("{path} in body should be greater than {min}")),
-                false if as_float < min => {
-                    wrong(format!("{path} in body should be greater than or equal to {min}"))
-                }
-                _ => {}
-            }
-        }
-        if let Some(max) = schema.maximum {
-            match schema.exclusive_maximum {
-                true if as_float >= max => wrong(format!("{path} in body should be less than {max}")),
-                false if as_float > max => {
-                    wrong(format!("{path} in body should be less than or equal to {max}"));
-                }
-                _ => {}
+        for (bound, exclusive, beyond, than) in [
+            (
+                schema.minimum,
+                schema.exclusive_minimum,
+                Ordering::Less,
+                "greater",
+            ),
+            (
+                schema.maximum,
+                schema.exclusive_maximum,
+                Ordering::Greater,
+                "less",
+            ),
+        ] {
+            let Some(bound) = bound else { continue };
+            let side = number.partial_cmp(&bound);
+            if side == Some(beyond) || exclusive && side == Some(Ordering::Equal) {
+                let or = if exclusive { "" } else { " or equal to" };
+                self.wrong(path, value, format!("should be {than} than{or} {bound}"));
             }
         }
     }
 
-    fn check_items(
-        &self,
-        items: &[Value],
-        old: Option<&Value>,
-        schema: &Schema,
-        path: &Path<'_>,
-        errors: &mut Vec<FieldError>,
-    ) {
+    /// Checks how many items or properties there are.
+    fn check_count(&mut self, count: usize, [min, max]: [Option<i64>; 2], what: &str, path: &Path<'_>) {
+        let count = count as i64;
+        if let Some(min) = min.filter(|min| count < *min) {
+            self.wrong(path, count, format!("should have at least {min} {what}"));
+        }
+        if let Some(max) = max.filter(|max| count > *max) {
+            let (at, count) = (self.field(path), Some(count.unsigned_abs()));
+            self.errors
+                .push(FieldError::too_many(at, count, max.unsigned_abs()));
+        }
+    }
+
+    fn check_items(&mut self, items: &[Value], old: Option<&Value>, schema: &Schema, path: &Path<'_>) {
         if let Some(below) = &schema.items {
             for (i, item) in items.iter().enumerate() {
-                let old = correlated(item, old, schema);
-                errors.extend(self.check(item, old, below, &path.index(i)));
+                self.check(item, schema.correlated(item, old), below, &path.index(i));
             }
         }
-        let count = items.len() as u64;
-        if let Some(min) = schema.min_items.filter(|min| count < *min) {
-            let detail = format!("{path} in body should have at least {min} items");
-            errors.push(FieldError::invalid(self.field(path), &count.into(), &detail));
-        }
-        if let Some(max) = schema.max_items.filter(|max| count > *max) {
-            errors.push(FieldError::too_many(self.field(path), Some(count), max));
-        }
+        self.check_count(items.len(), [schema.min_items, schema.max_items], "items", path);
         let repeats = |i: usize| items[..i].contains(&items[i]);
         if schema.unique_items && (1..items.len()).any(repeats) {
-            let detail = format!("{path} in body shouldn't contain duplicates");
-            errors.push(FieldError::invalid_text(self.field(path), "", &detail));
+            self.wrong(path, "", "shouldn't contain duplicates");
         }
     }
 
     fn check_fields(
-        &self,
-        value: &Value,
+        &mut self,
+        fields: &Map<String, Value>,
         old: Option<&Value>,
         schema: &Schema,
         path: &Path<'_>,
-        errors: &mut Vec<FieldError>,
     ) {
-        let Value::Object(fields) = value else { return };
-        let count = fields.len() as u64;
-        if let Some(min) = schema.min_properties.filter(|min| count < *min) {
-            let detail = format!("{path} in body should have at least {min} properties");
-            errors.push(FieldError::invalid(self.field(path), &count.into(), &detail));
-        }
-        if let Some(max) = schema.max_properties.filter(|max| count > *max) {
-            errors.push(FieldError::too_many(self.field(path), Some(count), max));
-        }
+        let bounds = [schema.min_properties, schema.max_properties];
+        self.check_count(fields.len(), bounds, "properties", path);
         for (name, field) in fields {
-            let below = match (schema.properties.get(name), &schema.extra) {
-                (Some(known), _) => known,
-                (None, Extra::Schema(extra)) => extra,
-                (None, Extra::Any | Extra::Unknown) => continue,
-            };
-            let old = old.and_then(|old| old.get(name));
-            errors.extend(self.check(field, old, below, &path.child(name)));
+            if let Some(below) = schema.field(name) {
+                let old = old.and_then(|old| old.get(name));
+                self.check(field, old, below, &path.child(name));
+            }
         }
         for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
-            errors.push(FieldError::required(self.field(&path.child(name)), ""));
+            self.errors.required(self.field(&path.child(name)), "");
         }
     }
 
-    fn check_allowed(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    fn check_allowed(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
         let Some(allowed) = &schema.allowed else { return };
         if allowed.contains(value) || value.is_null() && schema.nullable {
             return;
         }
-        let names: Vec<String> = allowed
-            .iter()
-            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect();
-        errors.push(FieldError::not_supported(self.field(path), value, &names));
+        let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let allowed: Vec<String> = allowed.iter().map(told).collect();
+        let at = self.field(path);
+        self.errors.push(FieldError::not_supported(at, value, &allowed));
     }
 
-    /// `anyOf`, `oneOf`, `allOf`, `not`. What they say is told of the whole object, as upstream.
-    fn check_branches(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let mut whole = |detail: String| errors.push(FieldError::invalid_text(self.prefix, "", &detail));
-        let path_text = quoted(&path.to_string());
-        let tried = |branches: &[Schema]| -> Vec<Vec<FieldError>> {
-            branches
-                .iter()
-                .map(|branch| self.check(value, None, branch, path))
-                .collect()
-        };
-        let mut below = Vec::new();
-        let any = tried(&schema.any_of);
-        if !any.is_empty() && !any.iter().any(Vec::is_empty) {
-            whole(format!("{path_text} must validate at least one schema (anyOf)"));
-            below.extend(nearest(any));
+    /// `anyOf`, `oneOf`, `allOf`, `not`.
+    fn check_branches(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
+        let told = || quoted(&path.to_string());
+        let prefix = self.prefix;
+        let tried = |branch: &Schema| validate_below(value, None, branch, prefix, path);
+        let all_tried = |branches: &[Schema]| -> Vec<_> { branches.iter().map(&tried).collect() };
+        let count = |tried: &[Vec<_>]| tried.iter().filter(|errors| errors.is_empty()).count();
+        let any = all_tried(&schema.any_of);
+        if !any.is_empty() && count(&any) == 0 {
+            self.wrong_whole(&format!("{} must validate at least one schema (anyOf)", told()));
+            self.errors.extend(nearest(any));
         }
-        let one = tried(&schema.one_of);
-        let good = one.iter().filter(|errors| errors.is_empty()).count();
+        let one = all_tried(&schema.one_of);
+        let good = count(&one);
         if !one.is_empty() && good != 1 {
             let found = match good {
                 0 => "Found none valid".to_owned(),
                 many => format!("Found {many} valid alternatives"),
             };
-            whole(format!(
-                "{path_text} must validate one and only one schema (oneOf). {found}"
+            self.wrong_whole(&format!(
+                "{} must validate one and only one schema (oneOf). {found}",
+                told()
             ));
             if good == 0 {
-                below.extend(nearest(one));
+                self.errors.extend(nearest(one));
             }
         }
-        let all = tried(&schema.all_of);
-        let good = all.iter().filter(|errors| errors.is_empty()).count();
+        let all = all_tried(&schema.all_of);
+        let good = count(&all);
         if good != all.len() {
             let none = if good == 0 { ". None validated" } else { "" };
-            whole(format!("{path_text} must validate all the schemas (allOf){none}"));
-            below.extend(all.into_iter().flatten());
+            self.wrong_whole(&format!("{} must validate all the schemas (allOf){none}", told()));
+            self.errors.extend(all.into_iter().flatten());
         }
-        if let Some(not) = &schema.not
-            && self.check(value, None, not, path).is_empty()
-        {
-            whole(format!("{path_text} must not validate the schema (not)"));
+        if schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
+            self.wrong_whole(&format!("{} must not validate the schema (not)", told()));
         }
-        errors.extend(below);
     }
 }
 
@@ -285,16 +267,6 @@ fn nearest(alternatives: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     alternatives.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
 
-fn is_integer(number: &Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
-}
-
-/// The old item that `item` replaces. Only lists of type map can tell.
-pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Schema) -> Option<&'a Value> {
-    if schema.list_type != ListType::Map {
-        return None;
-    }
-    let key = list_key(item, schema);
-    let mut old = old?.as_array()?.iter();
-    old.find(|candidate| list_key(candidate, schema) == key)
+fn is_integer(value: &Value) -> bool {
+    value.as_f64().is_some_and(|value| value.fract() == 0.0)
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::events::event_in;
 use super::messages::known;
 use crate::lab::apiserver::field::{FieldError, quoted};
+use crate::lab::apiserver::found::Found;
 use crate::lab::apiserver::names;
 use crate::lab::apiserver::resource::{Family, Resource};
 use crate::lab::apiserver::value::{list, text};
@@ -55,17 +56,13 @@ fn check_event(event: &Value) -> Vec<FieldError> {
     };
     if !agree {
         let why = "does not match event.namespace";
-        errors.push(FieldError::invalid_text("involvedObject.namespace", about, why));
+        errors.invalid("involvedObject.namespace", about, why);
     }
     if !is_new_style {
         return errors;
     }
     let (at, controller) = ("reportingController", text(event, "reportingComponent"));
-    errors.extend(FieldError::invalid_each(
-        at,
-        controller,
-        &names::label_key(controller),
-    ));
+    errors.invalid_each(at, controller, &names::label_key(controller));
     for (field, longest) in [
         ("reportingComponent", usize::MAX),
         ("reportingInstance", 128),
@@ -75,11 +72,11 @@ fn check_event(event: &Value) -> Vec<FieldError> {
     ] {
         let value = text(event, field);
         if value.is_empty() && field != "message" {
-            errors.push(FieldError::required(told(field), ""));
+            errors.required(told(field), "");
         }
         if value.len() > longest {
             let why = format!("can have at most {longest} characters");
-            errors.push(FieldError::invalid_text(told(field), "", &why));
+            errors.invalid(told(field), "", &why);
         }
     }
     errors
@@ -89,17 +86,17 @@ fn check_event(event: &Value) -> Vec<FieldError> {
 fn check_new_event(event: &Value) -> Vec<FieldError> {
     let mut errors = check_series(&event["series"]);
     if event["eventTime"].is_null() {
-        errors.push(FieldError::required("eventTime", ""));
+        errors.required("eventTime", "");
     }
     let kind = text(event, "type");
     if !matches!(kind, "Normal" | "Warning") {
         let why = format!("has invalid value: {kind}");
-        errors.push(FieldError::invalid_text("type", "", &why));
+        errors.invalid("type", "", &why);
     }
     for field in ["firstTimestamp", "lastTimestamp", "count", "source"] {
         let value = &event[field];
         if !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty()) {
-            errors.push(FieldError::invalid_text(field, "", "needs to be unset"));
+            errors.invalid(field, "", "needs to be unset");
         }
     }
     errors
@@ -125,10 +122,10 @@ fn check_series(series: &Value) -> Vec<FieldError> {
     }
     if series["count"].as_i64().unwrap_or_default() < 2 {
         let why = "should be at least 2";
-        errors.push(FieldError::invalid_text("series.count", "", why));
+        errors.invalid("series.count", "", why);
     }
     if series["lastObservedTime"].is_null() {
-        errors.push(FieldError::required("series.lastObservedTime", ""));
+        errors.required("series.lastObservedTime", "");
     }
     errors
 }
@@ -140,7 +137,7 @@ fn check_lease(spec: &Value) -> Vec<FieldError> {
         ("leaseTransitions", 0, "must be greater than or equal to 0"),
     ] {
         if spec[field].as_i64().is_some_and(|number| number < least) {
-            errors.push(FieldError::invalid(format!("spec.{field}"), &spec[field], why));
+            errors.invalid(format!("spec.{field}"), &spec[field], why);
         }
     }
     errors
@@ -152,7 +149,7 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         for (name, amount) in new["status"][amounts].as_object().into_iter().flatten() {
             let amount = amount.as_str().unwrap_or_default();
             let at = format!("status.{amounts}.{name}");
-            let mut wrong = |why| errors.push(FieldError::invalid_text(&at, amount, why));
+            let mut wrong = |why| errors.invalid(&at, amount, why);
             if amount.starts_with('-') {
                 wrong("must be greater than or equal to 0");
             }
@@ -177,7 +174,7 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let before = &old["spec"][field];
         if !before.is_null() && new["spec"][field] != *before {
             let why = format!("node updates may not change {name} except from \"\" to valid");
-            errors.push(FieldError::forbidden(format!("spec.{field}"), &why));
+            errors.forbidden(format!("spec.{field}"), &why);
         }
     }
     errors
@@ -196,10 +193,10 @@ fn check_taints(spec: &Value) -> Vec<FieldError> {
     for (i, taint) in taints.iter().enumerate() {
         let at = |field: &str| format!("metadata.taints[{i}]{field}");
         let [key, value, effect] = ["key", "value", "effect"].map(|field| text(taint, field));
-        errors.extend(FieldError::invalid_each(at(".key"), key, &names::label_key(key)));
+        errors.invalid_each(at(".key"), key, &names::label_key(key));
         let wrong = names::label_value(value).join(";");
         if !wrong.is_empty() {
-            errors.push(FieldError::invalid_text(at(".value"), value, &wrong));
+            errors.invalid(at(".value"), value, &wrong);
         }
         errors.extend(match effect {
             "" => Some(FieldError::required(at(".effect"), "")),
