@@ -22,19 +22,6 @@ pub(super) const AUTHENTICATED: &str = "system:authenticated";
 pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
 const ANONYMOUS: &str = "system:anonymous";
 
-/// What a [`User`] may do besides what roles say. Each list may hold `*`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AccessRule {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
-    pub verbs: Vec<String>,
-    /// API groups; the core group is the empty text.
-    pub groups: Vec<String>,
-    /// Plurals, with `/status` for the subresource.
-    pub resources: Vec<String>,
-    /// Namespaces in which the rule holds. Only with `*` does it hold for the whole cluster.
-    pub namespaces: Vec<String>,
-}
-
 /// Somebody with a bearer token, as audit events and reviews tell it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct User {
@@ -49,9 +36,9 @@ pub struct User {
     /// What else is told of the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) extra: BTreeMap<String, Vec<String>>,
-    /// What the user may do besides what roles say, and in which namespaces.
+    /// What the user may do besides what roles say.
     #[serde(skip)]
-    pub(super) rules: Vec<(Rule, Vec<String>)>,
+    pub rules: Vec<Rule>,
 }
 
 impl User {
@@ -61,22 +48,9 @@ impl User {
     }
 
     /// A user with these rules, and with what roles allow.
-    pub fn with_rules(name: impl Into<String>, rules: Vec<AccessRule>) -> Self {
-        let rules = rules.into_iter().map(|rule| {
-            let lists = [&rule.verbs, &rule.groups, &rule.resources, &rule.namespaces];
-            // Who may do everything may do so outside of the resources as well.
-            let is_everything = lists.iter().all(|list| has(list, "*"));
-            let own = Rule {
-                verbs: rule.verbs,
-                api_groups: rule.groups,
-                resources: rule.resources,
-                non_resource_urls: is_everything.then(|| "*".to_owned()).into_iter().collect(),
-                ..Rule::default()
-            };
-            (own, rule.namespaces)
-        });
+    pub fn with_rules(name: impl Into<String>, rules: Vec<Rule>) -> Self {
         Self {
-            rules: rules.collect(),
+            rules,
             ..Self::known(name.into(), &[])
         }
     }
@@ -110,10 +84,10 @@ impl User {
 
     /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
     pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
-        let rules = self.rules.iter().filter(move |(_, namespaces)| {
+        let holds = move |namespaces: &[String]| {
             has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
-        });
-        rules.map(|(rule, _)| rule)
+        };
+        self.rules.iter().filter(move |rule| holds(&rule.namespaces))
     }
 
     /// Whom the headers ask to act as, if they do; groups are those that are asked for.

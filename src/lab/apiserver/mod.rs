@@ -67,8 +67,9 @@ mod write;
 mod tests;
 
 pub use audit::AuditLevel;
-pub use auth::{AccessRule, MASTERS, User};
+pub use auth::{MASTERS, User};
 pub use body::ResponseBody;
 pub use misbehaviour::{Affected, Misbehaviour};
+pub use rbac::Rule as AccessRule;
 pub use server::ApiServer;
 pub(in crate::lab) use service::ClientService;

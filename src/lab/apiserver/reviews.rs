@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::auth::User;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::{FieldError, quoted};
+use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
 use super::rbac::{self, Act};
@@ -130,39 +130,36 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
     let (spec, mut errors) = (&review["spec"], Vec::new());
     let (asked, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let is_local = kind == "LocalSubjectAccessReview";
-    let told = || {
-        let [path, verb] = ["path", "verb"].map(|field| quoted(text(other, field)));
-        format!(r#"{{"Path":{path},"Verb":{verb}}}"#)
-    };
-    let mut invalid = |field: &str, value: &str, why: &str| {
-        errors.push(FieldError::invalid_raw(field, value, why));
+    let path = json!({"Path": text(other, "path"), "Verb": text(other, "verb")});
+    let mut invalid = |field: &str, value: &Value, why: &str| {
+        errors.push(FieldError::invalid(field, value, why));
     };
     if !asked.is_null() && !other.is_null() {
         let why = "cannot be specified in combination with resourceAttributes";
-        invalid("spec.nonResourceAttributes", &told(), why);
+        invalid("spec.nonResourceAttributes", &path, why);
     }
     if asked.is_null() && other.is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        invalid("spec.resourceAttributes", "null", why);
+        invalid("spec.resourceAttributes", &Value::Null, why);
     }
     if !kind.starts_with("Self") && text(spec, "user").is_empty() && list(spec, "groups").is_empty() {
         let why = "at least one of user or group must be specified";
-        invalid("spec.user", "\"\"", why);
+        invalid("spec.user", &"".into(), why);
     }
     let mut said = meta::metadata(review).into_iter().flat_map(Map::keys);
     if said.any(|field| field != "managedFields" && !(is_local && field == "namespace")) {
         let but = if is_local { " except for namespace" } else { "" };
         let why = format!("must be empty{but}");
-        invalid("metadata", &review["metadata"].to_string(), &why);
+        invalid("metadata", &review["metadata"], &why);
     }
     let within = text(asked, "namespace");
     if is_local && !asked.is_null() && within != meta::text(review, "namespace") {
         let why = "must match metadata.namespace";
-        invalid("spec.resourceAttributes.namespace", &quoted(within), why);
+        invalid("spec.resourceAttributes.namespace", &within.into(), why);
     }
     if is_local && !other.is_null() {
         let why = "disallowed on this kind of request";
-        invalid("spec.nonResourceAttributes", &told(), why);
+        invalid("spec.nonResourceAttributes", &path, why);
     }
     let subject = Qualified {
         group: "authorization.k8s.io",

@@ -50,7 +50,7 @@ impl StandIn {
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),
-            User::with_rules(Self::CLUSTER_ADMIN, vec![rule(&["*"], &["*"], &["*"], &["*"])]),
+            User::with_rules(Self::CLUSTER_ADMIN, vec![everything()]),
         ] {
             server.add_user(user);
         }
@@ -217,12 +217,21 @@ fn consumer_rules() -> Vec<AccessRule> {
     )]
 }
 
+/// What can be given, outside of the resources as well.
+fn everything() -> AccessRule {
+    AccessRule {
+        non_resource_urls: vec!["*".to_owned()],
+        ..rule(&["*"], &["*"], &["*"], &["*"])
+    }
+}
+
 fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], namespaces: &[&str]) -> AccessRule {
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     AccessRule {
         verbs: texts(verbs),
-        groups: texts(groups),
+        api_groups: texts(groups),
         resources: texts(resources),
         namespaces: texts(namespaces),
+        ..AccessRule::default()
     }
 }

@@ -67,7 +67,7 @@ pub(in crate::lab::apiserver) struct Decision {
 }
 
 impl Decision {
-    /// What masters are allowed, and what users' own rules allow.
+    /// What masters are allowed.
     pub(in crate::lab::apiserver) const WITHOUT_REASON: Self = Self {
         allowed: true,
         reason: String::new(),
@@ -79,11 +79,20 @@ impl Decision {
 pub(in crate::lab::apiserver) struct Binding {
     /// Empty for the whole cluster.
     namespace: String,
-    /// Whether they are groups, the names of groups and users, and how reasons tell that they are bound.
-    subjects: Vec<(bool, String, String)>,
+    subjects: Vec<Subject>,
+    /// The kind and the name.
     role: [String; 2],
     /// `None` where there is no such role.
     rules: Option<Vec<Rule>>,
+}
+
+/// A user or a group that is bound.
+#[derive(Debug)]
+struct Subject {
+    is_group: bool,
+    name: String,
+    /// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
+    told: String,
 }
 
 impl Binding {
@@ -96,28 +105,31 @@ impl Binding {
     }
 
     fn read(storage: &Storage, binding: &Value) -> Self {
-        // Names stand before namespaces here.
         let within = |name: &str, namespace: &str| match namespace {
             "" => name.to_owned(),
             namespace => format!("{name}/{namespace}"),
         };
         let namespace = meta::text(binding, "namespace");
         let role = ["kind", "name"].map(|field| text(&binding["roleRef"], field).to_owned());
-        let [kind, name] = [
+        let (kind, name) = (
             text(binding, "kind"),
-            &within(meta::text(binding, "name"), namespace),
-        ];
+            within(meta::text(binding, "name"), namespace),
+        );
         let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
         let subjects = list(binding, "subjects").iter().filter_map(|subject| {
             let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
             // Accounts are those of the binding's namespace, unless it says another.
             let own = if own.is_empty() { namespace } else { own };
-            let (user, told) = match kind {
+            let (user, name) = match kind {
                 "ServiceAccount" => (account_name(own, name), within(name, own)),
                 "User" | "Group" => (name.to_owned(), name.to_owned()),
                 _ => return None,
             };
-            Some((kind == "Group", user, format!("{of} to {kind} \"{told}\"")))
+            Some(Subject {
+                is_group: kind == "Group",
+                name: user,
+                told: format!("{of} to {kind} \"{name}\""),
+            })
         });
         Self {
             namespace: namespace.to_owned(),
@@ -138,11 +150,11 @@ fn bindings<'a>(
     let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
     bindings.filter_map(|binding| {
         let mut subjects = binding.subjects.iter();
-        let (.., told) = subjects.find(|(is_group, name, _)| match is_group {
-            true => user.is_in(name),
-            false => user.name == *name,
+        let subject = subjects.find(|subject| match subject.is_group {
+            true => user.is_in(&subject.name),
+            false => user.name == subject.name,
         })?;
-        Some((binding, told.as_str()))
+        Some((binding, subject.told.as_str()))
     })
 }
 

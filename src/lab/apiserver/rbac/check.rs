@@ -1,9 +1,9 @@
 //! What roles and bindings may look like.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::GROUP;
-use crate::lab::apiserver::field::{FieldError, quoted};
+use crate::lab::apiserver::field::FieldError;
 use crate::lab::apiserver::found::Found;
 use crate::lab::apiserver::names;
 use crate::lab::apiserver::resource::Resource;
@@ -60,10 +60,12 @@ fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>) -> Vec<Fiel
         check_subject(&format!("subjects[{i}]"), subject, namespaced, &mut errors);
     }
     if old.is_some_and(|old| old["roleRef"] != new["roleRef"]) {
-        let [group, kind, name] = [group, kind, name].map(quoted);
-        let reference = format!(r#"{{"APIGroup":{group},"Kind":{kind},"Name":{name}}}"#);
-        let why = "cannot change roleRef";
-        errors.push(FieldError::invalid_raw("roleRef", &reference, why));
+        let reference = json!({"APIGroup": group, "Kind": kind, "Name": name});
+        errors.push(FieldError::invalid(
+            "roleRef",
+            &reference,
+            "cannot change roleRef",
+        ));
     }
     errors
 }

@@ -11,7 +11,8 @@ mod rule;
 
 pub(super) use authorize::{Act, Binding, Decision, authorize, forbidden, missing, rules};
 pub(super) use check::{check, set_defaults, set_rules};
-pub(super) use rule::{Rule, has};
+pub use rule::Rule;
+pub(super) use rule::has;
 
 /// The group of roles and bindings.
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";

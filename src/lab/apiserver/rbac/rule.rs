@@ -5,20 +5,27 @@ use serde_json::Value;
 
 use super::Act;
 
-/// A rule of a role. Lists that do not concern it are empty.
+/// A rule: of a role, or a user's own. Each list may hold `*`; lists that do not concern it are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::lab::apiserver) struct Rule {
-    pub(in crate::lab::apiserver) verbs: Vec<String>,
+pub struct Rule {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    pub verbs: Vec<String>,
+    /// API groups; the core group is the empty text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) api_groups: Vec<String>,
+    pub api_groups: Vec<String>,
+    /// Plurals, with `/status` for the subresource.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) resources: Vec<String>,
-    /// Empty for all.
+    pub resources: Vec<String>,
+    /// Names of objects; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) resource_names: Vec<String>,
+    pub resource_names: Vec<String>,
+    /// Paths besides the resources: `/healthz`, `/openapi/*`.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) non_resource_urls: Vec<String>,
+    pub non_resource_urls: Vec<String>,
+    /// Namespaces in which a user's own rule holds. Only with `*` does it hold for the whole cluster.
+    #[serde(skip)]
+    pub namespaces: Vec<String>,
 }
 
 /// Whether `wanted` is in the list.

@@ -44,14 +44,12 @@ fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
         .strip_prefix(&MAGIC)
         .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
     let mut envelope = read(known("Unknown"), envelope)?;
-    let raw = decoded(&envelope.remove("raw").unwrap_or_default());
-    Ok((envelope.remove("typeMeta").unwrap_or_default(), raw))
-}
-
-/// What is in a field of bytes.
-fn decoded(bytes: &Value) -> Vec<u8> {
-    let text = bytes.as_str().unwrap_or_default();
-    STANDARD.decode(text).unwrap_or_default()
+    let raw = envelope.remove("raw").unwrap_or_default();
+    let raw = STANDARD.decode(raw.as_str().unwrap_or_default());
+    Ok((
+        envelope.remove("typeMeta").unwrap_or_default(),
+        raw.unwrap_or_default(),
+    ))
 }
 
 /// The fields of a message; unknown ones are skipped.
@@ -112,7 +110,9 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
         Kind::Quantity => only("Quantity")?,
         Kind::Extra => only("Extra")?,
         Kind::FieldsV1 => {
-            serde_json::from_slice(&decoded(&only("FieldsV1")?)).map_err(|_| format!("{name} is no JSON"))?
+            let raw = only("FieldsV1")?;
+            serde_json::from_str(raw.as_str().unwrap_or_default())
+                .map_err(|_| format!("{name} is no JSON"))?
         }
         Kind::Message(message) => read(known(message), wire.bytes(name)?)?.into(),
         Kind::List(..) | Kind::Map(_) => return Err(format!("{name} cannot be repeated")),
