@@ -309,7 +309,8 @@ fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
 pub(super) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
     for version in versions(definition) {
-        structure::each_node(&version["schema"]["openAPIV3Schema"], &mut |node| {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        structure::each_node(schema, &Path::ROOT, None, &mut |node, _, _| {
             let format = text(node, "format");
             if !format.is_empty() && !is_known_format(format) {
                 unknown.insert(format.to_owned());

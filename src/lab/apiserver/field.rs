@@ -206,6 +206,7 @@ impl<'a> Path<'a> {
     }
 }
 
+/// The alternate form (`{path:#}`) tells keys like fields.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(parent) = self.parent else {
@@ -214,10 +215,10 @@ impl fmt::Display for Path<'_> {
         parent.fmt(f)?;
         match self.step {
             Step::Root => Ok(()),
-            Step::Child(name) if matches!(parent.step, Step::Root) => f.write_str(name),
-            Step::Child(name) => write!(f, ".{name}"),
+            Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
+            Step::Child(name) | Step::Key(name) if matches!(parent.step, Step::Root) => f.write_str(name),
+            Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key) => write!(f, "[{key}]"),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::at::At;
 use super::structural::{ListType, Schema};
-use crate::lab::apiserver::field::{FieldError, Path};
+use crate::lab::apiserver::field::FieldError;
 use crate::lab::apiserver::found::Found;
 
 /// The fields by which `item` is told from its neighbours, with their defaults; absent ones are left out.
@@ -17,34 +18,28 @@ pub(in crate::lab::apiserver) fn list_key(item: &Value, schema: &Schema) -> Map<
 /// Each set has an element once, each map a key once.
 pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check(value, schema, &Path::ROOT, &mut errors);
+    let root = At::root(value, None, schema);
+    root.each(|schema| schema.has_keyed_lists, &mut |at| check(at, &mut errors));
     errors
 }
 
-fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if !schema.has_keyed_lists {
+/// Only the first repetition of a key is told.
+fn check(at: &At<'_>, errors: &mut Vec<FieldError>) {
+    let (Value::Array(items), is_map) = (at.value, at.schema.list_type == ListType::Map) else {
+        return;
+    };
+    if at.schema.list_type == ListType::Atomic {
         return;
     }
-    if let (Value::Array(items), ListType::Set | ListType::Map) = (value, schema.list_type) {
-        check_items(items, schema, path, errors);
-    }
-    schema.visit_below(value, None, path, &mut |value, _, schema, path| {
-        check(value, schema, path, errors);
-    });
-}
-
-/// Only the first repetition of a key is told.
-fn check_items(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    let is_map = schema.list_type == ListType::Map;
     let strange = |item: &Value| is_map && !item.is_null() && !item.is_object();
     if let Some(i) = items.iter().position(strange) {
         let why = "must be an object for an array of list-type map";
-        return errors.invalid(path.index(i), &items[i], why);
+        return errors.invalid(at.path.index(i), &items[i], why);
     }
     let mut seen: Vec<(Value, u32)> = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let identity = match is_map {
-            true => Value::Object(list_key(item, schema)),
+            true => Value::Object(list_key(item, at.schema)),
             false => item.clone(),
         };
         match seen.iter_mut().find(|(known, _)| *known == identity) {
@@ -52,7 +47,7 @@ fn check_items(items: &[Value], schema: &Schema, path: &Path<'_>, errors: &mut V
             Some((_, times)) => {
                 *times += 1;
                 if *times == 2 {
-                    errors.push(FieldError::duplicate(path.index(i), &identity));
+                    errors.push(FieldError::duplicate(at.path.index(i), &identity));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
 
+mod at;
 mod cel;
 mod cel_definitions;
 mod defaults;
@@ -9,6 +10,7 @@ mod prune;
 mod structural;
 mod validate;
 
+pub(super) use at::At;
 pub(super) use cel::check_rules;
 pub(super) use cel_definitions::judge_rules;
 pub(super) use defaults::{apply_defaults, drop_nulls};
