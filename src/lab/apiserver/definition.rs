@@ -72,7 +72,8 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
             errors.invalid(field, new.pointer(pointer), "field is immutable");
         }
     }
-    for (i, version) in texts(&new["status"], "storedVersions").enumerate() {
+    for (i, version) in list(&new["status"], "storedVersions").iter().enumerate() {
+        let version = version.as_str().unwrap_or_default();
         if !versions(new).iter().any(|known| known["name"] == version) {
             let why = format!(
                 "missing from spec.versions; {version} was previously a storage version, and must remain in \
@@ -132,8 +133,8 @@ fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
         singular: text(names, "singular").to_owned(),
         kind: text(names, "kind").to_owned(),
         list_kind: text(names, "listKind").to_owned(),
-        short_names: texts(names, "shortNames").map(str::to_owned).collect(),
-        categories: texts(names, "categories").map(str::to_owned).collect(),
+        short_names: texts(names, "shortNames"),
+        categories: texts(names, "categories"),
         namespaced: scope == "Namespaced",
         family: Family::Custom,
         versions: versions(object)
@@ -171,7 +172,7 @@ fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
             errors.required("spec.conversion.conversionReviewVersions", "");
             errors.required("spec.conversion.webhookClientConfig", why);
         }
-        other => errors.not_supported("spec.conversion.strategy", &other.into(), &["None", "Webhook"]),
+        other => errors.not_supported("spec.conversion.strategy", other, &["None", "Webhook"]),
     }
 }
 
@@ -210,7 +211,7 @@ fn check_words(names: &Value, at: &str, errors: &mut Vec<FieldError>) {
         errors.invalid_each(format!("{at}.{field}"), text(names, field), &wrong);
     }
     for field in ["shortNames", "categories"] {
-        for (i, name) in texts(names, field).enumerate() {
+        for (i, name) in texts(names, field).iter().enumerate() {
             let wrong = names::dns_1035_label(name);
             errors.invalid_each(format!("{at}.{field}[{i}]"), name, &wrong);
         }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::field::FieldError;
 
@@ -30,9 +30,8 @@ pub(super) trait Found {
         }
     }
 
-    fn not_supported(&mut self, field: impl Display, value: &Value, known: &[&str]) {
-        let known: Vec<String> = known.iter().map(|known| (*known).to_owned()).collect();
-        self.note(FieldError::not_supported(field, value, &known));
+    fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
+        self.note(FieldError::not_supported(field, &json!(value), known));
     }
 }
 

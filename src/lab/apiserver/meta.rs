@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::field::{FieldError, quoted};
 use super::found::Found;
 use super::names;
-use super::value::{self, fields, flag, list, texts};
+use super::value::{self, fields, flag, list};
 
 /// What of the metadata never changes by a write.
 const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
@@ -34,7 +34,8 @@ pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// The finalizers of `object`.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
-    texts(&object["metadata"], "finalizers").collect()
+    let finalizers = list(&object["metadata"], "finalizers").iter();
+    finalizers.filter_map(Value::as_str).collect()
 }
 
 /// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.

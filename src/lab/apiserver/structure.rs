@@ -24,6 +24,7 @@ const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const PRESERVED: &str = "x-kubernetes-preserve-unknown-fields";
+const RULES: &str = "x-kubernetes-validations";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
 /// What schemas of definitions do not have.
@@ -46,11 +47,7 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
     }
     each_node(schema, path, None, &mut |node, path, within| {
         check_node(node, path, errors);
-        if !node["x-kubernetes-validations"].is_null()
-            && let Ok(compiled) = Schema::compile(node)
-        {
-            judge_rules(&compiled, path, within, errors);
-        }
+        check_words(node, path, within, errors);
     });
     if errors.len() == before {
         let judge = &mut |node: &Value, path: &Path<'_>, _: Option<&str>| check_sense(node, path, errors);
@@ -91,14 +88,14 @@ fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
     }
 }
 
-fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+/// What is looked at in branches, too.
+fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &mut Vec<FieldError>) {
     let [kind, pattern] = ["type", "pattern"].map(|key| text(schema, key));
-    let is_empty = |key: &str| schema[key].as_object().is_none_or(Map::is_empty);
     for key in UNSUPPORTED.split(' ').filter(|key| !schema[*key].is_null()) {
         errors.forbidden(path.child(key), &format!("{key} is not supported"));
     }
     if !kind.is_empty() && !TYPES.contains(&kind) {
-        errors.not_supported(path.child("type"), &kind.into(), &TYPES);
+        errors.not_supported(path.child("type"), kind, &TYPES);
     }
     if let Err(error) = Regex::new(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {error}");
@@ -108,6 +105,14 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         errors.forbidden(path.child("uniqueItems"), why);
     }
+    if let (false, Ok(compiled)) = (schema[RULES].is_null(), Schema::compile(schema)) {
+        judge_rules(&compiled, &path.child(RULES), within, errors);
+    }
+}
+
+fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let kind = text(schema, "type");
+    let is_empty = |key: &str| schema[key].as_object().is_none_or(Map::is_empty);
     if !is_empty("properties") && schema["additionalProperties"].is_object() {
         let why = "additionalProperties and properties are mutual exclusive";
         errors.forbidden(path.child("additionalProperties"), why);
@@ -185,9 +190,10 @@ fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) 
     let items = &sent["items"];
     let items_path = path.child("items");
     let properties = items_path.child("properties");
-    for key in texts(sent, KEYS) {
+    let required = texts(items, "required");
+    for key in &texts(sent, KEYS) {
         let property = &items["properties"][key];
-        let given = !property["default"].is_null() || texts(items, "required").any(|name| name == key);
+        let given = !property["default"].is_null() || required.contains(key);
         if property.is_null() {
             let why = "entries must all be names of item properties";
             errors.invalid(path.child(KEYS), key, why);
@@ -214,6 +220,7 @@ fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &m
 }
 
 fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Vec<FieldError>) {
+    check_words(branch, path, None, errors);
     for (key, why) in STRUCTURAL {
         let is_said = !matches!(&branch[key], Value::Null | Value::Bool(false))
             || key == "additionalProperties" && branch[key].is_boolean();

@@ -1,8 +1,7 @@
 //! Walks through a value along its schema.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::lists::list_key;
 use super::structural::{Extra, ListType, Schema};
 use crate::lab::apiserver::field::Path;
 
@@ -78,4 +77,12 @@ impl<'a> At<'a> {
         let mut old = self.old?.as_array()?.iter();
         old.find(|candidate| list_key(candidate, self.schema) == key)
     }
+}
+
+/// The fields by which `item` is told from its neighbours, with their defaults; absent ones are left out.
+pub(in crate::lab::apiserver) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
+    let keys = schema.list_map_keys.iter();
+    let default = |key: &str| schema.items.as_ref()?.properties.get(key)?.default.as_ref();
+    keys.filter_map(|key| Some((key.clone(), item.get(key).or_else(|| default(key))?.clone())))
+        .collect()
 }

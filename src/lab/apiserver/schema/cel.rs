@@ -81,23 +81,21 @@ impl Rule {
 
 thread_local! {
     /// Registering the functions costs more than most rules.
-    static FUNCTIONS: Context<'static> = functions();
-}
-
-fn functions() -> Context<'static> {
-    let mut context = Context::default().with_all();
-    // Kubernetes counts characters where the library counts bytes.
-    context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
-        let size = match &this {
-            Cel::String(text) => text.chars().count(),
-            Cel::Bytes(bytes) => bytes.len(),
-            Cel::List(items) => items.len(),
-            Cel::Map(map) => map.map.len(),
-            other => return Err(ExecutionError::unsupported_target_type(other.clone())),
-        };
-        Ok(i64::try_from(size).unwrap_or(i64::MAX))
-    });
-    context
+    static FUNCTIONS: Context<'static> = {
+        let mut context = Context::default().with_all();
+        // Kubernetes counts characters where the library counts bytes.
+        context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
+            let size = match &this {
+                Cel::String(text) => text.chars().count(),
+                Cel::Bytes(bytes) => bytes.len(),
+                Cel::List(items) => items.len(),
+                Cel::Map(map) => map.map.len(),
+                other => return Err(ExecutionError::unsupported_target_type(other.clone())),
+            };
+            Ok(i64::try_from(size).unwrap_or(i64::MAX))
+        });
+        context
+    };
 }
 
 /// The errors of the rules in `schema`. `old` is what `object` replaces.

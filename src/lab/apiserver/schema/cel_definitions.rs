@@ -13,14 +13,14 @@ use crate::lab::apiserver::found::Found;
 /// What is always there, on whatever is an object of its own.
 const OF_OBJECTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Adds what is wrong with the rules of a node, which may be in a list whose items cannot be found again.
+/// Adds what is wrong with the rules at `path`, those of a node which may be in a list whose items cannot be found
+/// again.
 pub(in crate::lab::apiserver) fn judge_rules(
     schema: &Schema,
     path: &Path<'_>,
     within: Option<&str>,
     errors: &mut Vec<FieldError>,
 ) {
-    let path = path.child("x-kubernetes-validations");
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
         judge_words(rule, schema, &path, errors);
@@ -45,8 +45,7 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<F
     let reasons =
         ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
     if let Some(reason) = rule.reason.as_ref().filter(|reason| !reasons.contains(reason)) {
-        let (field, reason) = (path.child("reason"), json!(reason));
-        errors.push(FieldError::not_supported(field, &reason, &reasons));
+        errors.not_supported(path.child("reason"), reason, &reasons);
     }
     let field = rule.field_path.as_str();
     // Keys in brackets are those of maps and lists, and of fields with odd names: whatever they are, they may be there.

@@ -100,7 +100,6 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) pattern: Option<Regex>,
     pub(super) max_items: Option<i64>,
     pub(super) min_items: Option<i64>,
-    pub(super) unique_items: bool,
     pub(super) max_properties: Option<i64>,
     pub(super) min_properties: Option<i64>,
     pub(super) required: Vec<String>,

@@ -7,11 +7,11 @@ use std::cmp::Ordering;
 use std::fmt::Display;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::at::At;
+use super::at::{At, list_key};
 use super::formats::Format;
-use super::structural::{Schema, Type};
+use super::structural::{ListType, Schema, Type};
 use crate::lab::apiserver::field::{FieldError, quoted};
 use crate::lab::apiserver::found::Found;
 
@@ -53,13 +53,14 @@ impl Walk<'_> {
 
     fn wrong_type(&mut self, at: &At<'_>, wanted: &str, seen: &str, value: &str) {
         let why = format!("{:#} in body must be of type {wanted}: {}", at.path, quoted(seen));
-        let error = FieldError::type_invalid(self.field(at.path), value, &why);
-        self.errors.push(error);
+        self.errors
+            .push(FieldError::type_invalid(self.field(at.path), value, &why));
     }
 
     /// What is told of the whole object, wherever it is, as upstream.
-    fn wrong_whole(&mut self, why: &str) {
-        self.errors.invalid(self.prefix, "", why);
+    fn wrong_branch(&mut self, at: &At<'_>, why: impl Display) {
+        let path = quoted(&format!("{:#}", at.path));
+        self.errors.invalid(self.prefix, "", &format!("{path} {why}"));
     }
 
     /// Adds the errors at and below a value, unless it is what it was.
@@ -70,8 +71,22 @@ impl Walk<'_> {
         match at.value {
             Value::String(text) => self.check_text(text, at),
             Value::Number(_) => self.check_number(at),
-            Value::Array(items) => self.check_items(items, at),
-            Value::Object(fields) => self.check_fields(fields, at),
+            Value::Array(items) => {
+                self.check_count(
+                    items.len(),
+                    [at.schema.min_items, at.schema.max_items],
+                    "items",
+                    at,
+                );
+            }
+            Value::Object(fields) => {
+                let bounds = [at.schema.min_properties, at.schema.max_properties];
+                self.check_count(fields.len(), bounds, "properties", at);
+                let required = at.schema.required.iter();
+                for name in required.filter(|name| !fields.contains_key(*name)) {
+                    self.errors.required(self.field(at.path.child(name)), "");
+                }
+            }
             Value::Null | Value::Bool(_) => {}
         }
         self.check_allowed(at);
@@ -104,8 +119,8 @@ impl Walk<'_> {
     fn check_text(&mut self, text: &str, at: &At<'_>) {
         let (schema, length) = (at.schema, text.chars().count() as i64);
         if let Some(max) = schema.max_length.filter(|max| length > *max) {
-            let error = FieldError::too_long(self.field(at.path), max.unsigned_abs());
-            self.errors.push(error);
+            let max = max.unsigned_abs();
+            self.errors.push(FieldError::too_long(self.field(at.path), max));
         } else if let Some(min) = schema.min_length.filter(|min| length < *min) {
             self.wrong(at, text, format!("should be at least {min} chars long"));
         } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
@@ -129,7 +144,8 @@ impl Walk<'_> {
                 None => "(default format)".to_owned(),
             };
             let why = format!("Checked value must be of type integer {format} in {:#}", at.path);
-            self.wrong_whole(&why);
+            // This, too.
+            self.errors.invalid(self.prefix, "", &why);
         }
         if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
             self.wrong(at, value, format!("should be a multiple of {factor}"));
@@ -164,27 +180,9 @@ impl Walk<'_> {
             self.wrong(at, count, format!("should have at least {min} {what}"));
         }
         if let Some(max) = max.filter(|max| count > *max) {
-            let (field, count) = (self.field(at.path), Some(count.unsigned_abs()));
-            let error = FieldError::too_many(field, count, max.unsigned_abs());
-            self.errors.push(error);
-        }
-    }
-
-    fn check_items(&mut self, items: &[Value], at: &At<'_>) {
-        let bounds = [at.schema.min_items, at.schema.max_items];
-        self.check_count(items.len(), bounds, "items", at);
-        let repeats = |i: usize| items[..i].contains(&items[i]);
-        if at.schema.unique_items && (1..items.len()).any(repeats) {
-            self.wrong(at, "", "shouldn't contain duplicates");
-        }
-    }
-
-    fn check_fields(&mut self, fields: &Map<String, Value>, at: &At<'_>) {
-        let bounds = [at.schema.min_properties, at.schema.max_properties];
-        self.check_count(fields.len(), bounds, "properties", at);
-        let required = at.schema.required.iter();
-        for name in required.filter(|name| !fields.contains_key(*name)) {
-            self.errors.required(self.field(at.path.child(name)), "");
+            let (count, max) = (Some(count.unsigned_abs()), max.unsigned_abs());
+            self.errors
+                .push(FieldError::too_many(self.field(at.path), count, max));
         }
     }
 
@@ -195,47 +193,42 @@ impl Walk<'_> {
         }
         let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let allowed: Vec<String> = allowed.iter().map(told).collect();
-        let error = FieldError::not_supported(self.field(at.path), at.value, &allowed);
-        self.errors.push(error);
+        self.errors.not_supported(self.field(at.path), at.value, &allowed);
     }
 
     /// `anyOf`, `oneOf`, `allOf`, `not`.
     fn check_branches(&mut self, at: &At<'_>) {
-        let (schema, prefix, old) = (at.schema, self.prefix, None);
         if at.value.is_null() {
             return;
         }
-        let told = || quoted(&format!("{:#}", at.path));
+        let (prefix, old) = (self.prefix, None);
         let tried = |schema: &Schema| validate_at(&At { schema, old, ..*at }, prefix);
         let all_tried = |branches: &[Schema]| -> Vec<_> { branches.iter().map(tried).collect() };
         let count = |tried: &[Vec<_>]| tried.iter().filter(|errors| errors.is_empty()).count();
-        let any = all_tried(&schema.any_of);
+        let [any, one, all] =
+            [&at.schema.any_of, &at.schema.one_of, &at.schema.all_of].map(|of| all_tried(of));
         if !any.is_empty() && count(&any) == 0 {
-            self.wrong_whole(&format!("{} must validate at least one schema (anyOf)", told()));
+            self.wrong_branch(at, "must validate at least one schema (anyOf)");
             self.errors.extend(nearest(any));
         }
-        let one = all_tried(&schema.one_of);
-        let good = count(&one);
-        if !one.is_empty() && good != 1 {
-            let found = match good {
-                0 => "Found none valid".to_owned(),
-                many => format!("Found {many} valid alternatives"),
-            };
-            let only = "must validate one and only one schema (oneOf)";
-            self.wrong_whole(&format!("{} {only}. {found}", told()));
-            if good == 0 {
+        let only = "must validate one and only one schema (oneOf). Found";
+        match count(&one) {
+            _ if one.is_empty() => {}
+            0 => {
+                self.wrong_branch(at, format!("{only} none valid"));
                 self.errors.extend(nearest(one));
             }
+            1 => {}
+            many => self.wrong_branch(at, format!("{only} {many} valid alternatives")),
         }
-        let all = all_tried(&schema.all_of);
         let good = count(&all);
         if good != all.len() {
             let none = if good == 0 { ". None validated" } else { "" };
-            self.wrong_whole(&format!("{} must validate all the schemas (allOf){none}", told()));
+            self.wrong_branch(at, format!("must validate all the schemas (allOf){none}"));
             self.errors.extend(all.into_iter().flatten());
         }
-        if schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
-            self.wrong_whole(&format!("{} must not validate the schema (not)", told()));
+        if at.schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
+            self.wrong_branch(at, "must not validate the schema (not)");
         }
     }
 }
@@ -247,4 +240,39 @@ fn nearest(alternatives: Vec<Vec<FieldError>>) -> Vec<FieldError> {
 
 fn is_integer(value: &Value) -> bool {
     value.as_f64().is_some_and(|value| value.fract() == 0.0)
+}
+
+/// Each set has an element once, each map a key once.
+pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let root = At::root(value, None, schema);
+    root.each(|schema| schema.has_keyed_lists, &mut |at| {
+        check_list(at, &mut errors)
+    });
+    errors
+}
+
+fn check_list(at: &At<'_>, errors: &mut Vec<FieldError>) {
+    let Value::Array(items) = at.value else { return };
+    let is_map = match at.schema.list_type {
+        ListType::Atomic => return,
+        ListType::Set => false,
+        ListType::Map => true,
+    };
+    let strange = |item: &Value| is_map && !item.is_null() && !item.is_object();
+    if let Some(i) = items.iter().position(strange) {
+        let why = "must be an object for an array of list-type map";
+        return errors.invalid(at.path.index(i), &items[i], why);
+    }
+    let identity = |item: &Value| match is_map {
+        true => Value::Object(list_key(item, at.schema)),
+        false => item.clone(),
+    };
+    let identities: Vec<Value> = items.iter().map(identity).collect();
+    for (i, identity) in identities.iter().enumerate() {
+        // Only the first repetition is told.
+        if identities[..i].iter().filter(|other| *other == identity).count() == 1 {
+            errors.push(FieldError::duplicate(at.path.index(i), identity));
+        }
+    }
 }
