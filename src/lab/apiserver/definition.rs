@@ -286,22 +286,18 @@ fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut
 
 /// One version is the stored one.
 fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
-    let storing = storing(definition);
+    let (storing, stored) = (storing(definition), "status.storedVersions");
     if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";
         errors.invalid("spec.versions", versions(definition), why);
     }
     match storing.as_slice() {
-        [] => errors.invalid(
-            "status.storedVersions",
-            (),
-            "must have at least one stored version",
-        ),
+        [] => errors.invalid(stored, (), "must have at least one stored version"),
         [_] => {}
         [first, .., last] => {
             let last = last.as_str().unwrap_or_default();
             let why = format!("must have the storage version {last}");
-            errors.invalid("status.storedVersions", [first], &why);
+            errors.invalid(stored, [first], &why);
         }
     }
 }
@@ -343,9 +339,8 @@ fn deprecation(definition: &Value, version: &Value) -> Option<String> {
 
 /// The status of a definition before anything was done about it.
 pub(super) fn new_status(object: &Value) -> Value {
-    json!({
-        "conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storing(object),
-    })
+    let names = json!({"plural": "", "kind": ""});
+    json!({"conditions": null, "acceptedNames": names, "storedVersions": storing(object)})
 }
 
 /// Notes in which versions objects may be stored, whenever a definition is written.

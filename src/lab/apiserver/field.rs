@@ -102,6 +102,12 @@ impl FieldError {
         Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
     }
 
+    /// One error for each thing that is wrong with a text.
+    pub(super) fn invalid_each(field: impl fmt::Display, value: &str, wrong: &[String]) -> Vec<Self> {
+        let error = |why: &String| Self::invalid_text(&field, value, why);
+        wrong.iter().map(error).collect()
+    }
+
     /// For values that are told in a way of their own.
     pub(super) fn invalid_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
         Self::new(Problem::Invalid, field, Some(value.to_owned()), detail)

@@ -25,8 +25,8 @@ pub(super) trait Found {
 
     /// One error for each thing that is wrong with a text.
     fn invalid_each(&mut self, field: impl Display, value: &str, wrong: &[String]) {
-        for why in wrong {
-            self.note(FieldError::invalid_text(&field, value, why));
+        for error in FieldError::invalid_each(field, value, wrong) {
+            self.note(error);
         }
     }
 

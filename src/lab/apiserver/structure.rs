@@ -42,16 +42,16 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
         }
     }
     check_metadata(&schema["properties"]["metadata"], path, errors);
-    if let Err(error) = Schema::compile(schema) {
-        return errors.forbidden(path, &error.to_string());
-    }
     each_node(schema, path, None, &mut |node, path, within| {
         check_node(node, path, errors);
         check_words(node, path, within, errors);
     });
-    if errors.len() == before {
-        let judge = &mut |node: &Value, path: &Path<'_>, _: Option<&str>| check_sense(node, path, errors);
-        each_node(schema, path, None, judge);
+    match Schema::compile(schema) {
+        _ if errors.len() > before => {}
+        Ok(_) => each_node(schema, path, None, &mut |node, path, _| {
+            check_sense(node, path, errors)
+        }),
+        Err(error) => errors.forbidden(path, &error.to_string()),
     }
 }
 
@@ -100,6 +100,10 @@ fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &m
     if let Err(error) = Regex::new(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {error}");
         errors.invalid(path.child("pattern"), pattern, &why);
+    }
+    if schema["items"].is_array() {
+        let why = "items must be a schema object and not an array";
+        errors.forbidden(path.child("items"), why);
     }
     if flag(schema, "uniqueItems") {
         let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";

@@ -143,7 +143,7 @@ pub(in crate::lab::apiserver) struct Schema {
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
-    /// The compiled form of `schema`, the `openAPIV3Schema` of a CRD's version. What does not compile within it, rules
+    /// The compiled form of a schema, such as the `openAPIV3Schema` of a CRD's version. What does not compile within it, rules
     /// and patterns, is left to who judges the CRD.
     pub(in crate::lab::apiserver) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
