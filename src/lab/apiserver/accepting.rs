@@ -11,7 +11,7 @@ use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
 use super::storage::{ResourceId, Storage, Stored};
-use super::value::{list, text, texts};
+use super::value::{list, text};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
@@ -76,7 +76,7 @@ fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
     let (mut resources, mut kinds) = Taken::default();
     for definition in all {
         let names = &definition.object()["status"]["acceptedNames"];
-        resources.extend(texts(names, "shortNames"));
+        resources.extend(told(&names["shortNames"]));
         resources.extend(["plural", "singular"].map(|field| text(names, field)));
         kinds.extend(["kind", "listKind"].map(|field| text(names, field)));
     }
@@ -97,9 +97,9 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
     if *wanted == status["acceptedNames"] {
         return status;
     }
-    let mut names = status["acceptedNames"].clone();
+    let before = status["acceptedNames"].take();
+    let mut names = wanted.clone();
     let mut conflict: Option<(&str, String)> = None;
-    let in_use = |name: &str| format!("{name:?} is already in use");
     for (field, reason, taken) in [
         ("plural", "PluralConflict", &taken.0),
         ("singular", "SingularConflict", &taken.0),
@@ -107,23 +107,23 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let own = told(&names[field]);
-        let mut refused = told(&wanted[field]);
-        refused.retain(|name| !own.contains(name) && taken.contains(name));
-        match refused.as_slice() {
-            [] => match wanted.get(field) {
-                Some(value) => names[field] = value.clone(),
-                None => drop(names.as_object_mut().and_then(|names| names.remove(field))),
-            },
-            [name] => conflict = Some((reason, in_use(name))),
-            names => {
-                let all: Vec<String> = names.iter().map(|name| in_use(name)).collect();
-                conflict = Some((reason, format!("[{}]", all.join(", "))));
-            }
+        let own = told(&before[field]);
+        let refused = told(&wanted[field]).into_iter();
+        let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
+        let refused: Vec<String> = refused
+            .map(|name| format!("{name:?} is already in use"))
+            .collect();
+        let message = match refused.as_slice() {
+            [] => continue,
+            [one] => one.clone(),
+            all => format!("[{}]", all.join(", ")),
+        };
+        conflict = Some((reason, message));
+        if let Some(names) = names.as_object_mut() {
+            names.remove(field);
+            let kept = before.get(field).cloned();
+            names.extend(kept.map(|kept| (field.to_owned(), kept)));
         }
-    }
-    if let Some(categories) = wanted.get("categories") {
-        names["categories"] = categories.clone();
     }
     status["acceptedNames"] = names;
     let (value, accepted) = match &conflict {

@@ -72,7 +72,8 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
             errors.invalid(field, new.pointer(pointer), "field is immutable");
         }
     }
-    for (i, version) in texts(&new["status"], "storedVersions").enumerate() {
+    for (i, version) in list(&new["status"], "storedVersions").iter().enumerate() {
+        let version = version.as_str().unwrap_or_default();
         if !versions(new).iter().any(|known| known["name"] == version) {
             let why = format!(
                 "missing from spec.versions; {version} was previously a storage version, and must remain in \
@@ -132,8 +133,8 @@ fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
         singular: text(names, "singular").to_owned(),
         kind: text(names, "kind").to_owned(),
         list_kind: text(names, "listKind").to_owned(),
-        short_names: texts(names, "shortNames").map(str::to_owned).collect(),
-        categories: texts(names, "categories").map(str::to_owned).collect(),
+        short_names: texts(names, "shortNames"),
+        categories: texts(names, "categories"),
         namespaced: scope == "Namespaced",
         family: Family::Custom,
         versions: versions(object)
@@ -171,7 +172,7 @@ fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
             errors.required("spec.conversion.conversionReviewVersions", "");
             errors.required("spec.conversion.webhookClientConfig", why);
         }
-        other => errors.not_supported("spec.conversion.strategy", &other.into(), &["None", "Webhook"]),
+        other => errors.not_supported("spec.conversion.strategy", other, &["None", "Webhook"]),
     }
 }
 
@@ -210,7 +211,7 @@ fn check_words(names: &Value, at: &str, errors: &mut Vec<FieldError>) {
         errors.invalid_each(format!("{at}.{field}"), text(names, field), &wrong);
     }
     for field in ["shortNames", "categories"] {
-        for (i, name) in texts(names, field).enumerate() {
+        for (i, name) in texts(names, field).iter().enumerate() {
             let wrong = names::dns_1035_label(name);
             errors.invalid_each(format!("{at}.{field}[{i}]"), name, &wrong);
         }
@@ -285,22 +286,18 @@ fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut
 
 /// One version is the stored one.
 fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
-    let storing = storing(definition);
+    let (storing, stored) = (storing(definition), "status.storedVersions");
     if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";
         errors.invalid("spec.versions", versions(definition), why);
     }
     match storing.as_slice() {
-        [] => errors.invalid(
-            "status.storedVersions",
-            (),
-            "must have at least one stored version",
-        ),
+        [] => errors.invalid(stored, (), "must have at least one stored version"),
         [_] => {}
         [first, .., last] => {
             let last = last.as_str().unwrap_or_default();
             let why = format!("must have the storage version {last}");
-            errors.invalid("status.storedVersions", [first], &why);
+            errors.invalid(stored, [first], &why);
         }
     }
 }
@@ -309,7 +306,8 @@ fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
 pub(super) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
     for version in versions(definition) {
-        structure::each_node(&version["schema"]["openAPIV3Schema"], &mut |node| {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        structure::each_node(schema, &Path::ROOT, None, &mut |node, _, _| {
             let format = text(node, "format");
             if !format.is_empty() && !is_known_format(format) {
                 unknown.insert(format.to_owned());
@@ -341,9 +339,8 @@ fn deprecation(definition: &Value, version: &Value) -> Option<String> {
 
 /// The status of a definition before anything was done about it.
 pub(super) fn new_status(object: &Value) -> Value {
-    json!({
-        "conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storing(object),
-    })
+    let names = json!({"plural": "", "kind": ""});
+    json!({"conditions": null, "acceptedNames": names, "storedVersions": storing(object)})
 }
 
 /// Notes in which versions objects may be stored, whenever a definition is written.

@@ -6,52 +6,39 @@ use super::field::{FieldError, Path};
 use super::found::Found;
 use super::meta;
 use super::names;
-use super::schema::Schema;
+use super::schema::{At, Schema};
 use super::typed;
 
 /// What is wrong with the embedded objects in `value`.
 pub(super) fn check_embedded(value: &Value, schema: &Schema) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check(value, schema, &Path::ROOT, &mut errors);
+    At::root(value, None, schema).each(|schema| schema.has_embedded, &mut |at| {
+        if at.schema.embedded_resource && at.value.is_object() {
+            check(at.value, &at.path, &mut errors);
+        }
+    });
     errors
 }
 
-/// Makes the metadata of embedded objects fit, as that of the object itself. Adds the paths of what was unknown; the
+/// Makes the metadata of embedded objects fit, as that of the object itself. Returns the paths of what was unknown; the
 /// error is a decoder's.
-pub(super) fn coerce_embedded(
-    value: &mut Value,
-    schema: &Schema,
-    path: &Path<'_>,
-    unknown: &mut Vec<String>,
-) -> Result<(), String> {
-    if let Value::Object(fields) = value
-        && schema.embedded_resource
-        && fields.contains_key("metadata")
-    {
-        let dropped = typed::coerce_metadata(fields)?;
-        unknown.extend(dropped.iter().map(|name| path.child(name).to_string()));
-    }
-    let mut result = Ok(());
-    schema.visit_below_mut(value, path, &mut |value, schema, path| {
-        if schema.has_embedded && result.is_ok() {
-            result = coerce_embedded(value, schema, path, unknown);
+pub(super) fn coerce_embedded(value: &mut Value, schema: &Schema) -> Result<Vec<String>, String> {
+    let mut result = Ok(Vec::new());
+    schema.each_mut(value, &Path::ROOT, &mut |value, schema, path| {
+        if let (Ok(unknown), Value::Object(fields)) = (&mut result, value)
+            && schema.embedded_resource
+            && fields.contains_key("metadata")
+        {
+            match typed::coerce_metadata(fields) {
+                Ok(dropped) => unknown.extend(dropped.iter().map(|name| path.child(name).to_string())),
+                Err(error) => result = Err(error),
+            }
         }
     });
     result
 }
 
-fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if schema.embedded_resource && value.is_object() {
-        check_object(value, path, errors);
-    }
-    if schema.has_embedded {
-        schema.visit_below(value, None, path, &mut |value, _, schema, path| {
-            check(value, schema, path, errors);
-        });
-    }
-}
-
-fn check_object(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     for field in ["apiVersion", "kind"] {
         let at = path.child(field);
         match &value[field] {

@@ -102,6 +102,12 @@ impl FieldError {
         Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
     }
 
+    /// One error for each thing that is wrong with a text.
+    pub(super) fn invalid_each(field: impl fmt::Display, value: &str, wrong: &[String]) -> Vec<Self> {
+        let error = |why: &String| Self::invalid_text(&field, value, why);
+        wrong.iter().map(error).collect()
+    }
+
     /// For values that are told in a way of their own.
     pub(super) fn invalid_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
         Self::new(Problem::Invalid, field, Some(value.to_owned()), detail)
@@ -216,6 +222,7 @@ impl<'a> Path<'a> {
     }
 }
 
+/// The alternate form (`{path:#}`) tells keys like fields.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(parent) = self.parent else {
@@ -224,10 +231,10 @@ impl fmt::Display for Path<'_> {
         parent.fmt(f)?;
         match self.step {
             Step::Root => Ok(()),
-            Step::Child(name) if matches!(parent.step, Step::Root) => f.write_str(name),
-            Step::Child(name) => write!(f, ".{name}"),
+            Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
+            Step::Child(name) | Step::Key(name) if matches!(parent.step, Step::Root) => f.write_str(name),
+            Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key) => write!(f, "[{key}]"),
         }
     }
 }

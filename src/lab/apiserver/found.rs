@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::field::FieldError;
 
@@ -25,14 +25,13 @@ pub(super) trait Found {
 
     /// One error for each thing that is wrong with a text.
     fn invalid_each(&mut self, field: impl Display, value: &str, wrong: &[String]) {
-        for why in wrong {
-            self.note(FieldError::invalid_text(&field, value, why));
+        for error in FieldError::invalid_each(field, value, wrong) {
+            self.note(error);
         }
     }
 
-    fn not_supported(&mut self, field: impl Display, value: &Value, known: &[&str]) {
-        let known: Vec<String> = known.iter().map(|known| (*known).to_owned()).collect();
-        self.note(FieldError::not_supported(field, value, &known));
+    fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
+        self.note(FieldError::not_supported(field, &json!(value), known));
     }
 }
 

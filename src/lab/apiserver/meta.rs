@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use super::field::{FieldError, quoted};
 use super::found::Found;
 use super::names;
-use super::value::{self, fields, flag, list, texts};
+use super::value::{self, fields, flag, list};
+
+/// What of the metadata never changes by a write.
+const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
 
 /// The sum of all annotations' keys and values, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -31,7 +34,8 @@ pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// The finalizers of `object`.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
-    texts(&object["metadata"], "finalizers").collect()
+    let finalizers = list(&object["metadata"], "finalizers").iter();
+    finalizers.filter_map(Value::as_str).collect()
 }
 
 /// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
@@ -90,14 +94,11 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
     let owners = list(metadata, "ownerReferences");
     validate_controllers(owners, &at("ownerReferences"), &mut errors);
     for owner in owners {
-        for (field, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
+        for field in ["apiVersion", "kind", "name", "uid"] {
             if value::text(owner, field).is_empty() {
-                errors.invalid(at(&format!("ownerReferences.{field}")), "", why);
+                let version = if field == "apiVersion" { "version " } else { "" };
+                let why = format!("{version}must not be empty");
+                errors.invalid(at(&format!("ownerReferences.{field}")), "", &why);
             }
         }
     }
@@ -106,17 +107,10 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
 
 /// At most one owner controls an object, and what is soon forgotten owns nothing.
 fn validate_controllers(owners: &[Value], path: &str, errors: &mut Vec<FieldError>) {
-    const FIELDS: [&str; 6] = [
-        "apiVersion",
-        "kind",
-        "name",
-        "uid",
-        "controller",
-        "blockOwnerDeletion",
-    ];
+    const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
     let told = |owner: &Value| {
-        let said = FIELDS.iter().filter(|field| !owner[**field].is_null());
-        let said = said.map(|field| format!("\"{field}\":{}", owner[*field]));
+        let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
+        let said = said.map(|field| format!("\"{field}\":{}", owner[field]));
         format!("{{{}}}", said.collect::<Vec<String>>().join(","))
     };
     for owner in owners {
@@ -156,14 +150,7 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
             errors.forbidden("metadata.finalizers", &why);
         }
     }
-    for field in [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for field in FIXED.split(' ') {
         let (new, old) = (&new["metadata"][field], &old["metadata"][field]);
         if new != old {
             errors.invalid(format!("metadata.{field}"), new, "field is immutable");

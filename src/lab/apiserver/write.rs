@@ -10,7 +10,6 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::embedded::coerce_embedded;
 use super::family;
-use super::field::Path;
 use super::known_fields::keep_known;
 use super::managed_fields::{Writer, track};
 use super::meta;
@@ -122,11 +121,9 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -
             if nulls == Nulls::Dropped {
                 drop_nulls(&mut whole, &version.schema);
             }
-            if resource.family == Family::Definition {
-                unknown.extend(keep_known(&mut whole)?);
-            }
+            unknown.extend(keep_known(resource.family, &mut whole)?);
             if version.schema.has_embedded {
-                coerce_embedded(&mut whole, &version.schema, &Path::ROOT, &mut unknown)?;
+                unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
             }
             apply_defaults(&mut whole, &version.schema);
             object = match whole {

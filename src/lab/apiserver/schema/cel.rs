@@ -13,10 +13,10 @@ use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::at::At;
 use super::formats::Format;
-use super::structural::{Extra, Schema};
-use crate::lab::apiserver::field::{FieldError, Path};
-use crate::lab::apiserver::found::Found;
+use super::structural::{Extra, Schema, Type};
+use crate::lab::apiserver::field::FieldError;
 
 /// An expression of a rule, compiled once.
 #[derive(Debug, Deserialize)]
@@ -81,23 +81,21 @@ impl Rule {
 
 thread_local! {
     /// Registering the functions costs more than most rules.
-    static FUNCTIONS: Context<'static> = functions();
-}
-
-fn functions() -> Context<'static> {
-    let mut context = Context::default().with_all();
-    // Kubernetes counts characters where the library counts bytes.
-    context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
-        let size = match &this {
-            Cel::String(text) => text.chars().count(),
-            Cel::Bytes(bytes) => bytes.len(),
-            Cel::List(items) => items.len(),
-            Cel::Map(map) => map.map.len(),
-            other => return Err(ExecutionError::unsupported_target_type(other.clone())),
-        };
-        Ok(i64::try_from(size).unwrap_or(i64::MAX))
-    });
-    context
+    static FUNCTIONS: Context<'static> = {
+        let mut context = Context::default().with_all();
+        // Kubernetes counts characters where the library counts bytes.
+        context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
+            let size = match &this {
+                Cel::String(text) => text.chars().count(),
+                Cel::Bytes(bytes) => bytes.len(),
+                Cel::List(items) => items.len(),
+                Cel::Map(map) => map.map.len(),
+                other => return Err(ExecutionError::unsupported_target_type(other.clone())),
+            };
+            Ok(i64::try_from(size).unwrap_or(i64::MAX))
+        });
+        context
+    };
 }
 
 /// The errors of the rules in `schema`. `old` is what `object` replaces.
@@ -107,41 +105,32 @@ pub(in crate::lab::apiserver) fn check_rules(
     schema: &Schema,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check(object, old, schema, &Path::ROOT, &mut errors);
+    check(&At::root(object, old, schema), &mut errors);
     errors
 }
 
-fn check(value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    if value.is_null() || !schema.has_rules {
+fn check(at: &At<'_>, errors: &mut Vec<FieldError>) {
+    if at.value.is_null() || !at.schema.has_rules {
         return;
     }
-    let old = old.filter(|old| !old.is_null());
-    if !schema.rules.is_empty() {
-        FUNCTIONS.with(|functions| check_here(value, old, schema, path, functions, errors));
+    if !at.schema.rules.is_empty() {
+        FUNCTIONS.with(|functions| check_here(at, functions, errors));
     }
-    for branch in &schema.all_of {
-        check(value, old, branch, path, errors);
+    for schema in &at.schema.all_of {
+        check(&At { schema, ..*at }, errors);
     }
-    schema.visit_below(value, old, path, &mut |value, old, schema, path| {
-        check(value, old, schema, path, errors);
-    });
+    at.visit_below(&mut |below| check(below, errors));
 }
 
-fn check_here(
-    value: &Value,
-    old: Option<&Value>,
-    schema: &Schema,
-    path: &Path<'_>,
-    functions: &Context<'static>,
-    errors: &mut Vec<FieldError>,
-) {
+fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Vec<FieldError>) {
+    let old = at.old.filter(|old| !old.is_null());
+    let old_self = old.map(|old| to_cel(old, Some(at.schema)));
     let mut context = functions.new_inner_scope();
-    context.add_variable_from_value("self", to_cel(value, Some(schema)));
-    let old_self = old.map(|old| to_cel(old, Some(schema)));
+    context.add_variable_from_value("self", to_cel(at.value, Some(at.schema)));
     if let Some(old) = &old_self {
         context.add_variable_from_value("oldSelf", old.clone());
     }
-    for rule in &schema.rules {
+    for rule in &at.schema.rules {
         let may_be_absent = rule.optional_old_self == Some(true);
         let Ok(program) = &rule.rule.program else { continue };
         if rule.is_transition() && old.is_none() && !may_be_absent {
@@ -149,24 +138,23 @@ fn check_here(
         }
         let mut scope = context.new_inner_scope();
         if may_be_absent {
-            let old = old_self
-                .clone()
-                .map_or_else(OptionalValue::none, OptionalValue::of);
+            let none = OptionalValue::none;
+            let old = old_self.clone().map_or_else(none, OptionalValue::of);
             scope.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(old)));
         }
         let mut error = match program.execute(&scope) {
             Ok(Cel::Bool(true)) => continue,
-            Ok(_) => broken(rule, value, schema, path, &rule.explanation(&scope)),
-            Err(failure) => failed(rule, &failure, schema, path),
+            Ok(_) => broken(rule, at, &rule.explanation(&scope)),
+            Err(failure) => failed(rule, at, &failure),
         };
         // What was wrong before, and is no business of this change, passes.
-        error.tolerated = !rule.is_transition() && old == Some(value);
-        errors.note(error);
+        error.tolerated = !rule.is_transition() && old == Some(at.value);
+        errors.push(error);
     }
 }
 
 /// The error of a rule that could not be evaluated.
-fn failed(rule: &Rule, failure: &ExecutionError, schema: &Schema, path: &Path<'_>) -> FieldError {
+fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError) -> FieldError {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
@@ -176,21 +164,28 @@ fn failed(rule: &Rule, failure: &ExecutionError, schema: &Schema, path: &Path<'_
         "" => rule.rule.text.trim(),
         message => message,
     };
-    let kind = schema.types.first().map_or("", |kind| kind.name());
-    FieldError::invalid_text(path, kind, &format!("{why} evaluating rule: {name}"))
+    let kind = at
+        .schema
+        .types
+        .first()
+        .map(|kind| kind.name())
+        .unwrap_or_default();
+    FieldError::invalid_text(at.path, &kind, &format!("{why} evaluating rule: {name}"))
 }
 
 /// The error of a rule that does not hold.
-fn broken(rule: &Rule, value: &Value, schema: &Schema, path: &Path<'_>, detail: &str) -> FieldError {
-    let field = format!("{path}{}", rule.field_path);
+fn broken(rule: &Rule, at: &At<'_>, detail: &str) -> FieldError {
+    let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
+    // What is large is not repeated.
+    let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
     match rule.reason.as_deref() {
         Some("FieldValueForbidden") => FieldError::forbidden(field, detail),
         Some("FieldValueRequired") => FieldError::required(field, detail),
-        Some("FieldValueDuplicate") if schema.is_object_or_array() => FieldError::duplicate_unnamed(field),
-        Some("FieldValueDuplicate") => FieldError::duplicate(field, value),
-        _ if schema.is_object_or_array() => FieldError::invalid_unnamed(field, detail),
-        _ => FieldError::invalid(field, value, detail),
+        Some("FieldValueDuplicate") if is_large => FieldError::duplicate_unnamed(field),
+        Some("FieldValueDuplicate") => FieldError::duplicate(field, at.value),
+        _ if is_large => FieldError::invalid_unnamed(field, detail),
+        _ => FieldError::invalid(field, at.value, detail),
     }
 }
 

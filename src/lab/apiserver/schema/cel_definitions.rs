@@ -13,21 +13,14 @@ use crate::lab::apiserver::found::Found;
 /// What is always there, on whatever is an object of its own.
 const OF_OBJECTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-const REASONS: [&str; 4] = [
-    "FieldValueDuplicate",
-    "FieldValueForbidden",
-    "FieldValueInvalid",
-    "FieldValueRequired",
-];
-
-/// Adds what is wrong with the rules of a node, which may be in a list whose items cannot be found again.
+/// Adds what is wrong with the rules at `path`, those of a node which may be in a list whose items cannot be found
+/// again.
 pub(in crate::lab::apiserver) fn judge_rules(
     schema: &Schema,
     path: &Path<'_>,
     within: Option<&str>,
     errors: &mut Vec<FieldError>,
 ) {
-    let path = path.child("x-kubernetes-validations");
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
         judge_words(rule, schema, &path, errors);
@@ -46,14 +39,13 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<F
         errors.required(path.child("rule"), "rule is not specified");
     }
     if rule.message.contains('\n') {
-        errors.invalid(
-            path.child("message"),
-            &rule.message,
-            "must not contain line breaks",
-        );
+        let why = "must not contain line breaks";
+        errors.invalid(path.child("message"), &rule.message, why);
     }
-    if let Some(reason) = rule.reason.as_deref().filter(|reason| !REASONS.contains(reason)) {
-        errors.not_supported(path.child("reason"), &reason.into(), &REASONS);
+    let reasons =
+        ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
+    if let Some(reason) = rule.reason.as_ref().filter(|reason| !reasons.contains(reason)) {
+        errors.not_supported(path.child("reason"), reason, &reasons);
     }
     let field = rule.field_path.as_str();
     // Keys in brackets are those of maps and lists, and of fields with odd names: whatever they are, they may be there.
@@ -72,53 +64,38 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<F
 
 /// What is wrong with the expressions of a rule; a message is not looked at where the rule is wrong.
 fn judge_expressions(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    for (name, expression, kind, why) in [
-        (
-            "rule",
-            &rule.rule,
-            Type::Boolean,
-            "cel expression must evaluate to a bool",
-        ),
-        (
-            "messageExpression",
-            &rule.message_expression,
-            Type::String,
-            "messageExpression must evaluate to a string",
-        ),
+    for (name, expression, wanted) in [
+        ("rule", &rule.rule, Type::Boolean),
+        ("messageExpression", &rule.message_expression, Type::String),
     ] {
-        let wrong = judge(expression, schema, kind, why);
+        let wrong = judge(expression, schema, wanted);
         if let Some(why) = wrong.filter(|_| !expression.text.is_empty()) {
             return errors.push(FieldError::invalid_raw(path.child(name), &as_told(rule), &why));
         }
     }
 }
 
-/// What is wrong with an expression, as the real server's compiler tells it, or `why` where it is of another type.
-fn judge(expression: &Expression, schema: &Schema, wanted: Type, why: &str) -> Option<String> {
+/// What is wrong with an expression, as the real server's compiler tells it.
+fn judge(expression: &Expression, schema: &Schema, wanted: Type) -> Option<String> {
     let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
-    let (text, walk) = (&expression.text, Walk { schema });
+    let text = &expression.text;
     let program = match &expression.program {
         Ok(program) => program.expression(),
         Err(why) => return Some(failed(why)),
     };
-    let undefined = || {
-        walk.of(program)
-            .err()
-            .map(|name| (format!(".{name}"), format!("undefined field '{name}'")))
-    };
-    match walk.mismatch(program).or_else(undefined) {
-        Some((place, what)) => {
-            let at = text.find(&place).unwrap_or_default();
-            let (column, dots) = (at + 1, ".".repeat(at));
-            Some(failed(&format!(
-                "ERROR: <input>:1:{column}: {what}\n| {text}\n| {dots}^"
-            )))
-        }
-        None => walk
-            .kind_of(program)
-            .filter(|kind| *kind != wanted)
-            .map(|_| why.to_owned()),
+    let undefined = |name| (format!(".{name}"), format!("undefined field '{name}'"));
+    let undefined = || schema_of(program, schema).err().map(undefined);
+    if let Some((place, what)) = mismatch(program, schema).or_else(undefined) {
+        let at = text.find(&place).unwrap_or_default();
+        let (column, dots) = (at + 1, ".".repeat(at));
+        let why = format!("ERROR: <input>:1:{column}: {what}\n| {text}\n| {dots}^");
+        return Some(failed(&why));
     }
+    let why = match wanted {
+        Type::Boolean => "cel expression must evaluate to a bool",
+        _ => "messageExpression must evaluate to a string",
+    };
+    (kind_of(program, schema)? != wanted).then(|| why.to_owned())
 }
 
 /// A rule as refusals of it tell it.
@@ -134,97 +111,95 @@ fn as_told(rule: &Rule) -> String {
     )
 }
 
-struct Walk<'a> {
-    /// That of `self`.
-    schema: &'a Schema,
+/// The type of an expression's value, where it is plain to see: a literal, or a field with a schema.
+fn kind_of(expression: &IdedExpr, schema: &Schema) -> Option<Type> {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::String(_)) => Some(Type::String),
+        Expr::Literal(LiteralValue::Int(_)) => Some(Type::Integer),
+        Expr::Literal(LiteralValue::Double(_)) => Some(Type::Number),
+        Expr::Literal(LiteralValue::Boolean(_)) => Some(Type::Boolean),
+        _ => {
+            let found = schema_of(expression, schema).ok().flatten()?;
+            // Formats make other types of texts.
+            let is_plain = found.format.is_none() && !found.nullable && found.types.len() == 1;
+            found.types.first().copied().filter(|_| is_plain)
+        }
+    }
 }
 
-impl<'a> Walk<'a> {
-    /// The type of an expression's value, where it is plain to see: a literal, or a field with a schema.
-    fn kind_of(&self, expression: &IdedExpr) -> Option<Type> {
-        match &expression.expr {
-            Expr::Literal(LiteralValue::String(_)) => Some(Type::String),
-            Expr::Literal(LiteralValue::Int(_)) => Some(Type::Integer),
-            Expr::Literal(LiteralValue::Double(_)) => Some(Type::Number),
-            Expr::Literal(LiteralValue::Boolean(_)) => Some(Type::Boolean),
-            _ => match self.of(expression).ok().flatten()? {
-                // Formats make other types of texts.
-                found if found.format.is_some() || found.nullable => None,
-                found => match found.types.as_slice() {
-                    [kind] => Some(*kind),
-                    _ => None,
-                },
-            },
-        }
+/// The first comparison of two values that cannot be compared: the operator, and what is wrong with it.
+fn mismatch(expression: &IdedExpr, schema: &Schema) -> Option<(String, String)> {
+    let Expr::Call(call) = &expression.expr else {
+        return None;
+    };
+    let below = call.args.iter().find_map(|argument| mismatch(argument, schema));
+    let (operator, [left, right]) = (call.func_name.as_str(), call.args.as_slice()) else {
+        return below;
+    };
+    if below.is_some() || !matches!(operator, "_==_" | "_!=_") {
+        return below;
     }
+    let named = |argument| match kind_of(argument, schema)? {
+        Type::String => Some("string"),
+        Type::Integer => Some("int"),
+        Type::Number => Some("double"),
+        Type::Boolean => Some("bool"),
+        Type::Object | Type::Array => None,
+    };
+    let (left, right) = (named(left)?, named(right)?);
+    let what = format!("found no matching overload for '{operator}' applied to '({left}, {right})'");
+    (left != right).then(|| (operator.trim_matches('_').to_owned(), what))
+}
 
-    /// The first comparison of two values that cannot be compared: the operator, and what is wrong with it.
-    fn mismatch(&self, expression: &IdedExpr) -> Option<(String, String)> {
-        let Expr::Call(call) = &expression.expr else {
-            return None;
-        };
-        let below = call.args.iter().find_map(|argument| self.mismatch(argument));
-        let operator = call.func_name.as_str();
-        if below.is_some() || !matches!(operator, "_==_" | "_!=_") {
-            return below;
-        }
-        let [left, right] = call.args.as_slice() else {
-            return None;
-        };
-        let named = |argument| match self.kind_of(argument)? {
-            Type::String => Some("string"),
-            Type::Integer => Some("int"),
-            Type::Number => Some("double"),
-            Type::Boolean => Some("bool"),
-            Type::Object | Type::Array => None,
-        };
-        let (left, right) = (named(left)?, named(right)?);
-        let what = format!("found no matching overload for '{operator}' applied to '({left}, {right})'");
-        (left != right).then(|| (operator.trim_matches('_').to_owned(), what))
-    }
-
-    /// The schema of the expression's value, as far as it is known; the error is the first field that is named and that
-    /// the value of `self` cannot have.
-    fn of(&self, expression: &IdedExpr) -> Result<Option<&'a Schema>, String> {
-        match &expression.expr {
-            Expr::Ident(name) if name == "self" || name == "oldSelf" => return Ok(Some(self.schema)),
-            Expr::Select(select) => {
-                let parent = self.of(&select.operand)?;
-                return match parent {
-                    Some(parent) => field(parent, &select.field),
-                    None => Ok(None),
-                };
+/// The schema of an expression's value, as far as it is known; the error is the first field that is named and that the
+/// value of `self`, which has this schema, cannot have.
+fn schema_of<'a>(expression: &IdedExpr, schema: &'a Schema) -> Result<Option<&'a Schema>, String> {
+    match &expression.expr {
+        Expr::Ident(name) if name == "self" || name == "oldSelf" => Ok(Some(schema)),
+        Expr::Select(select) => match schema_of(&select.operand, schema)? {
+            Some(parent) => field(parent, &select.field),
+            None => Ok(None),
+        },
+        other => {
+            for part in parts(other) {
+                schema_of(part, schema)?;
             }
-            Expr::Call(call) => self.all(call.target.as_deref().into_iter().chain(&call.args))?,
-            Expr::List(list) => self.all(&list.elements)?,
-            Expr::Map(map) => self.entries(map.entries.iter().map(|entry| &entry.expr))?,
-            Expr::Struct(object) => self.entries(object.entries.iter().map(|entry| &entry.expr))?,
-            Expr::Comprehension(loops) => {
-                let parts = [
-                    &loops.iter_range,
-                    &loops.accu_init,
-                    &loops.loop_cond,
-                    &loops.loop_step,
-                    &loops.result,
-                ];
-                self.all(parts)?;
-            }
-            Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => {}
+            Ok(None)
         }
-        Ok(None)
     }
+}
 
-    fn all<'e>(&self, expressions: impl IntoIterator<Item = &'e IdedExpr>) -> Result<(), String> {
-        expressions
-            .into_iter()
-            .try_for_each(|expression| self.of(expression).map(|_| ()))
+/// The expressions within an expression.
+fn parts(expression: &Expr) -> Vec<&IdedExpr> {
+    match expression {
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => map
+            .entries
+            .iter()
+            .flat_map(|entry| parts_of_entry(&entry.expr))
+            .collect(),
+        Expr::Struct(object) => object
+            .entries
+            .iter()
+            .flat_map(|entry| parts_of_entry(&entry.expr))
+            .collect(),
+        Expr::Comprehension(loops) => vec![
+            &loops.iter_range,
+            &loops.accu_init,
+            &loops.loop_cond,
+            &loops.loop_step,
+            &loops.result,
+        ],
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
     }
+}
 
-    fn entries<'e>(&self, mut entries: impl Iterator<Item = &'e EntryExpr>) -> Result<(), String> {
-        entries.try_for_each(|entry| match entry {
-            EntryExpr::StructField(field) => self.all([&field.value]),
-            EntryExpr::MapEntry(entry) => self.all([&entry.key, &entry.value]),
-        })
+fn parts_of_entry(entry: &EntryExpr) -> Vec<&IdedExpr> {
+    match entry {
+        EntryExpr::StructField(field) => vec![&field.value],
+        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
     }
 }
 
@@ -267,7 +242,7 @@ mod tests {
         }});
         let schema = Schema::read_constant(&schema);
         let program = Program::compile(rule).unwrap();
-        let found = Walk { schema: &schema }.of(program.expression());
+        let found = schema_of(program.expression(), &schema);
         assert_eq!(found.err().as_deref(), expected);
     }
 }

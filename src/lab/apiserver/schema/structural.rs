@@ -10,11 +10,11 @@ use serde_json::{Value, from_value};
 
 use super::cel::Rule;
 use super::formats::Format;
-use super::lists::list_key;
 use crate::lab::apiserver::field::Path;
 
 /// The JSON types of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(in crate::lab::apiserver) enum Type {
     Object,
     Array,
@@ -25,20 +25,6 @@ pub(in crate::lab::apiserver) enum Type {
 }
 
 impl Type {
-    pub(in crate::lab::apiserver) const NAMES: [(&'static str, Self); 6] = [
-        ("array", Type::Array),
-        ("boolean", Type::Boolean),
-        ("integer", Type::Integer),
-        ("number", Type::Number),
-        ("object", Type::Object),
-        ("string", Type::String),
-    ];
-
-    pub(in crate::lab::apiserver) fn read(name: &str) -> Option<Self> {
-        let mut names = Self::NAMES.iter();
-        names.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
-    }
-
     /// The narrowest type of a value; null has none.
     pub(super) fn of(value: &Value) -> Option<Self> {
         Some(match value {
@@ -52,9 +38,8 @@ impl Type {
         })
     }
 
-    pub(super) fn name(self) -> &'static str {
-        let mut names = Self::NAMES.iter();
-        names.find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    pub(super) fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -115,7 +100,6 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) pattern: Option<Regex>,
     pub(super) max_items: Option<i64>,
     pub(super) min_items: Option<i64>,
-    pub(super) unique_items: bool,
     pub(super) max_properties: Option<i64>,
     pub(super) min_properties: Option<i64>,
     pub(super) required: Vec<String>,
@@ -155,14 +139,11 @@ pub(in crate::lab::apiserver) struct Schema {
     pub(super) has_keyed_lists: bool,
 }
 
-/// What is done with a value, given what it replaces, its schema and where it is.
-type Visit<'a> = &'a mut dyn FnMut(&Value, Option<&Value>, &Schema, &Path<'_>);
-
 /// Compiled schemas by their JSON text: many worlds in one process serve the same CRDs.
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
-    /// The compiled form of `schema`, the `openAPIV3Schema` of a CRD's version. What does not compile within it, rules
+    /// The compiled form of a schema, such as the `openAPIV3Schema` of a CRD's version. What does not compile within it, rules
     /// and patterns, is left to who judges the CRD.
     pub(in crate::lab::apiserver) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
@@ -213,52 +194,25 @@ impl Schema {
         }
     }
 
-    /// Visits the values directly below `value` of which this schema says something, each with what it replaces.
-    pub(in crate::lab::apiserver) fn visit_below(
-        &self,
-        value: &Value,
-        old: Option<&Value>,
-        path: &Path<'_>,
-        visit: Visit<'_>,
-    ) {
-        match (value, &self.items) {
-            (Value::Object(fields), _) => {
-                for (name, field) in fields {
-                    let old = old.and_then(|old| old.get(name));
-                    if let Some(known) = self.properties.get(name) {
-                        visit(field, old, known, &path.child(name));
-                    } else if let Extra::Schema(extra) = &self.extra {
-                        visit(field, old, extra, &path.key(name));
-                    }
-                }
-            }
-            (Value::Array(items), Some(below)) => {
-                for (i, item) in items.iter().enumerate() {
-                    visit(item, self.correlated(item, old), below, &path.index(i));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The same, for changing them.
-    pub(in crate::lab::apiserver) fn visit_below_mut(
+    /// Calls `change` for `value` and everything below of which this schema says something, with the path.
+    pub(in crate::lab::apiserver) fn each_mut(
         &self,
         value: &mut Value,
         path: &Path<'_>,
-        visit: &mut dyn FnMut(&mut Value, &Schema, &Path<'_>),
+        change: &mut dyn FnMut(&mut Value, &Schema, &Path<'_>),
     ) {
+        change(value, self, path);
         match (value, &self.items) {
             (Value::Object(fields), _) => {
                 for (name, field) in fields {
                     if let Some(known) = self.field(name) {
-                        visit(field, known, &path.child(name));
+                        known.each_mut(field, &path.child(name), change);
                     }
                 }
             }
             (Value::Array(items), Some(below)) => {
                 for (i, item) in items.iter_mut().enumerate() {
-                    visit(item, below, &path.index(i));
+                    below.each_mut(item, &path.index(i), change);
                 }
             }
             _ => {}
@@ -273,24 +227,11 @@ impl Schema {
             (None, Extra::Unknown | Extra::Any) => None,
         }
     }
-
-    /// The old item that `item` replaces. Only lists of type map can tell.
-    pub(super) fn correlated<'a>(&self, item: &Value, old: Option<&'a Value>) -> Option<&'a Value> {
-        if self.list_type != ListType::Map {
-            return None;
-        }
-        let key = list_key(item, self);
-        let mut old = old?.as_array()?.iter();
-        old.find(|candidate| list_key(candidate, self) == key)
-    }
-
-    pub(super) fn is_object_or_array(&self) -> bool {
-        matches!(self.types.as_slice(), [Type::Object | Type::Array])
-    }
 }
 
 fn types<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<Type>, D::Error> {
-    Ok(Type::read(&String::deserialize(json)?).into_iter().collect())
+    let kind = Type::deserialize(Value::deserialize(json)?);
+    Ok(kind.into_iter().collect())
 }
 
 fn format<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Format>, D::Error> {

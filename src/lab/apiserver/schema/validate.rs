@@ -7,11 +7,12 @@ use std::cmp::Ordering;
 use std::fmt::Display;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::at::{At, list_key};
 use super::formats::Format;
-use super::structural::{Schema, Type};
-use crate::lab::apiserver::field::{FieldError, Path, quoted};
+use super::structural::{ListType, Schema, Type};
+use crate::lab::apiserver::field::{FieldError, quoted};
 use crate::lab::apiserver::found::Found;
 
 /// The errors of `value`. `old` is what it replaces; `prefix` is the field that `value` is, empty for a whole object.
@@ -21,19 +22,13 @@ pub(in crate::lab::apiserver) fn validate(
     schema: &Schema,
     prefix: &str,
 ) -> Vec<FieldError> {
-    validate_below(value, old, schema, prefix, &Path::ROOT)
+    validate_at(&At::root(value, old, schema), prefix)
 }
 
-fn validate_below(
-    value: &Value,
-    old: Option<&Value>,
-    schema: &Schema,
-    prefix: &str,
-    path: &Path<'_>,
-) -> Vec<FieldError> {
+fn validate_at(at: &At<'_>, prefix: &str) -> Vec<FieldError> {
     let errors = Vec::new();
     let mut walk = Walk { prefix, errors };
-    walk.check(value, old, schema, path);
+    walk.check(at);
     walk.errors
 }
 
@@ -43,88 +38,101 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn field(&self, path: &Path<'_>) -> String {
-        let path = path.to_string();
-        match (self.prefix, path.as_str()) {
-            ("", _) => path,
-            (prefix, "") => prefix.to_owned(),
+    fn field(&self, path: impl Display) -> String {
+        match (self.prefix, format!("{path:#}")) {
+            ("", path) => path,
+            (prefix, path) if path.is_empty() => prefix.to_owned(),
             (prefix, path) => format!("{prefix}.{path}"),
         }
     }
 
-    fn wrong(&mut self, path: &Path<'_>, value: impl Serialize, why: impl Display) {
-        let why = format!("{path} in body {why}");
-        self.errors.invalid(self.field(path), value, &why);
+    fn wrong(&mut self, at: &At<'_>, value: impl Serialize, why: impl Display) {
+        let why = format!("{:#} in body {why}", at.path);
+        self.errors.invalid(self.field(at.path), value, &why);
     }
 
-    fn wrong_type(&mut self, path: &Path<'_>, wanted: &str, seen: &str, value: &str) {
-        let why = format!("{path} in body must be of type {wanted}: {}", quoted(seen));
+    fn wrong_type(&mut self, at: &At<'_>, wanted: &str, seen: &str, value: &str) {
+        let why = format!("{:#} in body must be of type {wanted}: {}", at.path, quoted(seen));
         self.errors
-            .push(FieldError::type_invalid(self.field(path), value, &why));
+            .push(FieldError::type_invalid(self.field(at.path), value, &why));
     }
 
     /// What is told of the whole object, wherever it is, as upstream.
-    fn wrong_whole(&mut self, why: &str) {
-        self.errors.invalid(self.prefix, "", why);
+    fn wrong_branch(&mut self, at: &At<'_>, why: impl Display) {
+        let path = quoted(&format!("{:#}", at.path));
+        self.errors.invalid(self.prefix, "", &format!("{path} {why}"));
     }
 
-    /// Adds the errors at and below `value`, unless it is what it was.
-    fn check(&mut self, value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>) {
+    /// Adds the errors at and below a value, unless it is what it was.
+    fn check(&mut self, at: &At<'_>) {
         let before = self.errors.len();
-        self.check_type(value, schema, path);
-        if !value.is_null() {
-            self.check_branches(value, schema, path);
-        }
-        match value {
-            Value::String(text) => self.check_text(text, schema, path),
-            Value::Number(_) => self.check_number(value, schema, path),
-            Value::Array(items) => self.check_items(items, old, schema, path),
-            Value::Object(fields) => self.check_fields(fields, old, schema, path),
+        self.check_type(at);
+        self.check_branches(at);
+        match at.value {
+            Value::String(text) => self.check_text(text, at),
+            Value::Number(_) => self.check_number(at),
+            Value::Array(items) => {
+                self.check_count(
+                    items.len(),
+                    [at.schema.min_items, at.schema.max_items],
+                    "items",
+                    at,
+                );
+            }
+            Value::Object(fields) => {
+                let bounds = [at.schema.min_properties, at.schema.max_properties];
+                self.check_count(fields.len(), bounds, "properties", at);
+                let required = at.schema.required.iter();
+                for name in required.filter(|name| !fields.contains_key(*name)) {
+                    self.errors.required(self.field(at.path.child(name)), "");
+                }
+            }
             Value::Null | Value::Bool(_) => {}
         }
-        self.check_allowed(value, schema, path);
-        if self.errors.len() > before && old == Some(value) {
+        self.check_allowed(at);
+        at.visit_below(&mut |below| self.check(below));
+        if self.errors.len() > before && at.old == Some(at.value) {
             self.errors.truncate(before);
         }
     }
 
-    fn check_type(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
-        let kind = Type::of(value);
+    fn check_type(&mut self, at: &At<'_>) {
+        let (kind, types) = (Type::of(at.value), &at.schema.types);
         let fits = |wanted: &Type| match wanted {
-            Type::Number => value.is_number(),
-            Type::Integer => is_integer(value),
+            Type::Number => at.value.is_number(),
+            Type::Integer => is_integer(at.value),
             wanted => kind == Some(*wanted),
         };
         // A format for texts makes the check of the type lenient with texts and lists, as upstream.
-        let is_lenient = schema.format.is_some()
+        let is_lenient = at.schema.format.is_some()
             && matches!(kind, Some(Type::String | Type::Array))
-            && !schema.types.contains(&Type::Integer)
-            && !schema.types.contains(&Type::Number);
-        let is_null = value.is_null() && schema.nullable;
-        if schema.types.is_empty() || is_null || is_lenient || schema.types.iter().any(fits) {
-            return;
+            && !types.contains(&Type::Integer)
+            && !types.contains(&Type::Number);
+        let is_null = at.value.is_null() && at.schema.nullable;
+        if !types.is_empty() && !is_null && !is_lenient && !types.iter().any(fits) {
+            let wanted: Vec<String> = types.iter().map(|kind| kind.name()).collect();
+            let seen = kind.map_or("null".to_owned(), Type::name);
+            self.wrong_type(at, &wanted.join(","), &seen, &seen);
         }
-        let wanted: Vec<&str> = schema.types.iter().map(|kind| kind.name()).collect();
-        let seen = kind.map_or("null", Type::name);
-        self.wrong_type(path, &wanted.join(","), seen, seen);
     }
 
-    fn check_text(&mut self, text: &str, schema: &Schema, path: &Path<'_>) {
-        let length = text.chars().count() as i64;
+    fn check_text(&mut self, text: &str, at: &At<'_>) {
+        let (schema, length) = (at.schema, text.chars().count() as i64);
         if let Some(max) = schema.max_length.filter(|max| length > *max) {
-            let at = self.field(path);
-            self.errors.push(FieldError::too_long(at, max.unsigned_abs()));
+            let max = max.unsigned_abs();
+            self.errors.push(FieldError::too_long(self.field(at.path), max));
         } else if let Some(min) = schema.min_length.filter(|min| length < *min) {
-            self.wrong(path, text, format!("should be at least {min} chars long"));
+            self.wrong(at, text, format!("should be at least {min} chars long"));
         } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
-            self.wrong(path, text, format!("should match '{pattern}'"));
+            self.wrong(at, text, format!("should match '{pattern}'"));
         }
         if let Some(format) = schema.format.filter(|format| !format.matches(text)) {
-            self.wrong_type(path, format.name(), text, text);
+            self.wrong_type(at, format.name(), text, text);
         }
     }
 
-    fn check_number(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
+    fn check_number(&mut self, at: &At<'_>) {
+        let (value, schema) = (at.value, at.schema);
         let number = value.as_f64().unwrap_or(f64::NAN);
         let fits = match schema.format {
             Some(Format::INT32) => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
@@ -135,12 +143,12 @@ impl Walk<'_> {
                 Some(format) => format!("with format {}", format.name()),
                 None => "(default format)".to_owned(),
             };
-            self.wrong_whole(&format!(
-                "Checked value must be of type integer {format} in {path}"
-            ));
+            let why = format!("Checked value must be of type integer {format} in {:#}", at.path);
+            // This, too.
+            self.errors.invalid(self.prefix, "", &why);
         }
         if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
-            self.wrong(path, value, format!("should be a multiple of {factor}"));
+            self.wrong(at, value, format!("should be a multiple of {factor}"));
         }
         for (bound, exclusive, beyond, than) in [
             (
@@ -160,104 +168,67 @@ impl Walk<'_> {
             let side = number.partial_cmp(&bound);
             if side == Some(beyond) || exclusive && side == Some(Ordering::Equal) {
                 let or = if exclusive { "" } else { " or equal to" };
-                self.wrong(path, value, format!("should be {than} than{or} {bound}"));
+                self.wrong(at, value, format!("should be {than} than{or} {bound}"));
             }
         }
     }
 
     /// Checks how many items or properties there are.
-    fn check_count(&mut self, count: usize, [min, max]: [Option<i64>; 2], what: &str, path: &Path<'_>) {
+    fn check_count(&mut self, count: usize, [min, max]: [Option<i64>; 2], what: &str, at: &At<'_>) {
         let count = count as i64;
         if let Some(min) = min.filter(|min| count < *min) {
-            self.wrong(path, count, format!("should have at least {min} {what}"));
+            self.wrong(at, count, format!("should have at least {min} {what}"));
         }
         if let Some(max) = max.filter(|max| count > *max) {
-            let (at, count) = (self.field(path), Some(count.unsigned_abs()));
+            let (count, max) = (Some(count.unsigned_abs()), max.unsigned_abs());
             self.errors
-                .push(FieldError::too_many(at, count, max.unsigned_abs()));
+                .push(FieldError::too_many(self.field(at.path), count, max));
         }
     }
 
-    fn check_items(&mut self, items: &[Value], old: Option<&Value>, schema: &Schema, path: &Path<'_>) {
-        if let Some(below) = &schema.items {
-            for (i, item) in items.iter().enumerate() {
-                self.check(item, schema.correlated(item, old), below, &path.index(i));
-            }
-        }
-        self.check_count(items.len(), [schema.min_items, schema.max_items], "items", path);
-        let repeats = |i: usize| items[..i].contains(&items[i]);
-        if schema.unique_items && (1..items.len()).any(repeats) {
-            self.wrong(path, "", "shouldn't contain duplicates");
-        }
-    }
-
-    fn check_fields(
-        &mut self,
-        fields: &Map<String, Value>,
-        old: Option<&Value>,
-        schema: &Schema,
-        path: &Path<'_>,
-    ) {
-        let bounds = [schema.min_properties, schema.max_properties];
-        self.check_count(fields.len(), bounds, "properties", path);
-        for (name, field) in fields {
-            if let Some(below) = schema.field(name) {
-                let old = old.and_then(|old| old.get(name));
-                self.check(field, old, below, &path.child(name));
-            }
-        }
-        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
-            self.errors.required(self.field(&path.child(name)), "");
-        }
-    }
-
-    fn check_allowed(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
-        let Some(allowed) = &schema.allowed else { return };
-        if allowed.contains(value) || value.is_null() && schema.nullable {
+    fn check_allowed(&mut self, at: &At<'_>) {
+        let Some(allowed) = &at.schema.allowed else { return };
+        if allowed.contains(at.value) || at.value.is_null() && at.schema.nullable {
             return;
         }
         let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let allowed: Vec<String> = allowed.iter().map(told).collect();
-        let at = self.field(path);
-        self.errors.push(FieldError::not_supported(at, value, &allowed));
+        self.errors.not_supported(self.field(at.path), at.value, &allowed);
     }
 
     /// `anyOf`, `oneOf`, `allOf`, `not`.
-    fn check_branches(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
-        let told = || quoted(&path.to_string());
-        let prefix = self.prefix;
-        let tried = |branch: &Schema| validate_below(value, None, branch, prefix, path);
-        let all_tried = |branches: &[Schema]| -> Vec<_> { branches.iter().map(&tried).collect() };
+    fn check_branches(&mut self, at: &At<'_>) {
+        if at.value.is_null() {
+            return;
+        }
+        let (prefix, old) = (self.prefix, None);
+        let tried = |schema: &Schema| validate_at(&At { schema, old, ..*at }, prefix);
+        let all_tried = |branches: &[Schema]| -> Vec<_> { branches.iter().map(tried).collect() };
         let count = |tried: &[Vec<_>]| tried.iter().filter(|errors| errors.is_empty()).count();
-        let any = all_tried(&schema.any_of);
+        let [any, one, all] =
+            [&at.schema.any_of, &at.schema.one_of, &at.schema.all_of].map(|of| all_tried(of));
         if !any.is_empty() && count(&any) == 0 {
-            self.wrong_whole(&format!("{} must validate at least one schema (anyOf)", told()));
+            self.wrong_branch(at, "must validate at least one schema (anyOf)");
             self.errors.extend(nearest(any));
         }
-        let one = all_tried(&schema.one_of);
-        let good = count(&one);
-        if !one.is_empty() && good != 1 {
-            let found = match good {
-                0 => "Found none valid".to_owned(),
-                many => format!("Found {many} valid alternatives"),
-            };
-            self.wrong_whole(&format!(
-                "{} must validate one and only one schema (oneOf). {found}",
-                told()
-            ));
-            if good == 0 {
+        let only = "must validate one and only one schema (oneOf). Found";
+        match count(&one) {
+            _ if one.is_empty() => {}
+            0 => {
+                self.wrong_branch(at, format!("{only} none valid"));
                 self.errors.extend(nearest(one));
             }
+            1 => {}
+            many => self.wrong_branch(at, format!("{only} {many} valid alternatives")),
         }
-        let all = all_tried(&schema.all_of);
         let good = count(&all);
         if good != all.len() {
             let none = if good == 0 { ". None validated" } else { "" };
-            self.wrong_whole(&format!("{} must validate all the schemas (allOf){none}", told()));
+            self.wrong_branch(at, format!("must validate all the schemas (allOf){none}"));
             self.errors.extend(all.into_iter().flatten());
         }
-        if schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
-            self.wrong_whole(&format!("{} must not validate the schema (not)", told()));
+        if at.schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
+            self.wrong_branch(at, "must not validate the schema (not)");
         }
     }
 }
@@ -269,4 +240,39 @@ fn nearest(alternatives: Vec<Vec<FieldError>>) -> Vec<FieldError> {
 
 fn is_integer(value: &Value) -> bool {
     value.as_f64().is_some_and(|value| value.fract() == 0.0)
+}
+
+/// Each set has an element once, each map a key once.
+pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let root = At::root(value, None, schema);
+    root.each(|schema| schema.has_keyed_lists, &mut |at| {
+        check_list(at, &mut errors)
+    });
+    errors
+}
+
+fn check_list(at: &At<'_>, errors: &mut Vec<FieldError>) {
+    let Value::Array(items) = at.value else { return };
+    let is_map = match at.schema.list_type {
+        ListType::Atomic => return,
+        ListType::Set => false,
+        ListType::Map => true,
+    };
+    let strange = |item: &Value| is_map && !item.is_null() && !item.is_object();
+    if let Some(i) = items.iter().position(strange) {
+        let why = "must be an object for an array of list-type map";
+        return errors.invalid(at.path.index(i), &items[i], why);
+    }
+    let identity = |item: &Value| match is_map {
+        true => Value::Object(list_key(item, at.schema)),
+        false => item.clone(),
+    };
+    let identities: Vec<Value> = items.iter().map(identity).collect();
+    for (i, identity) in identities.iter().enumerate() {
+        // Only the first repetition is told.
+        if identities[..i].iter().filter(|other| *other == identity).count() == 1 {
+            errors.push(FieldError::duplicate(at.path.index(i), identity));
+        }
+    }
 }
