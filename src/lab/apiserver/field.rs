@@ -138,8 +138,12 @@ impl FieldError {
         Self::new(Problem::Duplicate, field, None, "")
     }
 
-    pub(super) fn not_supported(field: impl fmt::Display, value: &Value, supported: &[String]) -> Self {
-        let supported: Vec<String> = supported.iter().map(|value| quoted(value)).collect();
+    pub(super) fn not_supported(
+        field: impl fmt::Display,
+        value: &Value,
+        supported: &[impl AsRef<str>],
+    ) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| quoted(value.as_ref())).collect();
         let detail = match supported.is_empty() {
             true => String::new(),
             false => format!("supported values: {}", supported.join(", ")),

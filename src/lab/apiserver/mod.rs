@@ -68,4 +68,3 @@ pub use auth::{AccessRule, MASTERS, User};
 pub use body::ResponseBody;
 pub use misbehaviour::{Affected, Misbehaviour};
 pub use server::ApiServer;
-pub(in crate::lab) use service::ClientService;
