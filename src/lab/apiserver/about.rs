@@ -13,8 +13,6 @@ use super::request::Query;
 use super::server::lock;
 use super::status::{Failure, Outcome};
 
-/// What a server calls itself that nobody gave a version.
-const VERSION: &str = "v1.36.0+lab";
 /// What is asked of a server, in this order.
 const CHECKS: &str = "
     ping log loopback-serving-certificate etcd etcd-readiness informer-sync
@@ -43,21 +41,12 @@ const READY_ONLY: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
 const UNREADY: &str = "loopback-serving-certificate";
 
 /// What a server says of itself.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct About {
     /// Its `gitVersion`.
     pub(super) version: String,
     /// The checks of its health that fail.
     pub(super) failing: BTreeSet<String>,
-}
-
-impl Default for About {
-    fn default() -> Self {
-        Self {
-            version: VERSION.to_owned(),
-            failing: BTreeSet::new(),
-        }
-    }
 }
 
 impl About {

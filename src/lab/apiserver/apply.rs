@@ -91,7 +91,7 @@ impl Context<'_> {
                 let stored = self.replace(&mut storage, named, target, options, current, object)?;
                 Ok(Reply::json(200, stored.bytes()))
             }
-            Err(_) => self.insert_by_the_way(&mut storage, named, target, options, object),
+            Err(_) => self.insert(&mut storage, named, target, options, object),
         }
     }
 }

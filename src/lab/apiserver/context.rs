@@ -16,7 +16,6 @@ use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::{Storage, Table};
 use super::tokens;
-use super::typed;
 
 pub(super) struct Context<'a> {
     pub(super) server: &'a ApiServer,
@@ -24,7 +23,7 @@ pub(super) struct Context<'a> {
     pub(super) user: &'a User,
     /// The User-Agent.
     pub(super) agent: &'a str,
-    /// Of what kind the body is, as far as it was not translated into JSON.
+    /// Of what kind the body is.
     pub(super) content_type: &'a str,
     pub(super) accept: &'a str,
     pub(super) entry: &'a mut Entry,
@@ -70,18 +69,15 @@ impl Named {
             true => Failure::no_such_resource(),
             false => Failure::no_such_path(),
         };
-        let table = storage
-            .table(&target.group, &target.resource)
-            .ok_or_else(missing)?;
-        let resource = table.resource.clone();
-        let served = |version: &Version| version.served && version.name == target.version;
-        let version = resource.versions.iter().position(served);
-        let version = version.ok_or_else(missing)?;
         // Cluster-scoped resources are not found below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
-        if !(resource.namespaced || target.namespace.is_empty() || is_itself) {
-            return Err(missing());
-        }
+        let is_anywhere = target.namespace.is_empty() || is_itself;
+        let served = |version: &Version| version.served && version.name == target.version;
+        let found = storage.table(&target.group, &target.resource).and_then(|table| {
+            let version = table.resource.versions.iter().position(served)?;
+            (is_anywhere || table.resource.namespaced).then(|| (table.resource.clone(), version))
+        });
+        let (resource, version) = found.ok_or_else(missing)?;
         let is_custom = resource.family == Family::Custom;
         let has_subresource = match target.subresource.as_str() {
             // Behind a subresource of its own kinds there is nothing; that of others is found all the same.
@@ -118,34 +114,11 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server();
         };
-        let named = Named::find(&self.server.storage(), target);
-        // Whoever reads a body reads JSON, but for patches.
-        let is_protobuf = self.content_type == typed::PROTOBUF && info.verb != "patch";
-        let deletes = info.verb.starts_with("delete");
-        let kind = is_protobuf.then(|| match &named {
-            _ if deletes => "DeleteOptions".to_owned(),
-            Ok(named) => named.resource.kind.clone(),
-            Err(_) => String::new(),
-        });
-        let body = async move {
-            match (body.await?, kind) {
-                (body, Some(kind)) if !body.is_empty() => {
-                    typed::protobuf_to_json(&body, &kind).map_err(Failure::bad_request)
-                }
-                (body, _) => Ok(body),
-            }
-        };
-        if is_protobuf {
-            self.content_type = "";
-        }
         if tokens::is_token_request(target) && info.verb == "create" {
             return self.give_token(target, &body.await?);
         }
-        let named = named?;
+        let named = Named::find(&self.server.storage(), target)?;
         let form = Form::wanted(self.accept, &info.query)?;
-        if is_protobuf && named.resource.message().is_none() && !deletes {
-            return Err(Failure::unsupported_media_type(&["application/json"]));
-        }
         if named.resource.family == Family::Review {
             let is_routed =
                 target.name.is_empty() && named.resource.namespaced != target.namespace.is_empty();
@@ -164,35 +137,24 @@ impl Context<'_> {
                 _ => Failure::method_not_routed(),
             });
         }
-        let reply = self.handle(&named, target, &form, body).await?;
-        form.reply(reply, &named, self.server.now())
-    }
-
-    async fn handle(
-        &mut self,
-        named: &Named,
-        target: &Target,
-        form: &Form,
-        body: impl Future<Output = Outcome<Bytes>>,
-    ) -> Outcome<Reply> {
-        let of = named.scaled.as_deref().unwrap_or(named);
-        let is_custom = of.resource.family == Family::Custom;
-        match self.info.verb {
-            "get" => self.get(named, target),
-            "list" => self.list(named, target),
-            "watch" => self.watch(named, target, form),
+        let of = &named.scaled.as_deref().unwrap_or(&named).resource;
+        let is_custom = of.family == Family::Custom;
+        let (is_named, is_whole) = (!target.name.is_empty(), target.subresource.is_empty());
+        let reply = match info.verb {
+            "get" => self.get(&named, target),
+            "list" => self.list(&named, target),
+            "watch" => self.watch(&named, target, &form),
             // Custom resources do not mind a name.
-            "create" if target.subresource.is_empty() && (is_custom || target.name.is_empty()) => {
-                self.create(named, target, &body.await?)
-            }
-            "update" if !target.name.is_empty() => self.update(named, target, &body.await?),
-            "patch" if !target.name.is_empty() => self.patch(named, target, &body.await?),
-            "delete" if target.subresource.is_empty() => self.delete(named, target, &body.await?),
-            "deletecollection" => self.delete_collection(named, target, &body.await?),
+            "create" if is_whole && (is_custom || !is_named) => self.create(&named, target, &body.await?),
+            "update" if is_named => self.update(&named, target, &body.await?),
+            "patch" if is_named => self.patch(&named, target, &body.await?),
+            "delete" if is_whole => self.delete(&named, target, &body.await?),
+            "deletecollection" => self.delete_collection(&named, target, &body.await?),
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
-            verb => Err(Failure::method_not_allowed(of.resource.qualified(), verb)),
-        }
+            verb => Err(Failure::method_not_allowed(of.qualified(), verb)),
+        };
+        form.reply(reply?, &named, self.server.now())
     }
 }
 

@@ -17,22 +17,16 @@ use super::resource::Family;
 use super::status::{Failure, Outcome, details};
 use super::storage::{Kept, ResourceId, Storage, Stored};
 use super::typed;
+use super::write::unrecognized;
 
 /// The namespaces that stay.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// The finalizer of a definition whose objects are being deleted.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What a deletion demands.
-struct Demands {
-    dry_run: bool,
-    /// The UID and the resourceVersion that the object has to have.
-    preconditions: Value,
-}
-
 impl Context<'_> {
     pub(super) fn delete(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let demands = self.demands(body)?;
+        let (dry_run, preconditions) = self.demands(body)?;
         let resource = &named.resource;
         if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
             let why = "this namespace may not be deleted";
@@ -43,9 +37,9 @@ impl Context<'_> {
         let kept = storage.kept(&id, &key).cloned();
         let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let found = kept.open();
-        demands.check(named, found.object())?;
+        check_preconditions(named, found.object(), &preconditions)?;
         let time = self.server.time();
-        let remaining = match demands.dry_run {
+        let remaining = match dry_run {
             true => remains(resource.family, found.object(), &time)
                 .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
             false => {
@@ -61,7 +55,7 @@ impl Context<'_> {
         // Accounts are shown as they were last.
         if resource.family == Family::ServiceAccount {
             let mut object = found.object().clone();
-            if !demands.dry_run {
+            if !dry_run {
                 object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
             }
             return Ok(Reply::value(200, &object));
@@ -84,7 +78,7 @@ impl Context<'_> {
             return Err(Failure::method_not_routed());
         }
         let selector = self.selector(named)?;
-        let demands = self.demands(body)?;
+        let (dry_run, preconditions) = self.demands(body)?;
         let mut storage = self.server.storage();
         let table = storage
             .table_of(&named.resource)
@@ -97,8 +91,8 @@ impl Context<'_> {
         let (id, time) = (named.resource.id(), self.server.time());
         let mut items = Vec::new();
         for (key, object) in chosen {
-            demands.check(named, object.open().object())?;
-            if !demands.dry_run {
+            check_preconditions(named, object.open().object(), &preconditions)?;
+            if !dry_run {
                 remove(&mut storage, &id, &key, &time);
                 finish_deletions(&mut storage, &time);
             }
@@ -109,14 +103,15 @@ impl Context<'_> {
         Ok(Reply::json(200, page.to_json(named)))
     }
 
-    /// DeleteOptions, from the body or the query.
-    fn demands(&mut self, body: &Bytes) -> Outcome<Demands> {
+    /// What DeleteOptions, in the body or the query, demand: whether nothing is to be changed, and the UID and the
+    /// resourceVersion that the object has to have.
+    fn demands(&mut self, body: &Bytes) -> Outcome<(bool, Value)> {
         let query = &self.info.query;
         query.number("gracePeriodSeconds")?;
         let options = WriteOptions::read(query, "DeleteOptions", self.agent)?;
         let mut sent = Value::Null;
         if !body.is_empty() {
-            let mut fields = read_options(body)?;
+            let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
             // In this form the real server logs them.
             fields.insert("kind".into(), "DeleteOptions".into());
             fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
@@ -124,41 +119,37 @@ impl Context<'_> {
             self.entry.request(&sent);
         }
         check_options(&sent, query)?;
-        Ok(Demands {
-            dry_run: options.dry_run || sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty()),
-            preconditions: sent["preconditions"].take(),
-        })
+        let dry_runs = sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty());
+        Ok((options.dry_run || dry_runs, sent["preconditions"].take()))
     }
 }
 
-impl Demands {
-    fn check(&self, named: &Named, object: &Value) -> Outcome<()> {
-        for (field, called, fate) in [
-            ("uid", "UID", "deleted and then recreated"),
-            ("resourceVersion", "ResourceVersion", "modified"),
-        ] {
-            let known = meta::text(object, field);
-            let wanted = self.preconditions[field].as_str().unwrap_or(known);
-            if wanted != known {
-                let why = format!(
-                    "the {called} in the precondition ({wanted}) does not match the {called} in record ({known}). The \
-                     object might have been {fate}"
-                );
-                let subject = named.resource.qualified_kind();
-                return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
-            }
+fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> Outcome<()> {
+    for (field, called, fate) in [
+        ("uid", "UID", "deleted and then recreated"),
+        ("resourceVersion", "ResourceVersion", "modified"),
+    ] {
+        let known = meta::text(object, field);
+        let wanted = preconditions[field].as_str().unwrap_or(known);
+        if wanted != known {
+            let why = format!(
+                "the {called} in the precondition ({wanted}) does not match the {called} in record ({known}). The object \
+                 might have been {fate}"
+            );
+            let subject = named.resource.qualified_kind();
+            return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The DeleteOptions in a body, which says what it is, or does not say.
 fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
-    let mut sent: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {
-        Failure::bad_request(format!(
-            "the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
-        ))
-    })?;
+    let sent = serde_json::from_slice(body).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        Failure::bad_request(unrecognized("DeleteOptions", &why, body))
+    });
+    let mut sent: Map<String, Value> = sent?;
     let text = |field: &str| sent.get(field).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     if !matches!(kind, "" | "DeleteOptions") {

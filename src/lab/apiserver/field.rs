@@ -138,10 +138,10 @@ impl FieldError {
         Self::new(Problem::Duplicate, field, None, "")
     }
 
-    pub(super) fn not_supported(
+    pub(super) fn not_supported<T: AsRef<str>>(
         field: impl fmt::Display,
         value: &Value,
-        supported: &[impl AsRef<str>],
+        supported: &[T],
     ) -> Self {
         let supported: Vec<String> = supported.iter().map(|value| quoted(value.as_ref())).collect();
         let detail = match supported.is_empty() {

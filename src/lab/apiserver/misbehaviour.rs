@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::request::RequestInfo;
 use super::server::lock;
-use super::status::{Failure, Outcome};
+use super::status::Failure;
 
 /// Which requests misbehave. An absent part means any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,50 @@ pub enum Misbehaviour {
     Recover,
 }
 
-/// What is wrong with the server now, the oldest first, and how many requests each failure could have met so far.
+impl Misbehaviour {
+    /// Whether it befalls this request, of those that befall single ones.
+    fn covers(&self, info: &RequestInfo) -> bool {
+        match self {
+            Self::Fail { affected, .. } | Self::FailEvery { affected, .. } => affected.covers(info),
+            Self::Delay { affected, .. } | Self::CompactBefore(affected) => affected.covers(info),
+            _ => false,
+        }
+    }
+
+    /// How the request fails that is the `nth` of those that it could fail, if that one is to fail.
+    fn failure(&self, nth: usize) -> Option<Box<Failure>> {
+        let (code, retry_after) = match *self {
+            Self::Fail {
+                code,
+                retry_after,
+                times,
+                ..
+            } if nth <= times => (code, retry_after),
+            Self::FailEvery {
+                code,
+                retry_after,
+                nth: every,
+                ..
+            } if nth.is_multiple_of(every.max(1)) => (code, retry_after),
+            _ => return None,
+        };
+        let (reason, message) = match code {
+            429 => ("TooManyRequests", "Too many requests, please try again later."),
+            503 => (
+                "ServiceUnavailable",
+                "the server is currently unable to handle the request",
+            ),
+            504 => ("Timeout", "request did not complete within the requested timeout"),
+            _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
+        };
+        Some(match retry_after {
+            Some(seconds) => Failure::retry(code, reason, message, seconds),
+            None => Failure::new(code, reason, message),
+        })
+    }
+}
+
+/// What is wrong with the server now, the oldest first, and how many requests each could have failed so far.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Mutex<Vec<(Misbehaviour, usize)>>);
 
@@ -100,6 +143,17 @@ pub(super) struct WatchFaults {
     pub(super) drop_after: Option<usize>,
 }
 
+/// What befalls a request.
+#[derive(Debug, Default)]
+pub(super) struct Fate {
+    /// How long it has to wait.
+    pub(super) latency: Duration,
+    /// What it then fails with.
+    pub(super) failure: Option<Box<Failure>>,
+    /// Whether the history is forgotten before it.
+    pub(super) forgets: bool,
+}
+
 impl Faults {
     pub(super) fn add(&self, misbehaviour: Misbehaviour) {
         lock(&self.0).push((misbehaviour, 0));
@@ -109,12 +163,14 @@ impl Faults {
         lock(&self.0).clear();
     }
 
-    /// What `tell` makes of those faults that it knows.
-    fn told<T>(&self, tell: impl Fn(&Misbehaviour) -> Option<T>) -> Vec<T> {
-        lock(&self.0)
-            .iter()
-            .filter_map(|(fault, _)| tell(fault))
-            .collect()
+    /// How far the server's clock runs ahead.
+    pub(super) fn skew(&self) -> SignedDuration {
+        let faults = lock(&self.0);
+        let skew = faults.iter().rev().find_map(|(fault, _)| match fault {
+            Misbehaviour::SkewClock(skew) => Some(*skew),
+            _ => None,
+        });
+        skew.unwrap_or_default()
     }
 
     pub(super) fn of_watches(&self) -> WatchFaults {
@@ -130,82 +186,20 @@ impl Faults {
         watches
     }
 
-    /// How far the server's clock runs ahead.
-    pub(super) fn skew(&self) -> SignedDuration {
-        let skews = self.told(|fault| match fault {
-            Misbehaviour::SkewClock(skew) => Some(*skew),
-            _ => None,
-        });
-        skews.last().copied().unwrap_or_default()
-    }
-
-    /// How long this request has to wait.
-    pub(super) fn latency(&self, info: &RequestInfo) -> Duration {
-        let delays = self.told(|fault| match fault {
-            Misbehaviour::Delay { affected, by } if affected.covers(info) => Some(*by),
-            _ => None,
-        });
-        delays.iter().sum()
-    }
-
-    /// Whether the history is to be forgotten before this request.
-    pub(super) fn is_to_be_forgotten(&self, info: &RequestInfo) -> bool {
-        let forgetting = self.told(|fault| match fault {
-            Misbehaviour::CompactBefore(affected) if affected.covers(info) => Some(()),
-            _ => None,
-        });
-        !forgetting.is_empty()
-    }
-
-    /// Fails this request if it is its turn.
-    pub(super) fn check(&self, info: &RequestInfo) -> Outcome<()> {
-        use Misbehaviour::{Fail, FailEvery};
-        for (fault, met) in lock(&self.0).iter_mut() {
-            let fault = &*fault;
-            let (Fail {
-                affected,
-                code,
-                retry_after,
-                ..
-            }
-            | FailEvery {
-                affected,
-                code,
-                retry_after,
-                ..
-            }) = fault
-            else {
-                continue;
-            };
-            if !affected.covers(info) {
-                continue;
-            }
-            *met += 1;
-            let is_its_turn = match fault {
-                Fail { times, .. } => *met <= *times,
-                FailEvery { nth, .. } => met.is_multiple_of((*nth).max(1)),
-                _ => false,
-            };
-            if is_its_turn {
-                return Err(failure(*code, *retry_after));
+    /// What befalls this request. Of several failures the oldest that is due counts.
+    pub(super) fn befall(&self, info: &RequestInfo) -> Fate {
+        let mut fate = Fate::default();
+        for (fault, met) in lock(&self.0).iter_mut().filter(|(fault, _)| fault.covers(info)) {
+            match &*fault {
+                Misbehaviour::Delay { by, .. } => fate.latency += *by,
+                Misbehaviour::CompactBefore(_) => fate.forgets = true,
+                failing if fate.failure.is_none() => {
+                    *met += 1;
+                    fate.failure = failing.failure(*met);
+                }
+                _ => {}
             }
         }
-        Ok(())
-    }
-}
-
-fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
-    let (reason, message) = match code {
-        429 => ("TooManyRequests", "Too many requests, please try again later."),
-        503 => (
-            "ServiceUnavailable",
-            "the server is currently unable to handle the request",
-        ),
-        504 => ("Timeout", "request did not complete within the requested timeout"),
-        _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
-    };
-    match retry_after {
-        Some(seconds) => Failure::retry(code, reason, message, seconds),
-        None => Failure::new(code, reason, message),
+        fate
     }
 }

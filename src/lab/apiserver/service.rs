@@ -69,13 +69,12 @@ impl ApiServer {
             if !decision.allowed {
                 return Err(rbac::forbidden(&user, &act, &decision.reason));
             }
-            let faults = &self.inner.faults;
-            let latency = faults.latency(&info);
-            if !latency.is_zero() {
-                tokio::time::sleep(latency).await;
+            let fate = self.inner.faults.befall(&info);
+            if !fate.latency.is_zero() {
+                tokio::time::sleep(fate.latency).await;
             }
-            faults.check(&info)?;
-            if faults.is_to_be_forgotten(&info) {
+            fate.failure.map_or(Ok(()), Err)?;
+            if fate.forgets {
                 self.storage().compact();
             }
             let mut context = Context {
@@ -91,7 +90,8 @@ impl ApiServer {
             context.dispatch(body::read(body)).await
         };
         let outcome: Outcome<Reply> = outcome.await;
-        let retry_after = outcome.as_ref().err().and_then(|failure| failure.retry_after);
+        let failure = outcome.as_ref().err();
+        let retry_after = failure.and_then(|failure| failure.details.as_ref()?["retryAfterSeconds"].as_u64());
         let reply = match outcome {
             Ok(reply) => {
                 if let ReplyBody::Json(body) = &reply.body {

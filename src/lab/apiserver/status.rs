@@ -27,9 +27,8 @@ pub(super) struct Failure {
     pub(super) code: u16,
     pub(super) reason: &'static str,
     pub(super) message: String,
+    /// Where they tell `retryAfterSeconds`, the `Retry-After` header does so, too.
     pub(super) details: Option<Value>,
-    /// Seconds for the `Retry-After` header.
-    pub(super) retry_after: Option<u32>,
     /// Where a list may go on all the same.
     pub(super) next: Option<String>,
     /// Answered as this text instead of a Status.
@@ -46,7 +45,6 @@ impl Failure {
             reason,
             message: message.into(),
             details: None,
-            retry_after: None,
             next: None,
             plain: None,
         })
@@ -163,18 +161,13 @@ impl Failure {
     pub(super) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
         let mut told: Vec<String> = Vec::new();
         let mut causes = Vec::new();
-        for FieldError {
-            problem,
-            field,
-            message,
-            ..
-        } in errors
-        {
+        for error in errors {
+            let (field, message) = (&error.field, &error.message);
             let text = format!("{field}: {message}");
             if !told.contains(&text) {
                 told.push(text);
             }
-            causes.push(json!({"reason": problem.reason(), "message": message, "field": field}));
+            causes.push(json!({"reason": error.problem.reason(), "message": message, "field": field}));
         }
         let told = match told.as_slice() {
             [one] => one.clone(),
@@ -194,9 +187,7 @@ impl Failure {
 
     /// 429 and the like: the caller may come again after `seconds`.
     pub(super) fn retry(code: u16, reason: &'static str, message: &str, seconds: u32) -> Box<Self> {
-        let mut failure = Self::new(code, reason, message).with(json!({"retryAfterSeconds": seconds}));
-        failure.retry_after = Some(seconds);
-        failure
+        Self::new(code, reason, message).with(json!({"retryAfterSeconds": seconds}))
     }
 
     /// This failure as the API object that is sent.

@@ -23,28 +23,16 @@ use super::status::{Failure, Outcome, Qualified, details};
 use super::storage::{Kept, Storage, key};
 use super::typed::{self, event_in};
 
-/// The refusal of a body in which nothing is recognized.
+/// The refusal of a body in which nothing is recognized, with its beginning.
 pub(super) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
-    format!(
-        "the object provided is unrecognized (must be of type {wanted}): {why} ({})",
-        summary(body)
-    )
-}
-
-/// The beginning of a body, as refusals show it.
-fn summary(body: &[u8]) -> String {
-    let (start, more) = match body.get(..30) {
-        Some(start) if body.len() > 30 => (start, " ..."),
-        _ => (body, ""),
+    let start = &body[..body.len().min(30)];
+    let shown = match start {
+        [] => "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(start),
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
-    match start {
-        [] => "<empty>".to_owned(),
-        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(start)),
-        _ => {
-            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{more}")
-        }
-    }
+    let more = if body.len() > start.len() { " ..." } else { "" };
+    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
 }
 
 /// Numbers without a fraction are integers, however they are written.
@@ -124,17 +112,26 @@ impl Context<'_> {
         Ok(())
     }
 
+    /// The body as JSON, where it may be protobuf of that kind.
+    pub(super) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
+        match self.content_type {
+            typed::PROTOBUF if !body.is_empty() => {
+                typed::protobuf_to_json(body, kind).map_err(Failure::bad_request)
+            }
+            _ => Ok(body.clone()),
+        }
+    }
+
     /// Decodes the body of a create or an update.
     pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
-        let is_yaml = match self.content_type {
-            "application/yaml" => true,
-            "" | "application/json" => false,
-            _ => {
-                let spoken = ["application/json", "application/yaml"];
-                return Err(Failure::unsupported_media_type(&spoken));
-            }
-        };
+        let spoken = ["application/json", "application/yaml"];
+        let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
+        if !is_protobuf && !self.content_type.is_empty() && !spoken.contains(&self.content_type) {
+            return Err(Failure::unsupported_media_type(&spoken));
+        }
+        let is_yaml = self.content_type == "application/yaml";
+        let body = &self.json(body, kind)?;
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
@@ -203,27 +200,6 @@ impl Context<'_> {
         self.insert(&mut storage, named, target, &options, object)
     }
 
-    /// Adds an object whose owners are told already, by a request that is not for a creation: whoever may not create
-    /// it may not do so in another way either.
-    pub(super) fn insert_by_the_way(
-        &mut self,
-        storage: &mut Storage,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
-        object: Value,
-    ) -> Outcome<Reply> {
-        let act = Act {
-            verb: "create",
-            ..Act::of(self.info)
-        };
-        let decision = rbac::authorize(storage, self.user, &act);
-        if !decision.allowed {
-            return Err(rbac::forbidden(self.user, &act, &decision.reason));
-        }
-        self.insert(storage, named, target, options, object)
-    }
-
     /// Adds an object whose owners are told already.
     pub(super) fn insert(
         &mut self,
@@ -234,6 +210,17 @@ impl Context<'_> {
         mut object: Value,
     ) -> Outcome<Reply> {
         let (resource, time) = (&named.resource, self.server.time());
+        // Who makes something new by an apply or an update has to be allowed to create it, too.
+        let act = Act {
+            verb: "create",
+            ..Act::of(self.info)
+        };
+        if self.info.verb != act.verb {
+            let decision = rbac::authorize(storage, self.user, &act);
+            if !decision.allowed {
+                return Err(rbac::forbidden(self.user, &act, &decision.reason));
+            }
+        }
         check_namespace(storage, named, &object)?;
         self.check_escalation(storage, named, target, &object, None)?;
         check_definition(storage, named, &object)?;
@@ -318,13 +305,12 @@ pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Val
 
 /// What is not the client's to say of a new object.
 pub(super) fn wipe_system_fields(object: &mut Value) {
-    const FIELDS: [&str; 6] = [
+    const FIELDS: [&str; 5] = [
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "uid",
         "selfLink",
-        "generation",
     ];
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|name, _| !FIELDS.contains(&name.as_str()));
@@ -333,7 +319,7 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
 
 /// The namespace in the object and the one in the path agree, or one of them is left out.
 pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
-    let sent = meta::text(object, "namespace").to_owned();
+    let sent = meta::text(object, "namespace");
     if sent == namespace {
         return Ok(());
     }
@@ -354,17 +340,15 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 
 /// Nothing new comes to what is about to be undefined.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
-    let resource = &named.resource;
-    let definition = storage.get(&accepting::definitions(), &resource.qualified().to_string());
-    if resource.family != Family::Custom || !definition.is_some_and(|it| meta::is_deleted(it.object())) {
-        return Ok(());
+    let subject = named.resource.qualified();
+    if named.resource.family == Family::Custom
+        && let Some(definition) = storage.get(&accepting::definitions(), &subject.to_string())
+        && meta::is_deleted(definition.object())
+    {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Failure::forbidden(subject, meta::text(object, "name"), why));
     }
-    let why = "create not allowed while custom resource definition is terminating";
-    Err(Failure::forbidden(
-        resource.qualified(),
-        meta::text(object, "name"),
-        why,
-    ))
+    Ok(())
 }
 
 /// New objects need a namespace that exists and stays.
@@ -395,15 +379,12 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let mut errors = family::check_type(resource, version, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
-        errors.extend(meta::validate(object, resource.namespaced, rule, "metadata"));
+        errors = meta::validate(object, resource.namespaced, rule, "metadata");
         family::check(resource, version, object, None, "", &mut errors);
     }
-    match errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(Failure::invalid(
-            family::kind_of(resource, object),
-            meta::text(object, "name"),
-            errors,
-        )),
+    if errors.is_empty() {
+        return Ok(());
     }
+    let subject = family::kind_of(resource, object);
+    Err(Failure::invalid(subject, meta::text(object, "name"), &errors))
 }
