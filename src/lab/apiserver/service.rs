@@ -92,19 +92,17 @@ impl ApiServer {
         let outcome: Outcome<Reply> = outcome.await;
         let failure = outcome.as_ref().err();
         let retry_after = failure.and_then(|failure| failure.details.as_ref()?["retryAfterSeconds"].as_u64());
-        let reply = match outcome {
-            Ok(reply) => {
-                if let ReplyBody::Json(body) = &reply.body {
-                    entry.answer(body);
-                }
-                // A watch is over when its stream is.
-                if !matches!(reply.body, ReplyBody::Events(_)) {
-                    entry.complete(reply.code);
-                }
-                reply
-            }
-            Err(failure) => refusal(&failure, &info, accept, &mut entry),
-        };
+        let reply = outcome.unwrap_or_else(|failure| refusal(&failure, accept, &mut entry));
+        if let ReplyBody::Json(body) = &reply.body {
+            entry.answer(body);
+        }
+        if reply.code == 401 || reply.code >= 400 && info.verb == "watch" {
+            entry.started(reply.code);
+        }
+        // A watch is over when its stream is.
+        if reply.code != 401 && !matches!(reply.body, ReplyBody::Events(_)) {
+            entry.complete(reply.code);
+        }
         // Paths that lead nowhere are not told apart, or the series would have no end.
         if info.target.is_none() || reply.code != 404 {
             self.inner.metrics.count(&info, reply.code);
@@ -139,28 +137,16 @@ impl ApiServer {
     }
 }
 
-/// The answer to what failed, which is noted.
-fn refusal(failure: &Failure, info: &RequestInfo, accept: &str, entry: &mut Entry) -> Reply {
-    let reply = match failure.plain {
-        // What is not answered with a Status has none in the log.
-        Some(text) => Reply::text(failure.code, text),
-        None => {
-            let status = failure.to_value();
-            let reply = Reply::value(failure.code, &status);
-            entry.answer(status.to_string().as_bytes());
-            // Nor has what nobody wished to be told by one.
-            let mut wishes = Wish::all(accept).filter(Wish::is_json);
-            if wishes.any(|wish| wish.conversion().0.is_empty()) {
-                entry.status = status;
-            }
-            reply
-        }
-    };
-    if failure.code == 401 || info.verb == "watch" {
-        entry.started(failure.code);
+/// The answer to what failed. The log tells of the Status only where there is one, and somebody wished to be told so.
+fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
+    if let Some(text) = failure.plain {
+        return Reply::text(failure.code, text);
     }
-    if failure.code != 401 {
-        entry.complete(failure.code);
+    let status = failure.to_value();
+    let reply = Reply::value(failure.code, &status);
+    let mut wishes = Wish::all(accept).filter(Wish::is_json);
+    if wishes.any(|wish| wish.conversion().0.is_empty()) {
+        entry.status = status;
     }
     reply
 }

@@ -21,7 +21,7 @@ use super::resource::Family;
 use super::scale;
 use super::status::{Failure, Outcome, Qualified};
 use super::storage::{Storage, Stored};
-use super::write::{ensure_namespace, store, wipe_system_fields};
+use super::write::{ensure_namespace, store};
 
 const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
@@ -56,7 +56,6 @@ impl Context<'_> {
             return Err(Failure::conflict(resource.qualified(), &target.name, &why));
         }
         let Some(current) = found else {
-            wipe_system_fields(&mut object);
             self.track_new(named, "", &options, &mut object);
             return self.insert(&mut storage, named, target, &options, object);
         };
