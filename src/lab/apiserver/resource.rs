@@ -165,6 +165,11 @@ impl Resource {
         storage.unwrap_or(&self.versions[0])
     }
 
+    /// Whether an update makes an object that is not there.
+    pub(super) fn allows_create_on_update(&self) -> bool {
+        matches!(self.family, Family::Lease | Family::Event | Family::Access)
+    }
+
     /// Whether an update may leave out `metadata.resourceVersion`.
     pub(super) fn allows_unconditional_update(&self) -> bool {
         !matches!(self.family, Family::Definition | Family::Custom | Family::Lease)

@@ -51,7 +51,7 @@ impl Context<'_> {
             _ => {
                 named = User {
                     name: text(spec, "user").to_owned(),
-                    groups: texts(spec, "groups").map(str::to_owned).collect(),
+                    groups: texts(spec, "groups"),
                     ..User::default()
                 };
                 &named
@@ -102,8 +102,8 @@ impl Context<'_> {
             let why = "token is required for TokenReview in authentication";
             return Err(Failure::bad_request(why));
         }
-        let is_ours = list(spec, "audiences").is_empty()
-            || texts(spec, "audiences").any(|audience| audience == AUDIENCE);
+        let audiences = texts(spec, "audiences");
+        let is_ours = audiences.is_empty() || audiences.iter().any(|audience| audience == AUDIENCE);
         let user = self.server.user_of(token).filter(|_| is_ours);
         review["status"] = match user {
             Some(user) => json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]}),

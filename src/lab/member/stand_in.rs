@@ -9,7 +9,7 @@ use super::objects::{bring_about, renew_leases, withdraw_leases};
 use super::service::MemberService;
 use super::state::{Leases, MemberState};
 use crate::clock::Clock;
-use crate::lab::apiserver::{AccessRule, ApiServer, ClientService, Misbehaviour, User};
+use crate::lab::apiserver::{AccessRule, ApiServer, Misbehaviour, User};
 use crate::lab::token::new_token;
 
 /// How often a living control plane renews its leases, in seconds.
@@ -112,7 +112,7 @@ impl StandIn {
 
     /// A client in process for whoever has this bearer token: nobody, where the member does not know it.
     pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
-        let inner = ClientService::new(self.inner.server.clone(), token, user_agent);
+        let inner = self.inner.server.seen_with(token, user_agent);
         kube::Client::new(self.service(inner), "default")
     }
 
