@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::field::{FieldError, Path};
 use super::found::Found;
-use super::schema::{Schema, judge_rules, prune, validate};
+use super::schema::{Schema, judge_expressions, judge_rules, prune, validate};
 use super::value::{fields, flag, list, text, texts};
 
 /// What is said at the nodes of a schema's own tree, and nowhere within the branches of `allOf` and its like.
@@ -46,7 +46,11 @@ pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
         check_node(node, path, errors);
         check_words(node, path, within, errors);
     });
-    match Schema::compile(schema) {
+    let compiled = Schema::compile(schema);
+    if let Ok(compiled) = &compiled {
+        judge_expressions(compiled, path, errors);
+    }
+    match compiled {
         _ if errors.len() > before => {}
         Ok(_) => each_node(schema, path, None, &mut |node, path, _| {
             check_sense(node, path, errors)

@@ -1,19 +1,22 @@
-//! What a definition's rules may say. The real API server knows the type of every expression; this knows that of
-//! literals, and where a chain of fields leads that begins at `self`.
+//! What a definition's rules may say, and what they may cost.
 
-use kube_cel::cel::IdedExpr;
-use kube_cel::cel::common::ast::{EntryExpr, Expr, LiteralValue};
 use serde_json::json;
 
-use super::cel::{Expression, Rule, escaped};
-use super::structural::{Extra, Schema, Type};
+use super::cel::{Expression, Rule};
+use super::cel_check::{Problem, check};
+use super::cel_types::{Form, LARGEST_REQUEST, Type};
+use super::structural::{Extra, Schema};
 use crate::lab::apiserver::field::{FieldError, Path, quoted};
 use crate::lab::apiserver::found::Found;
 
-/// What is always there, on whatever is an object of its own.
-const OF_OBJECTS: [&str; 3] = ["apiVersion", "kind", "metadata"];
+/// The most that one rule may cost for all values that one object can have, and that all rules of a version may.
+const BUDGET: u64 = 10_000_000;
+const WHOLE_BUDGET: u64 = 100_000_000;
+/// Of the rules that cost too much together so many are told, if they cost so much.
+const TOLD: usize = 4;
+const WORTH_TELLING: u64 = WHOLE_BUDGET / 100;
 
-/// Adds what is wrong with the rules at `path`, those of a node which may be in a list whose items cannot be found
+/// Adds what is wrong with the rules at `path` besides their expressions, those of a node which may be in a list whose items cannot be found
 /// again.
 pub(in crate::lab::apiserver) fn judge_rules(
     schema: &Schema,
@@ -24,7 +27,6 @@ pub(in crate::lab::apiserver) fn judge_rules(
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
         judge_words(rule, schema, &path, errors);
-        judge_expressions(rule, schema, &path, errors);
         if let Some(within) = within.filter(|_| rule.is_transition()) {
             let why =
                 format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
@@ -62,45 +64,164 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<F
     }
 }
 
-/// What is wrong with the expressions of a rule; a message is not looked at where the rule is wrong.
-fn judge_expressions(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-    for (name, expression, wanted) in [
-        ("rule", &rule.rule, Type::Boolean),
-        ("messageExpression", &rule.message_expression, Type::String),
-    ] {
-        let wrong = judge(expression, schema, wanted);
-        if let Some(why) = wrong.filter(|_| !expression.text.is_empty()) {
-            return errors.push(FieldError::invalid_raw(path.child(name), &as_told(rule), &why));
+/// Adds what is wrong with the expressions of a version's rules: what the real server's compiler refuses, and what could
+/// take too long. Rules are left alone where something else is wrong with what they are about.
+pub(in crate::lab::apiserver) fn judge_expressions(
+    schema: &Schema,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) {
+    let wrong: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
+    let mut judge = Judge {
+        wrong: &wrong,
+        costs: Vec::new(),
+        errors,
+    };
+    judge.node(schema, path, Some(1), true);
+    let mut costs = judge.costs;
+    let sum = costs
+        .iter()
+        .fold(0_u64, |sum, (_, cost)| sum.saturating_add(*cost));
+    if sum > WHOLE_BUDGET {
+        costs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+        let told = costs.iter().filter(|(_, cost)| *cost >= WORTH_TELLING);
+        for (path, _) in told.take(TOLD) {
+            let why =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            errors.forbidden(path, why);
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        errors.forbidden(path, &too_much(what, sum, WHOLE_BUDGET));
+    }
+}
+
+struct Judge<'a> {
+    /// Where something else is wrong.
+    wrong: &'a [String],
+    /// What each expression costs, and where it is.
+    costs: Vec<(String, u64)>,
+    errors: &'a mut Vec<FieldError>,
+}
+
+impl Judge<'_> {
+    /// Judges the rules of a node and of those below. An object has at most `many` such values, if that is bounded.
+    fn node(&mut self, schema: &Schema, path: &Path<'_>, many: Option<u64>, is_resource: bool) {
+        if !schema.has_rules {
+            return;
+        }
+        let own = Type::of_schema(schema, is_resource).unwrap_or(Form::Dyn.into());
+        let rules = path.child("x-kubernetes-validations");
+        let here = path.to_string();
+        let is_good = !self.wrong.iter().any(|field| field.starts_with(&here));
+        for (i, rule) in schema.rules.iter().enumerate().filter(|_| is_good) {
+            self.rule(rule, &own, &rules.index(i), many);
+        }
+        let properties = path.child("properties");
+        for (name, below) in &schema.properties {
+            self.node(below, &properties.key(name), many, below.embedded_resource);
+        }
+        let times = |most: Option<i64>| {
+            let most = u64::try_from(most?.max(0)).ok()?;
+            Some(many?.saturating_mul(most))
+        };
+        if let Extra::Schema(below) = &schema.extra {
+            let path = path.child("additionalProperties");
+            self.node(
+                below,
+                &path,
+                times(schema.max_properties),
+                below.embedded_resource,
+            );
+        }
+        if let Some(below) = &schema.items {
+            let path = path.child("items");
+            self.node(below, &path, times(schema.max_items), below.embedded_resource);
+        }
+    }
+
+    /// A message is not looked at where the rule is wrong.
+    fn rule(&mut self, rule: &Rule, own: &Type, path: &Path<'_>, many: Option<u64>) {
+        // Without a bound, as many as there is room for in a request.
+        let many = many.unwrap_or(LARGEST_REQUEST / (own.least_bytes + 1));
+        for (name, expression, wanted, times) in [
+            ("rule", &rule.rule, "bool", many),
+            ("messageExpression", &rule.message_expression, "string", 1),
+        ] {
+            if expression.text.is_empty() {
+                continue;
+            }
+            let path = path.child(name);
+            let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
+                Ok(cost) => cost.saturating_mul(times),
+                Err(why) => {
+                    return self
+                        .errors
+                        .note(FieldError::invalid_raw(path, &as_told(rule), &why));
+                }
+            };
+            if cost > BUDGET {
+                let what = if name == "rule" { "rule" } else { name };
+                let why = too_much(&format!("estimated {what} cost"), cost, BUDGET);
+                self.errors.forbidden(path, &why);
+            }
+            self.costs.push((path.to_string(), cost));
         }
     }
 }
 
-/// What is wrong with an expression, as the real server's compiler tells it.
-fn judge(expression: &Expression, schema: &Schema, wanted: Type) -> Option<String> {
+/// What evaluating an expression may cost; the error says why it is refused, as the real server tells it.
+fn cost_of(
+    expression: &Expression,
+    own: &Type,
+    old_may_be_absent: bool,
+    wanted: &str,
+) -> Result<u64, String> {
     let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
-    let text = &expression.text;
-    let program = match &expression.program {
-        Ok(program) => program.expression(),
-        Err(why) => return Some(failed(why)),
+    let program = expression.program.as_ref().map_err(|why| failed(why))?;
+    let old = match old_may_be_absent {
+        true => Type::plain("optional"),
+        false => own.clone(),
     };
-    let undefined = |name| (format!(".{name}"), format!("undefined field '{name}'"));
-    let undefined = || schema_of(program, schema).err().map(undefined);
-    if let Some((place, what)) = mismatch(program, schema).or_else(undefined) {
-        let at = text.find(&place).unwrap_or_default();
-        let (column, dots) = (at + 1, ".".repeat(at));
-        let why = format!("ERROR: <input>:1:{column}: {what}\n| {text}\n| {dots}^");
-        return Some(failed(&why));
+    let text = expression.text.as_str();
+    let variables = vec![("self", own.clone()), ("oldSelf", old)];
+    let checked =
+        check(text, program.expression(), variables).map_err(|problem| failed(&shown(text, &problem)))?;
+    if !checked.result.may_be(&[wanted]) {
+        return Err(match wanted {
+            "bool" => "cel expression must evaluate to a bool".to_owned(),
+            _ => "messageExpression must evaluate to a string".to_owned(),
+        });
     }
-    let why = match wanted {
-        Type::Boolean => "cel expression must evaluate to a bool",
-        _ => "messageExpression must evaluate to a string",
-    };
-    (kind_of(program, schema)? != wanted).then(|| why.to_owned())
+    Ok(checked.cost)
 }
 
-/// A rule as refusals of it tell it.
-fn as_told(rule: &Rule) -> String {
+/// A problem with the line in which it is, and a pointer to its place.
+fn shown(text: &str, Problem { what, at }: &Problem) -> String {
+    let before = &text[..*at];
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let (row, column) = (before.matches('\n').count() + 1, at - start + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let dots = ".".repeat(column - 1);
+    format!("ERROR: <input>:{row}:{column}: {what}\n| {line}\n| {dots}^")
+}
+
+fn too_much(what: &str, cost: u64, budget: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "it is told with one decimal")]
+    let factor = cost as f64 / budget as f64;
+    let factor = match factor {
+        _ if factor > 100.0 => "more than 100".to_owned(),
+        _ if factor < 1.5 => format!("{factor:.6}"),
+        _ => format!("{factor:.1}"),
+    };
     format!(
+        "{what} exceeds budget by factor of {factor}x (try simplifying the rule, or adding maxItems, maxProperties, and \
+         maxLength where arrays, maps, and strings are declared)"
+    )
+}
+
+/// A rule as refusals of it tell it: as JSON of Go, which keeps markup out.
+fn as_told(rule: &Rule) -> String {
+    let told = format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
         quoted(&rule.rule.text),
         quoted(&rule.message),
@@ -108,141 +229,7 @@ fn as_told(rule: &Rule) -> String {
         json!(rule.reason),
         quoted(&rule.field_path),
         json!(rule.optional_old_self),
-    )
-}
-
-/// The type of an expression's value, where it is plain to see: a literal, or a field with a schema.
-fn kind_of(expression: &IdedExpr, schema: &Schema) -> Option<Type> {
-    match &expression.expr {
-        Expr::Literal(LiteralValue::String(_)) => Some(Type::String),
-        Expr::Literal(LiteralValue::Int(_)) => Some(Type::Integer),
-        Expr::Literal(LiteralValue::Double(_)) => Some(Type::Number),
-        Expr::Literal(LiteralValue::Boolean(_)) => Some(Type::Boolean),
-        _ => {
-            let found = schema_of(expression, schema).ok().flatten()?;
-            // Formats make other types of texts.
-            let is_plain = found.format.is_none() && !found.nullable && found.types.len() == 1;
-            found.types.first().copied().filter(|_| is_plain)
-        }
-    }
-}
-
-/// The first comparison of two values that cannot be compared: the operator, and what is wrong with it.
-fn mismatch(expression: &IdedExpr, schema: &Schema) -> Option<(String, String)> {
-    let Expr::Call(call) = &expression.expr else {
-        return None;
-    };
-    let below = call.args.iter().find_map(|argument| mismatch(argument, schema));
-    let (operator, [left, right]) = (call.func_name.as_str(), call.args.as_slice()) else {
-        return below;
-    };
-    if below.is_some() || !matches!(operator, "_==_" | "_!=_") {
-        return below;
-    }
-    let named = |argument| match kind_of(argument, schema)? {
-        Type::String => Some("string"),
-        Type::Integer => Some("int"),
-        Type::Number => Some("double"),
-        Type::Boolean => Some("bool"),
-        Type::Object | Type::Array => None,
-    };
-    let (left, right) = (named(left)?, named(right)?);
-    let what = format!("found no matching overload for '{operator}' applied to '({left}, {right})'");
-    (left != right).then(|| (operator.trim_matches('_').to_owned(), what))
-}
-
-/// The schema of an expression's value, as far as it is known; the error is the first field that is named and that the
-/// value of `self`, which has this schema, cannot have.
-fn schema_of<'a>(expression: &IdedExpr, schema: &'a Schema) -> Result<Option<&'a Schema>, String> {
-    match &expression.expr {
-        Expr::Ident(name) if name == "self" || name == "oldSelf" => Ok(Some(schema)),
-        Expr::Select(select) => match schema_of(&select.operand, schema)? {
-            Some(parent) => field(parent, &select.field),
-            None => Ok(None),
-        },
-        other => {
-            for part in parts(other) {
-                schema_of(part, schema)?;
-            }
-            Ok(None)
-        }
-    }
-}
-
-/// The expressions within an expression.
-fn parts(expression: &Expr) -> Vec<&IdedExpr> {
-    match expression {
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map
-            .entries
-            .iter()
-            .flat_map(|entry| parts_of_entry(&entry.expr))
-            .collect(),
-        Expr::Struct(object) => object
-            .entries
-            .iter()
-            .flat_map(|entry| parts_of_entry(&entry.expr))
-            .collect(),
-        Expr::Comprehension(loops) => vec![
-            &loops.iter_range,
-            &loops.accu_init,
-            &loops.loop_cond,
-            &loops.loop_step,
-            &loops.result,
-        ],
-        Expr::Select(select) => vec![&select.operand],
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-fn parts_of_entry(entry: &EntryExpr) -> Vec<&IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&field.value],
-        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
-    }
-}
-
-/// The schema of a field of an object with this schema.
-fn field<'a>(schema: &'a Schema, name: &str) -> Result<Option<&'a Schema>, String> {
-    let mut properties = schema.properties.iter();
-    match properties.find(|(known, _)| escaped(known) == name) {
-        _ if OF_OBJECTS.contains(&name) => Ok(None),
-        Some((_, schema)) => Ok(Some(schema)),
-        // Maps have any key; what is no object is found out when the rule is asked.
-        None if schema.types != [Type::Object] || matches!(schema.extra, Extra::Schema(_)) => Ok(None),
-        None => Err(name.to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kube_cel::cel::Program;
-    use rstest::rstest;
-    use serde_json::json;
-
-    #[rstest]
-    #[case("self.a == 1", None)]
-    #[case("self.b.c__dash__d == 1", None)]
-    #[case("self.map.anything == 'x'", None)]
-    #[case("self.metadata.name == 'x'", None)]
-    #[case("self.list.all(item, item.whatever == 1)", None)]
-    #[case("self.c == 1", Some("c"))]
-    #[case("has(self.b.x)", Some("x"))]
-    #[case("self.list.all(item, item == oldSelf.y)", Some("y"))]
-    #[case("self.a == 1 ? {'k': self.z} : {}", Some("z"))]
-    fn finds_fields_that_are_not_there(#[case] rule: &str, #[case] expected: Option<&str>) {
-        let schema = json!({"type": "object", "properties": {
-            "a": {"type": "integer"},
-            "metadata": {"type": "object"},
-            "b": {"type": "object", "properties": {"c-d": {"type": "integer"}}},
-            "map": {"type": "object", "additionalProperties": {"type": "string"}},
-            "list": {"type": "array", "items": {"type": "object"}},
-        }});
-        let schema = Schema::read_constant(&schema);
-        let program = Program::compile(rule).unwrap();
-        let found = schema_of(program.expression(), &schema);
-        assert_eq!(found.err().as_deref(), expected);
-    }
+    );
+    let told = told.replace('<', "\\u003c").replace('>', "\\u003e");
+    told.replace('&', "\\u0026")
 }

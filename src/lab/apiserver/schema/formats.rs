@@ -27,6 +27,7 @@ static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
 
 impl Format {
     pub(super) const BYTE: Self = Self("byte");
+    pub(super) const DATE: Self = Self("date");
     pub(super) const DATE_TIME: Self = Self("date-time");
     pub(super) const DURATION: Self = Self("duration");
     pub(super) const INT32: Self = Self("int32");

@@ -2,7 +2,10 @@
 
 mod at;
 mod cel;
+mod cel_check;
+mod cel_cost;
 mod cel_definitions;
+mod cel_types;
 mod fit;
 mod formats;
 mod structural;
@@ -10,7 +13,7 @@ mod validate;
 
 pub(super) use at::{At, list_key};
 pub(super) use cel::check_rules;
-pub(super) use cel_definitions::judge_rules;
+pub(super) use cel_definitions::{judge_expressions, judge_rules};
 pub(super) use fit::{apply_defaults, drop_nulls, prune};
 pub(super) use formats::is_known as is_known_format;
 pub(super) use structural::{Extra, ListType, Schema, Type};
