@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::family;
 use super::field::quoted;
-use super::field_set::{FieldSet, compare_objects};
+use super::field_set::FieldSet;
 use super::json;
-use super::managed_fields::{Entry, Writer, conflicts, lose, read_entries, update, write_entries};
-use super::merge::{fields_of, merge, remove, told, with_named};
+use super::managed_fields::{Entry, Operation, Writer, conflicts, lose, read_entries, update, write_entries};
+use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
@@ -36,31 +36,25 @@ impl Context<'_> {
         options: &WriteOptions,
         body: &Bytes,
     ) -> Outcome<Reply> {
-        let document = json::read_yaml(body);
-        if let Ok(document) = &document {
-            self.entry.request(&document.value);
-        }
-        let mut storage = self.server.storage();
-        let found = current(&storage, named, target);
-        let mut blank = match family::blank(&named.resource) {
-            Value::Null => json!({}),
-            blank => blank,
-        };
-        blank["apiVersion"] = named.api_version().into();
-        blank["kind"] = named.resource.kind.clone().into();
         let undecodable = |why: &str| Failure::bad_request(format!("error decoding YAML: {why}"));
-        let document = document.map_err(|why| undecodable(&why))?;
+        let document = json::read_yaml(body).map_err(|why| undecodable(&why))?;
+        self.entry.request(&document.value);
         let config = match document.value {
             Value::Null => json!({}),
             config if config.is_object() => config,
             _ => return Err(undecodable("json: cannot unmarshal into a map")),
         };
+        let mut blank = family::blank(&named.resource);
+        blank["apiVersion"] = named.api_version().into();
+        blank["kind"] = named.resource.kind.clone().into();
         let writer = Writer {
             manager: &options.field_manager,
             named,
             subresource: &target.subresource,
             time: &self.server.time(),
         };
+        let mut storage = self.server.storage();
+        let found = current(&storage, named, target);
         let live = found.as_ref().map_or(&blank, |found| found.object());
         let mut object = applied(live, &config, &blank, &writer, options.force)?;
         match options.field_validation {
@@ -87,31 +81,27 @@ impl Context<'_> {
         }
         ensure_namespace(&mut object, namespace(named, target))?;
         check_name(&object, &target.name)?;
-        match found {
-            Ok(current) => {
-                let stored = self.replace(&mut storage, named, target, options, current, object)?;
-                Ok(Reply::json(200, stored.bytes()))
-            }
-            Err(_) => {
-                let creation = RequestInfo {
-                    verb: "create",
-                    ..self.info.clone()
-                };
-                let act = Act::of(&creation);
-                let decision = rbac::authorize(&storage, self.user, &act);
-                if !decision.allowed {
-                    return Err(rbac::forbidden(self.user, &act, &decision.reason));
-                }
-                self.insert(&mut storage, named, target, options, object)
-            }
+        if let Ok(current) = found {
+            let stored = self.replace(&mut storage, named, target, options, current, object)?;
+            return Ok(Reply::json(200, stored.bytes()));
         }
+        let creation = RequestInfo {
+            verb: "create",
+            ..self.info.clone()
+        };
+        let act = Act::of(&creation);
+        let decision = rbac::authorize(&storage, self.user, &act);
+        if !decision.allowed {
+            return Err(rbac::forbidden(self.user, &act, &decision.reason));
+        }
+        self.insert(&mut storage, named, target, options, object)
     }
 }
 
 /// What becomes of `live` when `config` is applied to it, with its owners. `blank` is an object before it is created.
 fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, force: bool) -> Outcome<Value> {
-    let of = writer.of();
-    check(config, writer)?;
+    let of = Type::object(Some(&writer.named.version().schema));
+    check(config, of, writer)?;
     let mut entries = read_entries(Some(live));
     if entries.is_empty() {
         let manager = "before-first-apply";
@@ -119,16 +109,18 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
     }
     let mut fields = fields_of(config, of);
     fields.exclude(ignored_fields(writer.named, writer.subresource));
-    let mut own = Entry::new(writer, "Apply", fields);
-    let last = entries.iter().position(|entry| entry.is_of(writer, "Apply"));
+    let mut own = Entry::new(writer, Operation::Apply, fields);
+    let last = entries
+        .iter()
+        .position(|entry| entry.is_of(writer, Operation::Apply));
     let last = last.map(|place| entries.remove(place));
-    let mut merged = merge(Some(live), Some(config), of).unwrap_or_default();
+    let mut merged = merge(live, config, of);
     if let Some(last) = &last {
         let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
         merged = give_up(&merged, last, &all, writer).unwrap_or(merged);
     }
     if !force {
-        check_conflicts(&entries, live, &merged, writer)?;
+        check_conflicts(&entries, live, &merged, of, writer)?;
     }
     lose(&mut entries, live, &merged, writer);
     own.fields.strip();
@@ -143,34 +135,34 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
         object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
     }
     write_entries(&mut object, entries);
-    let annotations = object
-        .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut);
-    let annotation = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
+    let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
     if writer.manager == KUBECTL
         && let Some(annotation) = annotation.filter(|text| *text != "")
     {
-        *annotation = format!("{}\n", without_last_applied(config)).into();
+        let mut config = config.clone();
+        annotations(&mut config).map(|annotations| annotations.remove(LAST_APPLIED));
+        *annotation = format!("{config}\n").into();
     }
     Ok(object)
 }
 
+fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.pointer_mut("/metadata/annotations")?.as_object_mut()
+}
+
 /// What cannot be applied at all.
-fn check(config: &Value, writer: &Writer<'_>) -> Outcome<()> {
+fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
     let text = |field: &str| config[field].as_str().unwrap_or_default();
-    let kind_of = |api_version: &str, kind: &str| match api_version.contains('/') || api_version.is_empty() {
-        true if api_version.is_empty() => format!("/, Kind={kind}"),
-        true => format!("{api_version}, Kind={kind}"),
-        false => format!("/{api_version}, Kind={kind}"),
-    };
-    let told_kind = kind_of(text("apiVersion"), text("kind"));
-    if (text("apiVersion"), text("kind")) != (&writer.named.api_version(), &writer.named.resource.kind) {
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    let told_kind = format!("{slash}{api_version}, Kind={kind}");
+    if (api_version, kind) != (&writer.named.api_version(), &writer.named.resource.kind) {
         return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
     }
     if config["metadata"]["managedFields"].is_array() {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
-    let wrong = errors(config, writer.of());
+    let wrong = errors(config, of);
     let wrong = match wrong.as_slice() {
         [] => return Ok(()),
         [only] => only.clone(),
@@ -185,72 +177,80 @@ fn check(config: &Value, writer: &Writer<'_>) -> Outcome<()> {
 /// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
 /// version that is no more.
 fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>) -> Option<Value> {
-    let named_fields = |value: &Value, version: &str| {
-        let of = writer.of_version(version)?;
-        Some(with_named(&fields_of(&writer.convert(value, version)?, of), of))
+    let fields_in = |value: &Value, version: &str| {
+        let of = writer.of(version)?;
+        Some(with_named(&fields_of(&*writer.convert(value, version)?, of), of))
     };
-    let without = |value: &Value, fields: &FieldSet, version: &str| {
+    let gone = |left: &Value, version: &str| {
+        let mut gone = fields_in(merged, version)?;
+        gone.subtract(&fields_in(left, version)?);
+        Some(gone)
+    };
+    let without = |fields: &FieldSet, value: &Value, version: &str| {
         Some(remove(
-            &writer.convert(value, version)?,
+            &*writer.convert(value, version)?,
             fields,
-            writer.of_version(version)?,
+            writer.of(version)?,
         ))
     };
-    let owned_before = with_named(&last.fields, writer.of_version(&last.api_version)?);
-    let mut left = without(merged, &owned_before, &last.api_version)?;
+    let first = last.api_version.as_str();
+    let owned_before = with_named(&last.fields, writer.of(first)?);
+    let mut left = without(&owned_before, merged, first)?;
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for entry in entries {
-        versions
-            .entry(&entry.api_version)
-            .or_default()
-            .union(&entry.fields);
+        let owned = versions.entry(&entry.api_version).or_default();
+        owned.union(&entry.fields);
     }
     // Whatever somebody owns comes back, in the version in which it was owned first.
-    let owned_first = versions.remove_entry(last.api_version.as_str());
+    let owned_first = versions.remove_entry(first);
     for (version, owned) in owned_first.into_iter().chain(versions) {
-        let Some(mut gone) = named_fields(merged, version) else {
+        let Some(mut gone) = gone(&left, version) else {
             continue;
         };
-        gone.subtract(&named_fields(&left, version)?);
-        gone.subtract(&with_named(&owned, writer.of_version(version)?));
-        left = without(merged, &gone, version)?;
+        gone.subtract(&with_named(&owned, writer.of(version)?));
+        left = without(&gone, merged, version)?;
     }
     // And so does what the applier never owned.
-    let mut gone = named_fields(merged, &last.api_version)?;
-    gone.subtract(&named_fields(&left, &last.api_version)?);
-    let left = without(merged, &gone.intersection(&owned_before), &last.api_version)?;
-    writer.convert(&left, &writer.named.api_version())
+    let gone = gone(&left, first)?.intersection(&owned_before);
+    let left = without(&gone, merged, first)?;
+    let left = writer.convert(&left, &writer.named.api_version())?;
+    Some(left.into_owned())
 }
 
 /// Refuses to change what others own.
-fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Writer<'_>) -> Outcome<()> {
+fn check_conflicts(
+    entries: &[Entry],
+    live: &Value,
+    merged: &Value,
+    of: Type<'_>,
+    writer: &Writer<'_>,
+) -> Outcome<()> {
     let mut found = conflicts(entries, live, merged, writer);
     if writer.manager == KUBECTL
-        && let Some(own) = applied_by_client(live, writer)
+        && let Some(own) = applied_by_client(live, of, writer)
     {
-        found.iter_mut().for_each(|(_, fields)| fields.subtract(&own));
-        found.retain(|(_, fields)| !fields.is_empty());
+        found.retain_mut(|(_, fields)| {
+            fields.subtract(&own);
+            !fields.is_empty()
+        });
     }
     found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
-    let told: Vec<(String, Vec<String>)> = found
-        .iter()
-        .map(|(owner, fields)| (owner.told(), fields.paths(told)))
-        .collect();
-    let causes = told.iter().flat_map(|(owner, paths)| {
+    let owners = found.iter().map(|(owner, fields)| (owner.told(), fields.paths()));
+    let owners: Vec<(String, Vec<String>)> = owners.collect();
+    let causes = owners.iter().flat_map(|(owner, paths)| {
         let message = format!("conflict with {owner}");
-        paths
-            .iter()
-            .map(move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}))
+        let cause = move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path});
+        paths.iter().map(cause)
     });
     let causes: Vec<Value> = causes.collect();
-    let why = match (told.as_slice(), causes.len()) {
+    let why = match (owners.as_slice(), causes.len()) {
         (_, 0) => return Ok(()),
         ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
         (_, count) => {
-            let owners = told
+            let told = owners
                 .iter()
                 .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
-            format!("{count} conflicts: {}", owners.collect::<Vec<_>>().join("\n"))
+            format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
         }
     };
     let mut failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
@@ -260,14 +260,15 @@ fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Wri
 
 impl Entry {
     /// Its place among others in messages.
-    fn rank(&self) -> (&str, &str, Option<&str>, bool, &str) {
-        let version = (self.operation == "Update").then_some(self.api_version.as_str());
+    fn rank(&self) -> impl Ord {
+        let version = (self.operation == Operation::Update).then_some(&self.api_version);
+        let (manager, subresource) = (&self.manager, &self.subresource);
         (
-            &self.manager,
-            &self.operation,
+            manager,
+            self.operation,
             version,
-            self.subresource.is_empty(),
-            &self.subresource,
+            subresource.is_empty(),
+            subresource,
         )
     }
 
@@ -277,18 +278,17 @@ impl Entry {
         if !self.subresource.is_empty() {
             told = format!("{told} with subresource {}", quoted(&self.subresource));
         }
-        match self.operation.as_str() {
-            "Update" => format!("{told} using {}", self.api_version),
-            _ => told,
+        match self.operation {
+            Operation::Update => format!("{told} using {}", self.api_version),
+            Operation::Apply => told,
         }
     }
 }
 
 /// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
-fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
+fn applied_by_client(live: &Value, of: Type<'_>, writer: &Writer<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
     let config: Value = serde_json::from_str(text).ok()?;
-    let of = writer.of();
     if config["apiVersion"] != writer.named.api_version() || !errors(&config, of).is_empty() {
         return None;
     }
@@ -297,15 +297,4 @@ fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     fields.subtract(&since.taken);
     fields.subtract(&since.removed);
     Some(fields)
-}
-
-fn without_last_applied(config: &Value) -> Value {
-    let mut config = config.clone();
-    let annotations = config
-        .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut);
-    if let Some(annotations) = annotations {
-        annotations.remove(LAST_APPLIED);
-    }
-    config
 }

@@ -18,42 +18,28 @@ pub(super) enum Problem {
 }
 
 impl Problem {
-    /// The reason as the API spells it.
-    pub(super) fn reason(self) -> &'static str {
+    /// The reason as the API spells it, and what messages begin with.
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Problem::Required => "FieldValueRequired",
-            Problem::Duplicate => "FieldValueDuplicate",
-            Problem::Invalid => "FieldValueInvalid",
-            Problem::NotSupported => "FieldValueNotSupported",
-            Problem::Forbidden => "FieldValueForbidden",
-            Problem::TooLong => "FieldValueTooLong",
-            Problem::TooMany => "FieldValueTooMany",
-            Problem::TypeInvalid => "FieldValueTypeInvalid",
+            Problem::Required => ("FieldValueRequired", "Required value"),
+            Problem::Duplicate => ("FieldValueDuplicate", "Duplicate value"),
+            Problem::Invalid => ("FieldValueInvalid", "Invalid value"),
+            Problem::NotSupported => ("FieldValueNotSupported", "Unsupported value"),
+            Problem::Forbidden => ("FieldValueForbidden", "Forbidden"),
+            Problem::TooLong => ("FieldValueTooLong", "Too long"),
+            Problem::TooMany => ("FieldValueTooMany", "Too many"),
+            Problem::TypeInvalid => ("FieldValueTypeInvalid", "Invalid value"),
         }
     }
 
-    fn title(self) -> &'static str {
-        match self {
-            Problem::Required => "Required value",
-            Problem::Duplicate => "Duplicate value",
-            Problem::Invalid | Problem::TypeInvalid => "Invalid value",
-            Problem::NotSupported => "Unsupported value",
-            Problem::Forbidden => "Forbidden",
-            Problem::TooLong => "Too long",
-            Problem::TooMany => "Too many",
-        }
+    /// The reason as the API spells it.
+    pub(super) fn reason(self) -> &'static str {
+        self.texts().0
     }
 
     /// Whether rules in CEL are left unchecked once an object has this problem.
     pub(super) fn blocks_rules(self) -> bool {
-        matches!(
-            self,
-            Problem::NotSupported
-                | Problem::Required
-                | Problem::TooLong
-                | Problem::TooMany
-                | Problem::TypeInvalid
-        )
+        !matches!(self, Problem::Duplicate | Problem::Invalid | Problem::Forbidden)
     }
 }
 
@@ -70,13 +56,9 @@ pub(super) struct FieldError {
 
 impl FieldError {
     fn new(problem: Problem, field: impl fmt::Display, value: Option<String>, detail: &str) -> Self {
-        let mut message = problem.title().to_owned();
-        if let Some(value) = value {
-            message = format!("{message}: {value}");
-        }
-        if !detail.is_empty() {
-            message = format!("{message}: {detail}");
-        }
+        let (_, title) = problem.texts();
+        let value = value.map_or_else(String::new, |value| format!(": {value}"));
+        let before = if detail.is_empty() { "" } else { ": " };
         let field = match field.to_string() {
             field if field.is_empty() => "<nil>".to_owned(),
             field => field,
@@ -84,7 +66,7 @@ impl FieldError {
         Self {
             problem,
             field,
-            message,
+            message: format!("{title}{value}{before}{detail}"),
             tolerated: false,
         }
     }
@@ -156,12 +138,8 @@ impl FieldError {
     pub(super) fn too_many(field: impl fmt::Display, actual: Option<u64>, max: u64) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");
-        Self::new(
-            Problem::TooMany,
-            field,
-            actual.map(|actual| actual.to_string()),
-            &detail,
-        )
+        let actual = actual.map(|actual| actual.to_string());
+        Self::new(Problem::TooMany, field, actual, &detail)
     }
 }
 

@@ -69,6 +69,12 @@ struct At<'a> {
     repeated: &'a RefCell<Vec<String>>,
 }
 
+impl At<'_> {
+    fn at(&self, path: String) -> Self {
+        At { path, ..*self }
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for At<'_> {
     type Value = Value;
 
@@ -108,18 +114,10 @@ impl<'de> Visitor<'de> for At<'_> {
         Ok(value.into())
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let at = At {
-                path: format!("{}[{}]", self.path, list.len()),
-                repeated: self.repeated,
-            };
-            match items.next_element_seed(at)? {
+            match items.next_element_seed(self.at(format!("{}[{}]", self.path, list.len())))? {
                 Some(item) => list.push(item),
                 None => return Ok(list.into()),
             }
@@ -137,11 +135,7 @@ impl<'de> Visitor<'de> for At<'_> {
                 let complaint = format!("duplicate field \"{path}\"");
                 self.repeated.borrow_mut().push(complaint);
             }
-            let at = At {
-                path,
-                repeated: self.repeated,
-            };
-            map.insert(name, fields.next_value_seed(at)?);
+            map.insert(name, fields.next_value_seed(self.at(path))?);
         }
         Ok(map.into())
     }

@@ -3,14 +3,18 @@
 //! A write is compared with what was there. What it added or changed becomes the writer's, and is taken from all
 //! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::context::Named;
+use super::context::{Context, Named};
 use super::family;
-use super::field_set::{Comparison, FieldSet, compare_objects};
-use super::merge::Type;
+use super::field_set::FieldSet;
+use super::merge::{Comparison, Type, compare_objects};
+use super::meta::metadata_mut;
+use super::options::WriteOptions;
 use super::schema::{Schema, prune};
 use super::write::ignored_fields;
 
@@ -31,28 +35,15 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn of(&self) -> Type<'_> {
-        Type::object(Some(&self.named.version().schema))
-    }
-
     /// What a write changed, in the version in which an owner knows its fields. `None` when there is no such version.
     fn comparison(&self, api_version: &str, old: &Value, new: &Value) -> Option<Comparison> {
-        if api_version == self.named.api_version() {
-            let ignored = ignored_fields(self.named, self.subresource);
-            return Some(compare_objects(old, new, self.of(), ignored));
-        }
-        let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
         // Of other versions, only writes to a subresource know what they cannot change.
         let ignored = match self.subresource {
-            "" => &[],
+            "" if api_version != self.named.api_version() => &[],
             subresource => ignored_fields(self.named, subresource),
         };
-        Some(compare_objects(
-            &old,
-            &new,
-            self.of_version(api_version)?,
-            ignored,
-        ))
+        let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
+        Some(compare_objects(&old, &new, self.of(api_version)?, ignored))
     }
 
     fn schema(&self, api_version: &str) -> Option<&Schema> {
@@ -62,86 +53,71 @@ impl Writer<'_> {
         Some(&version.schema)
     }
 
-    /// The type of the objects in another version.
-    pub(super) fn of_version(&self, api_version: &str) -> Option<Type<'_>> {
+    /// The type of the objects in a version. `None` when there is no such version.
+    pub(super) fn of(&self, api_version: &str) -> Option<Type<'_>> {
         Some(Type::object(Some(self.schema(api_version)?)))
     }
 
     /// An object in another version.
-    pub(super) fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+    pub(super) fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>> {
         let schema = self.schema(api_version)?;
-        let mut object = object.clone();
-        if object.get("apiVersion").is_some_and(|known| known != api_version) {
-            object["apiVersion"] = api_version.into();
-            prune(&mut object, schema);
+        if object.get("apiVersion").is_none_or(|known| known == api_version) {
+            return Some(Cow::Borrowed(object));
         }
-        Some(object)
+        let mut object = object.clone();
+        object["apiVersion"] = api_version.into();
+        prune(&mut object, schema);
+        Some(Cow::Owned(object))
     }
 }
 
-/// One manager's fields.
-#[derive(Clone, Debug)]
+/// How an owner came by its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Operation {
+    Apply,
+    Update,
+}
+
+/// How the fields of an entry are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum FieldsType {
+    FieldsV1,
+}
+
+/// One manager's fields. Entries are sorted by what stands first in them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Entry {
-    pub(super) manager: String,
-    pub(super) operation: String,
-    pub(super) api_version: String,
-    pub(super) subresource: String,
+    pub(super) operation: Operation,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) time: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) manager: String,
+    pub(super) api_version: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) subresource: String,
+    fields_type: FieldsType,
+    #[serde(default, rename = "fieldsV1")]
     pub(super) fields: FieldSet,
 }
 
 impl Entry {
-    fn read(json: &Value) -> Option<Self> {
-        let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
-        let entry = Entry {
-            manager: text("manager"),
-            operation: text("operation"),
-            api_version: text("apiVersion"),
-            subresource: text("subresource"),
-            time: text("time"),
-            fields: FieldSet::from_fields(&json["fieldsV1"]),
-        };
-        let good = matches!(entry.operation.as_str(), "Update" | "Apply")
-            && !entry.api_version.is_empty()
-            && text("fieldsType") == "FieldsV1";
-        good.then_some(entry)
-    }
-
-    fn to_value(&self) -> Value {
-        let mut entry = Map::new();
-        for (key, value) in [
-            ("manager", &self.manager),
-            ("operation", &self.operation),
-            ("apiVersion", &self.api_version),
-            ("time", &self.time),
-        ] {
-            if !value.is_empty() {
-                entry.insert(key.into(), value.clone().into());
-            }
-        }
-        entry.insert("fieldsType".into(), "FieldsV1".into());
-        entry.insert("fieldsV1".into(), self.fields.to_fields());
-        if !self.subresource.is_empty() {
-            entry.insert("subresource".into(), self.subresource.clone().into());
-        }
-        entry.into()
-    }
-
     /// What `writer` owns by `operation`. Those who apply do so in whatever version.
-    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: &str) -> bool {
+    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: Operation) -> bool {
         self.operation == operation
             && self.manager == writer.manager
             && self.subresource == writer.subresource
-            && (operation == "Apply" || self.api_version == writer.named.api_version())
+            && (operation == Operation::Apply || self.api_version == writer.named.api_version())
     }
 
-    pub(super) fn new(writer: &Writer<'_>, operation: &str, fields: FieldSet) -> Self {
+    pub(super) fn new(writer: &Writer<'_>, operation: Operation, fields: FieldSet) -> Self {
         Self {
+            operation,
+            time: writer.time.to_owned(),
             manager: writer.manager.to_owned(),
-            operation: operation.to_owned(),
             api_version: writer.named.api_version(),
             subresource: writer.subresource.to_owned(),
-            time: writer.time.to_owned(),
+            fields_type: FieldsType::FieldsV1,
             fields,
         }
     }
@@ -150,7 +126,11 @@ impl Entry {
 /// All entries, or none when one of them cannot be read.
 pub(super) fn read_entries(object: Option<&Value>) -> Vec<Entry> {
     let list = object.and_then(|object| object["metadata"]["managedFields"].as_array());
-    let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(Entry::read).collect();
+    let read = |json: &Value| {
+        let entry = Entry::deserialize(json).ok()?;
+        (!entry.api_version.is_empty()).then_some(entry)
+    };
+    let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(read).collect();
     entries.unwrap_or_default()
 }
 
@@ -160,6 +140,26 @@ fn is_reset(list: &Value) -> bool {
         Some([]) => true,
         Some([only]) => only.as_object().is_some_and(Map::is_empty),
         _ => false,
+    }
+}
+
+impl Context<'_> {
+    /// Writes into `object` who owns its fields once it has replaced `live`, or is new.
+    pub(super) fn track(
+        &self,
+        live: Option<&Value>,
+        object: &mut Value,
+        named: &Named,
+        subresource: &str,
+        options: &WriteOptions,
+    ) {
+        let writer = Writer {
+            manager: &options.field_manager,
+            named,
+            subresource,
+            time: &self.server.time(),
+        };
+        track(live, object, &writer);
     }
 }
 
@@ -179,7 +179,7 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
     let was_tracked = !entries.is_empty();
     entries.retain(|entry| group(&entry.api_version) == group(&writer.named.api_version()));
     if let Value::Object(object) = new {
-        super::meta::metadata_mut(object).remove("managedFields");
+        metadata_mut(object).remove("managedFields");
     }
     // Objects that were not tracked from the start are not tracked later.
     if !was_tracked && live.is_some() {
@@ -194,12 +194,15 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
 pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
     let Comparison { taken, .. } = lose(entries, old, new, writer);
     if !taken.is_empty() {
-        match entries.iter_mut().find(|entry| entry.is_of(writer, "Update")) {
+        match entries
+            .iter_mut()
+            .find(|entry| entry.is_of(writer, Operation::Update))
+        {
             Some(own) => {
                 own.fields.union(&taken);
                 own.time = writer.time.to_owned();
             }
-            None => entries.push(Entry::new(writer, "Update", taken)),
+            None => entries.push(Entry::new(writer, Operation::Update, taken)),
         }
     }
     merge_oldest(entries);
@@ -229,63 +232,49 @@ pub(super) fn conflicts<'a>(
     new: &Value,
     writer: &Writer<'_>,
 ) -> Vec<(&'a Entry, FieldSet)> {
-    let changed = |entry: &Entry| writer.comparison(&entry.api_version, old, new);
-    let both = entries
-        .iter()
-        .filter_map(|entry| Some((entry, changed(entry)?.taken.intersection(&entry.fields))));
-    both.filter(|(_, fields)| !fields.is_empty()).collect()
+    let changed = entries.iter().filter_map(|entry| {
+        let Comparison { taken, .. } = writer.comparison(&entry.api_version, old, new)?;
+        let fields = taken.intersection(&entry.fields);
+        (!fields.is_empty()).then_some((entry, fields))
+    });
+    changed.collect()
 }
 
 /// Writes who owns the fields of `object` into it.
 pub(super) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     let Value::Object(object) = object else { return };
-    let metadata = super::meta::metadata_mut(object);
+    let metadata = metadata_mut(object);
     metadata.remove("managedFields");
     entries.retain(|entry| !entry.fields.is_empty());
-    entries.sort_by(|a, b| order(a).cmp(&order(b)));
+    entries.sort();
     if !entries.is_empty() {
-        metadata.insert(
-            "managedFields".into(),
-            entries.iter().map(Entry::to_value).collect(),
-        );
+        metadata.insert("managedFields".into(), json!(entries));
     }
-}
-
-fn order(entry: &Entry) -> (&str, &str, &str, &str, &str) {
-    (
-        &entry.operation,
-        &entry.time,
-        &entry.manager,
-        &entry.api_version,
-        &entry.subresource,
-    )
 }
 
 /// Keeps the number of updaters bounded: the oldest of each version share one entry.
 fn merge_oldest(entries: &mut Vec<Entry>) {
-    while entries.iter().filter(|entry| entry.operation == "Update").count() > MAX_MANAGERS {
-        let mut updaters: Vec<Entry> = entries
-            .iter()
-            .filter(|entry| entry.operation == "Update")
-            .cloned()
-            .collect();
-        updaters.sort_by(|a, b| order(a).cmp(&order(b)));
-        let pair = updaters.iter().enumerate().find_map(|(i, later)| {
-            let earlier = updaters[..i]
-                .iter()
-                .find(|entry| entry.api_version == later.api_version)?;
-            Some((earlier.clone(), later.clone()))
-        });
-        let Some((earlier, later)) = pair else { return };
-        entries.retain(|entry| order(entry) != order(&earlier) && order(entry) != order(&later));
-        let mut fields = earlier.fields;
-        fields.union(&later.fields);
-        entries.push(Entry {
-            manager: MERGED_MANAGER.to_owned(),
-            subresource: String::new(),
-            fields,
-            ..later
-        });
+    loop {
+        entries.sort();
+        // Who applies stands first.
+        let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
+        let updaters = &entries[first..];
+        let before = |(i, later): (usize, &Entry)| {
+            let mut earlier = updaters[..i].iter();
+            Some((
+                earlier.position(|entry| entry.api_version == later.api_version)?,
+                i,
+            ))
+        };
+        let pair = updaters.iter().enumerate().find_map(before);
+        let Some((earlier, later)) = pair.filter(|_| updaters.len() > MAX_MANAGERS) else {
+            return;
+        };
+        let earlier = entries.remove(first + earlier);
+        let merged = &mut entries[first + later - 1];
+        merged.fields.union(&earlier.fields);
+        merged.manager = MERGED_MANAGER.to_owned();
+        merged.subresource.clear();
     }
 }
 
@@ -298,9 +287,7 @@ pub(super) fn same_but_times(a: &Value, b: &Value) -> bool {
         let mut object = object.clone();
         let entries = object["metadata"]["managedFields"].as_array_mut();
         for entry in entries.into_iter().flatten() {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("time");
-            }
+            entry.as_object_mut().map(|entry| entry.remove("time"));
         }
         object
     };

@@ -6,7 +6,7 @@ use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
 use super::body::Reply;
-use super::context::{Context, Named};
+use super::context::{Context, Named, media_type};
 use super::field::FieldError;
 use super::json;
 use super::merge::Type;
@@ -29,13 +29,7 @@ const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
     pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let media_type = self
-            .content_type
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
+        let media_type = media_type(&self.content_type).to_owned();
         let kinds: &[&str] = match named.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
@@ -97,9 +91,7 @@ impl Context<'_> {
         let mut object = decoded.object;
         check_name(&object, &target.name)?;
         ensure_namespace(&mut object, namespace(named, target))?;
-        self.track(named, target, &options, &current, &mut object);
-        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-        Ok(Reply::json(200, stored.bytes()))
+        self.put(&mut storage, named, target, &options, current, object)
     }
 }
 

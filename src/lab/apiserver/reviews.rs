@@ -23,7 +23,7 @@ impl Context<'_> {
         let mut review = self.decode(named, &options, body)?;
         self.entry.object(&review);
         ensure_namespace(&mut review, namespace(named, target))?;
-        self.track_new(named, "", &options, &mut review);
+        self.track(None, &mut review, named, "", &options);
         let kind = named.resource.kind.as_str();
         let answer = match kind {
             "SelfSubjectReview" => json!({

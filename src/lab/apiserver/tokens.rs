@@ -55,7 +55,7 @@ impl Context<'_> {
             let error = FieldError::invalid("spec.expirationSeconds", &seconds.into(), why);
             return Err(Failure::invalid(named.resource.qualified_kind(), "", &[error]));
         }
-        self.track_new(&named, &target.subresource, &options, &mut request);
+        self.track(None, &mut request, &named, &target.subresource, &options);
         let spec = &mut request["spec"];
         if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
             spec["audiences"] = json!([AUDIENCE]);

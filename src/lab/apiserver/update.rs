@@ -11,7 +11,7 @@ use super::context::{Context, Named};
 use super::delete::finish_deletions;
 use super::family;
 use super::field::FieldError;
-use super::managed_fields::{Writer, same_but_times, track};
+use super::managed_fields::same_but_times;
 use super::meta;
 use super::names;
 use super::options::WriteOptions;
@@ -47,27 +47,28 @@ impl Context<'_> {
             );
             return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
         }
-        self.track(named, target, &options, &current, &mut object);
-        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-        Ok(Reply::json(200, stored.bytes()))
+        self.put(&mut storage, named, target, &options, current, object)
     }
 
-    /// Tells who owns the fields of `object`, which is to replace `current`.
-    pub(super) fn track(
-        &self,
+    /// Puts `object` in the place of `current`, in the name of its writer.
+    pub(super) fn put(
+        &mut self,
+        storage: &mut Storage,
         named: &Named,
         target: &Target,
         options: &WriteOptions,
-        current: &Stored,
-        object: &mut Value,
-    ) {
-        let writer = Writer {
-            manager: &options.field_manager,
+        current: Arc<Stored>,
+        mut object: Value,
+    ) -> Outcome<Reply> {
+        self.track(
+            Some(current.object()),
+            &mut object,
             named,
-            subresource: &target.subresource,
-            time: &self.server.time(),
-        };
-        track(Some(current.object()), object, &writer);
+            &target.subresource,
+            options,
+        );
+        let stored = self.replace(storage, named, target, options, current, object)?;
+        Ok(Reply::json(200, stored.bytes()))
     }
 
     /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
@@ -84,7 +85,13 @@ impl Context<'_> {
         if let Some(scaled) = &named.scaled {
             let whole = self::current(storage, scaled, target)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
-            self.track(scaled, target, options, &whole, &mut object);
+            self.track(
+                Some(whole.object()),
+                &mut object,
+                scaled,
+                &target.subresource,
+                options,
+            );
             let stored = self.replace(storage, scaled, target, options, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
@@ -104,16 +111,14 @@ impl Context<'_> {
             return Ok(current);
         }
         let key = object_key(named, target);
-        let deleting = !old["metadata"]["deletionTimestamp"].is_null();
         let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
-        if deleting && meta::finalizers(&object).is_empty() && !waits {
-            if !options.dry_run {
-                storage.remove(&named.resource.id(), &key);
-                finish_deletions(storage, &time);
-            }
-            return Ok(Arc::new(Stored::new(object, current.revision)));
+        let is_deleted = !old["metadata"]["deletionTimestamp"].is_null() && !waits;
+        let is_last = is_deleted && meta::finalizers(&object).is_empty();
+        if is_last && !options.dry_run {
+            storage.remove(&named.resource.id(), &key);
+            finish_deletions(storage, &time);
         }
-        if options.dry_run {
+        if is_last || options.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
         let stored = store(storage, named, &key, object);
@@ -182,49 +187,42 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
     }
 }
 
+/// Takes a field from another object: what it has there, or nothing.
+fn take(object: &mut Value, field: &str, from: &Value) {
+    let Value::Object(fields) = object else { return };
+    match from.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
+}
+
 /// Takes from the old object what such a write cannot change.
 fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
-    let keep = |object: &mut Value, field: &str| {
-        let Value::Object(fields) = object else { return };
-        let metadata = meta::metadata_mut(fields);
-        match old["metadata"].get(field) {
-            Some(value) => metadata.insert(field.to_owned(), value.clone()),
-            None => metadata.remove(field),
-        };
-    };
     let is_status = target.subresource == "status";
-    if is_status && named.resource.message().is_some() {
-        // Such a write may change metadata too.
-        object["spec"] = old["spec"].clone();
-    } else if is_status {
+    if is_status && named.resource.message().is_none() {
         // Only the status is new, and who owns it.
-        let mut kept = old.clone();
-        if let (Value::Object(kept), Value::Object(object)) = (&mut kept, &mut *object) {
-            match object.remove("status") {
-                Some(status) => kept.insert("status".into(), status),
-                None => kept.remove("status"),
-            };
-            let owners = meta::metadata_mut(object).remove("managedFields");
-            let metadata = meta::metadata_mut(kept);
-            match owners {
-                Some(owners) => metadata.insert("managedFields".into(), owners),
-                None => metadata.remove("managedFields"),
-            };
+        let sent = std::mem::replace(object, old.clone());
+        take(object, "status", &sent);
+        return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
+    }
+    let is_deleted = !old["metadata"]["deletionTimestamp"].is_null();
+    let is_sent = !meta::text(object, "uid").is_empty();
+    let (metadata, known) = (&mut object["metadata"], &old["metadata"]);
+    for (field, is_taken) in [
+        ("generation", true),
+        ("creationTimestamp", true),
+        ("uid", !is_sent),
+        ("deletionTimestamp", is_deleted),
+        ("deletionGracePeriodSeconds", is_deleted),
+    ] {
+        if is_taken {
+            take(metadata, field, known);
         }
-        *object = kept;
-        return;
     }
-    keep(object, "generation");
-    if !is_status {
-        family::prepare_update(&named.resource, named.version(), object, old);
-    }
-    if meta::text(object, "uid").is_empty() {
-        keep(object, "uid");
-    }
-    keep(object, "creationTimestamp");
-    if !old["metadata"]["deletionTimestamp"].is_null() {
-        keep(object, "deletionTimestamp");
-        keep(object, "deletionGracePeriodSeconds");
+    match is_status {
+        // Such a write may change metadata too.
+        true => take(object, "spec", old),
+        false => family::prepare_update(&named.resource, named.version(), object, old),
     }
 }
 
