@@ -3,109 +3,40 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::body::Reply;
-use super::context::{Context, Named};
 use super::family;
 use super::field::quoted;
 use super::field_set::FieldSet;
-use super::json;
-use super::managed_fields::{Entry, Operation, Writer, conflicts, lose, read_entries, update, write_entries};
+use super::managed_fields::{Changes, Entry, Operation, Writer, lose, read_entries, update, write_entries};
 use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
-use super::options::{FieldValidation, WriteOptions};
-use super::rbac::{self, Act};
-use super::read::namespace;
-use super::request::{RequestInfo, Target};
 use super::status::{Failure, Outcome};
-use super::update::{check_name, current};
-use super::write::{Nulls, ensure_namespace, fit, ignored_fields, wipe_system_fields};
+use super::write::{Nulls, fit, ignored_fields};
 
 /// The manager whose applies follow those that a client computed itself.
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-impl Context<'_> {
-    pub(super) fn apply(
-        &mut self,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
-        body: &Bytes,
-    ) -> Outcome<Reply> {
-        let undecodable = |why: &str| Failure::bad_request(format!("error decoding YAML: {why}"));
-        let document = json::read_yaml(body).map_err(|why| undecodable(&why))?;
-        self.entry.request(&document.value);
-        let config = match document.value {
-            Value::Null => json!({}),
-            config if config.is_object() => config,
-            _ => return Err(undecodable("json: cannot unmarshal into a map")),
-        };
-        let mut blank = family::blank(&named.resource);
-        blank["apiVersion"] = named.api_version().into();
-        blank["kind"] = named.resource.kind.clone().into();
-        let writer = Writer {
-            manager: &options.field_manager,
-            named,
-            subresource: &target.subresource,
-            time: &self.server.time(),
-        };
-        let mut storage = self.server.storage();
-        let found = current(&storage, named, target);
-        let live = found.as_ref().map_or(&blank, |found| found.object());
-        let mut object = applied(live, &config, &blank, &writer, options.force)?;
-        match options.field_validation {
-            FieldValidation::Strict if !document.repeated.is_empty() => {
-                let why = json::yaml_error(&document.repeated);
-                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
-                return Err(Failure::bad_request(why));
-            }
-            FieldValidation::Warn => self.warnings.extend(document.repeated),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
-        }
-        if let Err(missing) = &found {
-            let uid = meta::text(&object, "uid");
-            if !uid.is_empty() {
-                let why = format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                );
-                return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
-            }
-            if !target.subresource.is_empty() {
-                return Err(missing.clone());
-            }
-            wipe_system_fields(&mut object);
-        }
-        ensure_namespace(&mut object, namespace(named, target))?;
-        check_name(&object, &target.name)?;
-        if let Ok(current) = found {
-            let stored = self.replace(&mut storage, named, target, options, current, object)?;
-            return Ok(Reply::json(200, stored.bytes()));
-        }
-        let creation = RequestInfo {
-            verb: "create",
-            ..self.info.clone()
-        };
-        let act = Act::of(&creation);
-        let decision = rbac::authorize(&storage, self.user, &act);
-        if !decision.allowed {
-            return Err(rbac::forbidden(self.user, &act, &decision.reason));
-        }
-        self.insert(&mut storage, named, target, options, object)
-    }
-}
-
-/// What becomes of `live` when `config` is applied to it, with its owners. `blank` is an object before it is created.
-fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, force: bool) -> Outcome<Value> {
+/// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
+pub(super) fn applied(
+    live: Option<&Value>,
+    config: &Value,
+    writer: &Writer<'_>,
+    force: bool,
+) -> Outcome<Value> {
+    let mut blank = family::blank(&writer.named.resource);
+    blank["apiVersion"] = writer.named.api_version().into();
+    blank["kind"] = writer.named.resource.kind.clone().into();
+    let live = live.unwrap_or(&blank);
     let of = Type::object(Some(&writer.named.version().schema));
     check(config, of, writer)?;
-    let mut entries = read_entries(Some(live));
+    let mut entries = read_entries(live);
     if entries.is_empty() {
-        let manager = "before-first-apply";
-        update(&mut entries, blank, live, &Writer { manager, ..*writer });
+        let mut writer = writer.clone();
+        writer.manager = "before-first-apply";
+        update(&mut entries, &blank, live, &writer);
     }
     let mut fields = fields_of(config, of);
     fields.exclude(ignored_fields(writer.named, writer.subresource));
@@ -119,10 +50,12 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
         let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
         merged = give_up(&merged, last, &all, writer).unwrap_or(merged);
     }
+    let changes = writer.changes(&entries, live, &merged);
     if !force {
-        check_conflicts(&entries, live, &merged, of, writer)?;
+        let own = applied_by_client(live, of, writer).unwrap_or_default();
+        check_conflicts(&entries, &changes, &own)?;
     }
-    lose(&mut entries, live, &merged, writer);
+    lose(&mut entries, &changes);
     own.fields.strip();
     let is_changed = merged != *live;
     if !is_changed {
@@ -178,24 +111,18 @@ fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
 /// version that is no more.
 fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>) -> Option<Value> {
     let fields_in = |value: &Value, version: &str| {
-        let of = writer.of(version)?;
-        Some(with_named(&fields_of(&*writer.convert(value, version)?, of), of))
+        let (value, of) = writer.view(value, version)?;
+        Some(with_named(&fields_of(&value, of), of))
     };
     let gone = |left: &Value, version: &str| {
         let mut gone = fields_in(merged, version)?;
         gone.subtract(&fields_in(left, version)?);
         Some(gone)
     };
-    let without = |fields: &FieldSet, value: &Value, version: &str| {
-        Some(remove(
-            &*writer.convert(value, version)?,
-            fields,
-            writer.of(version)?,
-        ))
-    };
     let first = last.api_version.as_str();
-    let owned_before = with_named(&last.fields, writer.of(first)?);
-    let mut left = without(&owned_before, merged, first)?;
+    let (whole, of) = writer.view(merged, first)?;
+    let owned_before = with_named(&last.fields, of);
+    let mut left = remove(&whole, &owned_before, of);
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for entry in entries {
         let owned = versions.entry(&entry.api_version).or_default();
@@ -207,33 +134,26 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>
         let Some(mut gone) = gone(&left, version) else {
             continue;
         };
-        gone.subtract(&with_named(&owned, writer.of(version)?));
-        left = without(&gone, merged, version)?;
+        let (merged, of) = writer.view(merged, version)?;
+        gone.subtract(&with_named(&owned, of));
+        left = remove(&merged, &gone, of);
     }
     // And so does what the applier never owned.
     let gone = gone(&left, first)?.intersection(&owned_before);
-    let left = without(&gone, merged, first)?;
-    let left = writer.convert(&left, &writer.named.api_version())?;
+    let left = remove(&whole, &gone, of);
+    let (left, _) = writer.view(&left, &writer.named.api_version())?;
     Some(left.into_owned())
 }
 
 /// Refuses to change what others own.
-fn check_conflicts(
-    entries: &[Entry],
-    live: &Value,
-    merged: &Value,
-    of: Type<'_>,
-    writer: &Writer<'_>,
-) -> Outcome<()> {
-    let mut found = conflicts(entries, live, merged, writer);
-    if writer.manager == KUBECTL
-        && let Some(own) = applied_by_client(live, of, writer)
-    {
-        found.retain_mut(|(_, fields)| {
-            fields.subtract(&own);
-            !fields.is_empty()
-        });
-    }
+fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> Outcome<()> {
+    let changed = entries.iter().filter_map(|entry| {
+        let change = changes.get(&entry.api_version)?;
+        let mut fields = change.taken.intersection(&entry.fields);
+        fields.subtract(excused);
+        (!fields.is_empty()).then_some((entry, fields))
+    });
+    let mut found: Vec<(&Entry, FieldSet)> = changed.collect();
     found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
     let owners = found.iter().map(|(owner, fields)| (owner.told(), fields.paths()));
     let owners: Vec<(String, Vec<String>)> = owners.collect();
@@ -262,14 +182,8 @@ impl Entry {
     /// Its place among others in messages.
     fn rank(&self) -> impl Ord {
         let version = (self.operation == Operation::Update).then_some(&self.api_version);
-        let (manager, subresource) = (&self.manager, &self.subresource);
-        (
-            manager,
-            self.operation,
-            version,
-            subresource.is_empty(),
-            subresource,
-        )
+        let subresource = (self.subresource.is_empty(), &self.subresource);
+        (&self.manager, self.operation, version, subresource)
     }
 
     /// As messages name an owner: those who apply by their name alone.
@@ -287,7 +201,8 @@ impl Entry {
 
 /// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
 fn applied_by_client(live: &Value, of: Type<'_>, writer: &Writer<'_>) -> Option<FieldSet> {
-    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
+    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
+    let text = text.filter(|_| writer.manager == KUBECTL)?;
     let config: Value = serde_json::from_str(text).ok()?;
     if config["apiVersion"] != writer.named.api_version() || !errors(&config, of).is_empty() {
         return None;

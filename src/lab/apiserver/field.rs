@@ -150,55 +150,42 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Where a walk through an object is. Lives on the stack, so that a path costs nothing until an error needs it.
 #[derive(Clone, Copy)]
-pub(super) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
-}
+pub(super) struct Path<'a>(Option<(&'a Path<'a>, Step<'a>)>);
 
 #[derive(Clone, Copy)]
 enum Step<'a> {
-    Root,
     Child(&'a str),
     Index(usize),
     Key(&'a str),
 }
 
 impl<'a> Path<'a> {
-    pub(super) const ROOT: Path<'static> = Path {
-        parent: None,
-        step: Step::Root,
-    };
-
-    fn then(&'a self, step: Step<'a>) -> Path<'a> {
-        let parent = Some(self);
-        Path { parent, step }
-    }
+    pub(super) const ROOT: Path<'static> = Path(None);
 
     /// `parent.name`
     pub(super) fn child(&'a self, name: &'a str) -> Path<'a> {
-        self.then(Step::Child(name))
+        Path(Some((self, Step::Child(name))))
     }
 
     /// `parent[3]`
     pub(super) fn index(&'a self, index: usize) -> Path<'a> {
-        self.then(Step::Index(index))
+        Path(Some((self, Step::Index(index))))
     }
 
     /// `parent[key]`
     pub(super) fn key(&'a self, key: &'a str) -> Path<'a> {
-        self.then(Step::Key(key))
+        Path(Some((self, Step::Key(key))))
     }
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(parent) = self.parent else {
+        let Some((parent, step)) = self.0 else {
             return Ok(());
         };
         parent.fmt(f)?;
-        match self.step {
-            Step::Root => Ok(()),
-            Step::Child(name) if matches!(parent.step, Step::Root) => f.write_str(name),
+        match step {
+            Step::Child(name) if parent.0.is_none() => f.write_str(name),
             Step::Child(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),
             Step::Key(key) => write!(f, "[{key}]"),

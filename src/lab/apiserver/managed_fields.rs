@@ -4,10 +4,10 @@
 //! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::context::{Context, Named};
 use super::family;
@@ -15,7 +15,7 @@ use super::field_set::FieldSet;
 use super::merge::{Comparison, Type, compare_objects};
 use super::meta::metadata_mut;
 use super::options::WriteOptions;
-use super::schema::{Schema, prune};
+use super::schema::prune;
 use super::write::ignored_fields;
 
 /// More managers than this are merged into one.
@@ -23,7 +23,7 @@ const MAX_MANAGERS: usize = 10;
 const MERGED_MANAGER: &str = "ancient-changes";
 
 /// Who writes, and what.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Writer<'a> {
     pub(super) manager: &'a str,
     /// The resource, and the version in which it is written.
@@ -31,45 +31,47 @@ pub(super) struct Writer<'a> {
     /// Empty for the object itself.
     pub(super) subresource: &'a str,
     /// RFC 3339, in seconds.
-    pub(super) time: &'a str,
+    pub(super) time: String,
 }
 
 impl Writer<'_> {
-    /// What a write changed, in the version in which an owner knows its fields. `None` when there is no such version.
-    fn comparison(&self, api_version: &str, old: &Value, new: &Value) -> Option<Comparison> {
-        // Of other versions, only writes to a subresource know what they cannot change.
-        let ignored = match self.subresource {
-            "" if api_version != self.named.api_version() => &[],
-            subresource => ignored_fields(self.named, subresource),
-        };
-        let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
-        Some(compare_objects(&old, &new, self.of(api_version)?, ignored))
-    }
-
-    fn schema(&self, api_version: &str) -> Option<&Schema> {
+    /// An object as it is in a version, and the type it has there. `None` when there is no such version.
+    pub(super) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;
         let mut versions = resource.versions.iter();
-        let version = versions.find(|version| resource.api_version(&version.name) == api_version)?;
-        Some(&version.schema)
-    }
-
-    /// The type of the objects in a version. `None` when there is no such version.
-    pub(super) fn of(&self, api_version: &str) -> Option<Type<'_>> {
-        Some(Type::object(Some(self.schema(api_version)?)))
-    }
-
-    /// An object in another version.
-    pub(super) fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>> {
-        let schema = self.schema(api_version)?;
-        if object.get("apiVersion").is_none_or(|known| known == api_version) {
-            return Some(Cow::Borrowed(object));
+        let schema = &versions
+            .find(|known| resource.api_version(&known.name) == version)?
+            .schema;
+        let of = Type::object(Some(schema));
+        if object.get("apiVersion").is_none_or(|known| known == version) {
+            return Some((Cow::Borrowed(object), of));
         }
         let mut object = object.clone();
-        object["apiVersion"] = api_version.into();
+        object["apiVersion"] = version.into();
         prune(&mut object, schema);
-        Some(Cow::Owned(object))
+        Some((Cow::Owned(object), of))
+    }
+
+    /// What a write changed, in the writer's version and in those in which owners know their fields.
+    pub(super) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
+        let own = self.named.api_version();
+        let versions = entries.iter().map(|entry| entry.api_version.as_str());
+        let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
+        let changes = versions.into_iter().filter_map(|version| {
+            // Of other versions, only writes to a subresource know what they cannot change.
+            let ignored = match self.subresource {
+                "" if version != own => &[],
+                subresource => ignored_fields(self.named, subresource),
+            };
+            let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
+            Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
+        });
+        changes.collect()
     }
 }
+
+/// What a write changed, by the version in which the fields are named.
+pub(super) type Changes = BTreeMap<String, Comparison>;
 
 /// How an owner came by its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,15 +80,9 @@ pub(super) enum Operation {
     Update,
 }
 
-/// How the fields of an entry are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum FieldsType {
-    FieldsV1,
-}
-
 /// One manager's fields. Entries are sorted by what stands first in them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", tag = "fieldsType", rename = "FieldsV1")]
 pub(super) struct Entry {
     pub(super) operation: Operation,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -96,7 +92,6 @@ pub(super) struct Entry {
     pub(super) api_version: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) subresource: String,
-    fields_type: FieldsType,
     #[serde(default, rename = "fieldsV1")]
     pub(super) fields: FieldSet,
 }
@@ -113,66 +108,55 @@ impl Entry {
     pub(super) fn new(writer: &Writer<'_>, operation: Operation, fields: FieldSet) -> Self {
         Self {
             operation,
-            time: writer.time.to_owned(),
+            time: writer.time.clone(),
             manager: writer.manager.to_owned(),
             api_version: writer.named.api_version(),
             subresource: writer.subresource.to_owned(),
-            fields_type: FieldsType::FieldsV1,
             fields,
         }
     }
 }
 
 /// All entries, or none when one of them cannot be read.
-pub(super) fn read_entries(object: Option<&Value>) -> Vec<Entry> {
-    let list = object.and_then(|object| object["metadata"]["managedFields"].as_array());
+pub(super) fn read_entries(object: &Value) -> Vec<Entry> {
+    let list = object["metadata"]["managedFields"].as_array();
     let read = |json: &Value| {
         let entry = Entry::deserialize(json).ok()?;
-        (!entry.api_version.is_empty()).then_some(entry)
+        (json["fieldsType"] == "FieldsV1" && !entry.api_version.is_empty()).then_some(entry)
     };
     let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(read).collect();
     entries.unwrap_or_default()
 }
 
-/// A client clears the list by sending an empty one, or one with an empty entry.
-fn is_reset(list: &Value) -> bool {
-    match list.as_array().map(Vec::as_slice) {
-        Some([]) => true,
-        Some([only]) => only.as_object().is_some_and(Map::is_empty),
-        _ => false,
-    }
-}
-
 impl Context<'_> {
-    /// Writes into `object` who owns its fields once it has replaced `live`, or is new.
-    pub(super) fn track(
+    /// Who sent the request, as an owner of fields of what it is about.
+    pub(super) fn writer<'w>(
         &self,
-        live: Option<&Value>,
-        object: &mut Value,
-        named: &Named,
-        subresource: &str,
-        options: &WriteOptions,
-    ) {
-        let writer = Writer {
+        named: &'w Named,
+        subresource: &'w str,
+        options: &'w WriteOptions,
+    ) -> Writer<'w> {
+        Writer {
             manager: &options.field_manager,
             named,
             subresource,
-            time: &self.server.time(),
-        };
-        track(live, object, &writer);
+            time: self.server.time(),
+        }
     }
 }
 
 /// Writes into `new` who owns its fields once `writer` has replaced `live` by it.
 pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
+    let blank = family::blank(&writer.named.resource);
+    let old = live.unwrap_or(&blank);
     let sent = &new["metadata"]["managedFields"];
-    let mut entries = match () {
-        () if !writer.subresource.is_empty() => read_entries(live),
-        () if is_reset(sent) => Vec::new(),
-        () => match read_entries(Some(new)) {
-            sent if sent.is_empty() => read_entries(live),
-            sent => sent,
-        },
+    let mut entries = match writer.subresource {
+        // A client clears the list by sending an empty one, or one with an empty entry.
+        "" if *sent == json!([]) || *sent == json!([{}]) => Vec::new(),
+        "" => Some(read_entries(new))
+            .filter(|sent| !sent.is_empty())
+            .unwrap_or_else(|| read_entries(old)),
+        _ => read_entries(old),
     };
     // What was owned by way of another group, which has other names for the fields, is nobody's any more.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
@@ -182,62 +166,45 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
         metadata_mut(object).remove("managedFields");
     }
     // Objects that were not tracked from the start are not tracked later.
-    if !was_tracked && live.is_some() {
-        return;
+    if was_tracked || live.is_none() {
+        update(&mut entries, old, new, writer);
+        write_entries(new, entries);
     }
-    let blank = family::blank(&writer.named.resource);
-    update(&mut entries, live.unwrap_or(&blank), new, writer);
-    write_entries(new, entries);
 }
 
 /// Hands over what `writer` changed.
 pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
-    let Comparison { taken, .. } = lose(entries, old, new, writer);
-    if !taken.is_empty() {
-        match entries
-            .iter_mut()
-            .find(|entry| entry.is_of(writer, Operation::Update))
-        {
-            Some(own) => {
-                own.fields.union(&taken);
-                own.time = writer.time.to_owned();
-            }
-            None => entries.push(Entry::new(writer, Operation::Update, taken)),
+    let mut changes = writer.changes(entries, old, new);
+    lose(entries, &changes);
+    let taken = changes
+        .remove(&writer.named.api_version())
+        .unwrap_or_default()
+        .taken;
+    let own = entries
+        .iter_mut()
+        .find(|entry| entry.is_of(writer, Operation::Update));
+    match own {
+        _ if taken.is_empty() => {}
+        Some(own) => {
+            own.fields.union(&taken);
+            own.time = writer.time.clone();
         }
+        None => entries.push(Entry::new(writer, Operation::Update, taken)),
     }
     merge_oldest(entries);
 }
 
-/// Takes from all entries what has changed or is gone, and returns what that is to the writer.
-pub(super) fn lose(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) -> Comparison {
-    let own = writer.named.api_version();
-    let mut versions = BTreeMap::from([(own.clone(), writer.comparison(&own, old, new))]);
+/// Takes from all entries what has changed or is gone.
+pub(super) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
     entries.retain_mut(|entry| {
-        let version = versions.entry(entry.api_version.clone());
-        let comparison = version.or_insert_with_key(|version| writer.comparison(version, old, new));
-        let Some(Comparison { taken, removed }) = comparison else {
+        // What was owned in a version that is no more is nobody's.
+        let Some(change) = changes.get(&entry.api_version) else {
             return false;
         };
-        entry.fields.subtract(taken);
-        entry.fields.subtract(removed);
+        entry.fields.subtract(&change.taken);
+        entry.fields.subtract(&change.removed);
         !entry.fields.is_empty()
     });
-    versions.remove(&own).flatten().unwrap_or_default()
-}
-
-/// What of each entry's fields a write changes: pairs of the entry and its changed fields.
-pub(super) fn conflicts<'a>(
-    entries: &'a [Entry],
-    old: &Value,
-    new: &Value,
-    writer: &Writer<'_>,
-) -> Vec<(&'a Entry, FieldSet)> {
-    let changed = entries.iter().filter_map(|entry| {
-        let Comparison { taken, .. } = writer.comparison(&entry.api_version, old, new)?;
-        let fields = taken.intersection(&entry.fields);
-        (!fields.is_empty()).then_some((entry, fields))
-    });
-    changed.collect()
 }
 
 /// Writes who owns the fields of `object` into it.
@@ -259,14 +226,11 @@ fn merge_oldest(entries: &mut Vec<Entry>) {
         // Who applies stands first.
         let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
         let updaters = &entries[first..];
-        let before = |(i, later): (usize, &Entry)| {
+        let pair = updaters.iter().enumerate().find_map(|(i, later)| {
             let mut earlier = updaters[..i].iter();
-            Some((
-                earlier.position(|entry| entry.api_version == later.api_version)?,
-                i,
-            ))
-        };
-        let pair = updaters.iter().enumerate().find_map(before);
+            let first = earlier.position(|entry| entry.api_version == later.api_version)?;
+            Some((first, i))
+        });
         let Some((earlier, later)) = pair.filter(|_| updaters.len() > MAX_MANAGERS) else {
             return;
         };

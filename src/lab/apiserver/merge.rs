@@ -27,28 +27,6 @@ pub(super) struct Type<'a> {
     is_lenient: bool,
 }
 
-/// How a value is looked at, whatever it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Map,
-    List,
-    Scalar,
-}
-
-impl Shape {
-    /// The value that has these parts; null when there are none.
-    fn whole(self, parts: Vec<(String, Value)>) -> Value {
-        match self {
-            _ if parts.is_empty() => Value::Null,
-            Shape::Map => parts
-                .into_iter()
-                .map(|(step, part)| (step[2..].to_owned(), part))
-                .collect(),
-            Shape::List | Shape::Scalar => parts.into_iter().map(|(_, part)| part).collect(),
-        }
-    }
-}
-
 impl<'a> Type<'a> {
     /// A value of which nothing is known.
     pub(super) const ANY: Type<'static> = Type {
@@ -132,20 +110,12 @@ impl<'a> Type<'a> {
         }
     }
 
-    pub(super) fn shape(self, value: &Value) -> Shape {
-        match (self.kind(), value) {
-            (Some(Kind::Object), _) | (None, Value::Object(_) | Value::Null) => Shape::Map,
-            (Some(Kind::Array), _) | (None, Value::Array(_)) => Shape::List,
-            _ => Shape::Scalar,
-        }
-    }
-
     /// Whether a value has no parts to own.
     fn is_atomic(self, value: &Value) -> bool {
-        match self.shape(value) {
-            Shape::Map => self.schema.is_some_and(|schema| schema.atomic_map),
-            Shape::List => self.list_type() == ListType::Atomic,
-            Shape::Scalar => true,
+        match value {
+            Value::Object(_) => self.schema.is_some_and(|schema| schema.atomic_map),
+            Value::Array(_) => self.list_type() == ListType::Atomic,
+            _ => true,
         }
     }
 
@@ -176,21 +146,40 @@ impl<'a> Type<'a> {
 
     /// What a value is made of, with the steps there, in its order: fields or items. Nothing for what is atomic.
     fn parts(self, value: &Value) -> Vec<(String, &Value)> {
-        match (self.shape(value), value) {
+        match value {
             _ if self.is_atomic(value) => Vec::new(),
-            (Shape::Map, Value::Object(fields)) => {
+            Value::Object(fields) => {
                 let fields = fields.iter();
                 fields.map(|(name, field)| (format!("f:{name}"), field)).collect()
             }
-            (Shape::List, Value::Array(items)) => {
-                let items = items.iter();
+            _ => {
+                let items = value.as_array().into_iter().flatten();
                 items
                     .filter_map(|item| Some((self.step(item).ok()?, item)))
                     .collect()
             }
-            _ => Vec::new(),
         }
     }
+}
+
+/// The value that is made of these parts; null when there are none.
+fn whole(parts: Vec<(String, Value)>) -> Value {
+    let name = |step: &str| step.strip_prefix("f:").map(str::to_owned);
+    match parts.first() {
+        None => Value::Null,
+        Some((step, _)) if name(step).is_some() => {
+            let fields = parts.into_iter();
+            fields
+                .filter_map(|(step, part)| Some((name(&step)?, part)))
+                .collect()
+        }
+        Some(_) => parts.into_iter().map(|(_, part)| part).collect(),
+    }
+}
+
+/// Whether one value cannot become the other part by part. A null is an empty value of the other's kind.
+fn is_other_kind(a: &Value, b: &Value) -> bool {
+    !a.is_null() && !b.is_null() && std::mem::discriminant(a) != std::mem::discriminant(b)
 }
 
 /// The fields that a value has.
@@ -244,15 +233,11 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
     if old == new {
         return found;
     }
-    if let (Some(was), Some(is)) = (old, new) {
-        // A null is an empty value of the other's kind. Of two kinds, the old value goes with all its parts, and the
-        // new one comes.
-        let is_known = !was.is_null() && !is.is_null();
-        if is_known && std::mem::discriminant(was) != std::mem::discriminant(is) {
-            found.taken = compare(None, new, of).taken;
-            found.removed = compare(old, None, of).removed;
-            return found;
-        }
+    if old.zip(new).is_some_and(|(old, new)| is_other_kind(old, new)) {
+        // The old value goes with all its parts, the new one comes.
+        found.taken = compare(None, new, of).taken;
+        found.removed = compare(old, None, of).removed;
+        return found;
     }
     let mut parts: BTreeMap<String, [Option<&Value>; 2]> = BTreeMap::new();
     for (side, value) in [old, new].into_iter().enumerate() {
@@ -275,10 +260,8 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
 /// What becomes of `live` when `applied` is applied to it: no part goes, and of one that both have, the applied one
 /// stays. Items come in the order of the applied list, and among those the others as near as they were.
 pub(super) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
-    let shape = of.shape(applied);
     let (old, new) = (of.parts(live), of.parts(applied));
-    // A value of another shape has nothing to merge with.
-    if of.shape(live) != shape || old.is_empty() && new.is_empty() {
+    if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
         return applied.clone();
     }
     let known: BTreeMap<&str, &Value> = old
@@ -310,13 +293,12 @@ pub(super) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
         }
     }
     merged.extend(rest.iter().map(both));
-    shape.whole(merged)
+    whole(merged)
 }
 
 /// The value without these fields and items.
 pub(super) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
-    let shape = of.shape(value);
-    if shape == Shape::Scalar {
+    if !value.is_object() && !value.is_array() {
         return value.clone();
     }
     let left = of.parts(value).into_iter().filter_map(|(step, part)| {
@@ -327,5 +309,5 @@ pub(super) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
         };
         Some((step, left))
     });
-    shape.whole(left.collect())
+    whole(left.collect())
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::field::quoted;
 use super::field_set::told;
-use super::merge::{Shape, Type};
+use super::merge::Type;
 use super::schema::{ListType, Type as Kind};
 
 /// What is wrong with a value that is to be applied, with the path of each error before it.
@@ -21,9 +21,9 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
         "" => why,
         path => format!("{path}: {why}"),
     };
-    match (of.shape(value), value) {
+    match (of.kind(), value) {
         (_, Value::Null) => {}
-        (Shape::Map, Value::Object(fields)) => {
+        (None | Some(Kind::Object), Value::Object(fields)) => {
             for (name, field) in fields {
                 let below = format!("{path}.{name}");
                 match of.field(name) {
@@ -32,7 +32,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                 }
             }
         }
-        (Shape::List, Value::Array(items)) => {
+        (None | Some(Kind::Array), Value::Array(items)) => {
             let mut seen = BTreeSet::new();
             for (i, item) in items.iter().enumerate() {
                 let step = match of.list_type() {
@@ -50,28 +50,27 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                 check(item, of.item(), &format!("{path}{told}"), found);
             }
         }
-        (shape, _) => found.extend(mismatch(value, shape, of.kind()).map(at)),
+        (Some(kind), _) => found.extend(mismatch(value, kind).map(at)),
+        (None, _) => {}
     }
 }
 
 /// Why a value is not of the kind that it has to be.
-fn mismatch(value: &Value, shape: Shape, kind: Option<Kind>) -> Option<String> {
-    let wanted = match (shape, kind) {
-        (Shape::Map, _) => "map",
-        (Shape::List, _) => "list",
-        (_, Some(Kind::Boolean)) if !value.is_boolean() => "boolean",
-        (_, Some(Kind::String)) if !value.is_string() => {
-            let got = go_text(value, true);
-            return Some(format!(
-                "expected string, got &value.valueUnstructured{{Value:{got}}}"
-            ));
-        }
-        (_, Some(Kind::Integer | Kind::Number)) if !value.is_number() => {
-            return Some(format!("expected numeric (int or float), got {}", go_type(value)));
-        }
+fn mismatch(value: &Value, kind: Kind) -> Option<String> {
+    let wanted = match kind {
+        Kind::Object => "map",
+        Kind::Array => "list",
+        Kind::Boolean if !value.is_boolean() => "boolean",
+        Kind::String if !value.is_string() => "string",
+        Kind::Integer | Kind::Number if !value.is_number() => "numeric (int or float)",
         _ => return None,
     };
-    Some(format!("expected {wanted}, got &{{{}}}", go_text(value, false)))
+    let got = match kind {
+        Kind::Integer | Kind::Number => go_type(value).to_owned(),
+        Kind::String => format!("&value.valueUnstructured{{Value:{}}}", go_text(value, true)),
+        _ => format!("&{{{}}}", go_text(value, false)),
+    };
+    Some(format!("expected {wanted}, got {got}"))
 }
 
 /// The type of Go that a decoder without a schema gives a value.

@@ -1,24 +1,32 @@
 //! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use json_patch::jsonptr::Pointer;
 use json_patch::{AddOperation, PatchOperation};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
+use super::apply::applied;
 use super::body::Reply;
 use super::context::{Context, Named, media_type};
 use super::field::FieldError;
-use super::json;
+use super::json::{self, Document};
+use super::managed_fields::{Writer, track};
 use super::merge::Type;
 use super::merge_errors::go_text;
+use super::meta;
 use super::options::{FieldValidation, WriteOptions};
+use super::rbac::{self, Act};
 use super::read::namespace;
-use super::request::Target;
+use super::request::{RequestInfo, Target};
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
+use super::storage::Stored;
 use super::strategic;
 use super::update::{check_name, current};
-use super::write::{Nulls, ensure_namespace, fit};
+use super::write::{Nulls, ensure_namespace, fit, wipe_system_fields};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -26,6 +34,7 @@ const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// A JSON patch may not have more operations than this.
 const MAX_OPERATIONS: usize = 10_000;
+const NO_MAP: &str = "json: cannot unmarshal into a map";
 
 impl Context<'_> {
     pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
@@ -39,33 +48,106 @@ impl Context<'_> {
         }
         let is_apply = media_type == APPLY_PATCH;
         let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
-        if is_apply {
-            return self.apply(named, target, &options, body);
-        }
-        let is_strategic = media_type == STRATEGIC_PATCH;
-        let undecodable = |why: &str| match is_strategic {
-            true => Failure::bad_request(why),
-            false => Failure::bad_request(format!("error decoding patch: {why}")),
+        let document = match is_apply {
+            true => json::read_yaml(body),
+            false => json::read(body).map_err(|error| error.to_string()),
         };
-        let json::Document {
+        let document = document.map_err(|why| undecodable(&media_type, &why))?;
+        self.entry.request(&document.value);
+        let writer = self.writer(named, &target.subresource, &options);
+        let mut storage = self.server.storage();
+        let found = current(&storage, named, target);
+        let mut object = match &found {
+            found if is_apply => self.apply(document, found.as_ref().ok(), &writer, &options)?,
+            Ok(current) => self.change(document, current.object(), &media_type, named, &options)?,
+            Err(missing) => return Err(missing.clone()),
+        };
+        if let Err(missing) = &found {
+            let uid = meta::text(&object, "uid");
+            if !uid.is_empty() {
+                let why = format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+            }
+            if !target.subresource.is_empty() {
+                return Err(missing.clone());
+            }
+            wipe_system_fields(&mut object);
+        }
+        ensure_namespace(&mut object, namespace(named, target))?;
+        check_name(&object, &target.name)?;
+        if let Ok(current) = found {
+            if !is_apply {
+                track(Some(current.object()), &mut object, &writer);
+            }
+            let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+            return Ok(Reply::json(200, stored.bytes()));
+        }
+        let creation = RequestInfo {
+            verb: "create",
+            ..self.info.clone()
+        };
+        let act = Act::of(&creation);
+        let decision = rbac::authorize(&storage, self.user, &act);
+        if !decision.allowed {
+            return Err(rbac::forbidden(self.user, &act, &decision.reason));
+        }
+        self.insert(&mut storage, named, target, &options, object)
+    }
+
+    /// An object with what is applied to it, and with its owners.
+    fn apply(
+        &mut self,
+        config: Document,
+        live: Option<&Arc<Stored>>,
+        writer: &Writer<'_>,
+        options: &WriteOptions,
+    ) -> Outcome<Value> {
+        let Document { value, repeated } = config;
+        let config = match value {
+            Value::Null => json!({}),
+            config if config.is_object() => config,
+            _ => return Err(undecodable(APPLY_PATCH, NO_MAP)),
+        };
+        let object = applied(live.map(|live| live.object()), &config, writer, options.force)?;
+        match options.field_validation {
+            FieldValidation::Strict if !repeated.is_empty() => {
+                let why = json::yaml_error(&repeated);
+                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                return Err(Failure::bad_request(why));
+            }
+            FieldValidation::Warn => self.warnings.extend(repeated),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
+        }
+        Ok(object)
+    }
+
+    /// An object with the changes of a patch of another kind.
+    fn change(
+        &mut self,
+        patch: Document,
+        live: &Value,
+        media_type: &str,
+        named: &Named,
+        options: &WriteOptions,
+    ) -> Outcome<Value> {
+        let Document {
             value: patch,
             repeated,
-        } = json::read(body).map_err(|error| undecodable(&error.to_string()))?;
-        self.entry.request(&patch);
-        let mut storage = self.server.storage();
-        let current = current(&storage, named, target)?;
-        let mut patched = current.object().clone();
+        } = patch;
+        let is_strategic = media_type == STRATEGIC_PATCH;
+        let mut patched = live.clone();
         match (&mut patched, &patch) {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
                 // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
-                let schema =
-                    (named.resource.family != Family::Definition).then_some(&*named.version().schema);
-                let merged = strategic::merge(std::mem::take(fields), patch.clone(), Type::object(schema))?;
-                *fields = merged;
+                let has_tags = named.resource.family != Family::Definition;
+                let of = Type::object(has_tags.then_some(&*named.version().schema));
+                *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
             (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
-            _ => return Err(undecodable("json: cannot unmarshal into a map")),
+            _ => return Err(undecodable(media_type, NO_MAP)),
         }
         let text = match is_strategic {
             true => go_text(&patch, false),
@@ -73,11 +155,8 @@ impl Context<'_> {
         };
         let invalid = |why: &str| {
             let error = FieldError::invalid_text("patch", &text, why);
-            let subject = Qualified {
-                group: "",
-                resource: "",
-            };
-            Failure::invalid(subject, "", &[error])
+            let (group, resource) = ("", "");
+            Failure::invalid(Qualified { group, resource }, "", &[error])
         };
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
@@ -88,38 +167,39 @@ impl Context<'_> {
             return Err(invalid(&decoded.strict_error()));
         }
         self.warnings.extend(decoded.warnings(options.field_validation));
-        let mut object = decoded.object;
-        check_name(&object, &target.name)?;
-        ensure_namespace(&mut object, namespace(named, target))?;
-        self.put(&mut storage, named, target, &options, current, object)
+        Ok(decoded.object)
     }
 }
 
+/// The refusal of a patch of this kind that cannot be read.
+fn undecodable(media_type: &str, why: &str) -> Box<Failure> {
+    Failure::bad_request(match media_type {
+        STRATEGIC_PATCH => why.to_owned(),
+        APPLY_PATCH => format!("error decoding YAML: {why}"),
+        _ => format!("error decoding patch: {why}"),
+    })
+}
+
 fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
-    let operations = patch.as_array().map_or(0, Vec::len);
-    if operations > MAX_OPERATIONS {
-        return Err(Failure::too_large(format!(
-            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}"
-        )));
-    }
-    if !patch.is_array() {
+    let Some(operations) = patch.as_array() else {
         let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
                    []handlers.jsonPatchOp";
         return Err(Failure::bad_request(why));
-    }
-    let applied = match serde_json::from_value::<json_patch::Patch>(patch.clone()) {
-        Ok(patch) => patch.0.into_iter().all(|operation| apply(object, operation)),
-        Err(_) => false,
     };
-    applied.then_some(()).ok_or_else(|| {
-        let mut failure = Failure::new(
-            422,
-            "Invalid",
-            "the server rejected our request due to an error in our request",
-        );
-        failure.details = Some(Value::Object(serde_json::Map::new()));
-        failure
-    })
+    let count = operations.len();
+    if count > MAX_OPERATIONS {
+        return Err(Failure::too_large(format!(
+            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+        )));
+    }
+    let patch = json_patch::Patch::deserialize(patch);
+    if patch.is_ok_and(|patch| patch.0.into_iter().all(|operation| apply(object, operation))) {
+        return Ok(());
+    }
+    let why = "the server rejected our request due to an error in our request";
+    let mut failure = Failure::new(422, "Invalid", why);
+    failure.details = Some(json!({}));
+    Err(failure)
 }
 
 /// Whether the operation could be done.

@@ -7,6 +7,7 @@ use super::auth::User;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::{FieldError, quoted};
+use super::managed_fields::track;
 use super::meta;
 use super::options::WriteOptions;
 use super::rbac::{Act, Grants, Rule};
@@ -23,7 +24,7 @@ impl Context<'_> {
         let mut review = self.decode(named, &options, body)?;
         self.entry.object(&review);
         ensure_namespace(&mut review, namespace(named, target))?;
-        self.track(None, &mut review, named, "", &options);
+        track(None, &mut review, &self.writer(named, "", &options));
         let kind = named.resource.kind.as_str();
         let answer = match kind {
             "SelfSubjectReview" => json!({

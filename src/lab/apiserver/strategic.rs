@@ -84,10 +84,14 @@ fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
     })
 }
 
+/// Whether this is what tells an item from the others.
+fn is_identity(wanted: &Value, item: &Value, of: Type<'_>) -> bool {
+    identity(item, of).is_ok_and(|known| known == wanted)
+}
+
 fn place(item: &Value, list: &[Value], of: Type<'_>) -> Option<usize> {
     let wanted = identity(item, of).ok()?;
-    list.iter()
-        .position(|known| identity(known, of).is_ok_and(|known| known == wanted))
+    list.iter().position(|known| is_identity(wanted, known, of))
 }
 
 /// Merges lists item by item, or replaces those that are one value.
@@ -110,7 +114,7 @@ fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcom
             Some(Some("replace")) => is_replaced = true,
             Some(Some("delete")) => {
                 let gone = identity(&item, of)?;
-                ours.retain(|known| !identity(known, of).is_ok_and(|known| known == gone));
+                ours.retain(|known| !is_identity(gone, known, of));
             }
             Some(Some("merge")) => {
                 return Err(internal("merging lists cannot yet be specified in the patch"));
@@ -166,7 +170,7 @@ fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> 
     let mut rest = order.iter();
     for item in patched.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
         let wanted = identity(item, of)?;
-        if !rest.any(|known| identity(known, of).is_ok_and(|known| known == wanted)) {
+        if !rest.any(|known| is_identity(wanted, known, of)) {
             let [patched, order] = [patched, order].map(|list| go_text(&list.into(), false));
             return Err(internal(format!(
                 "The order in patch list:\n{patched}\n doesn't match {ORDER} list:\n{order}\n"
@@ -197,31 +201,23 @@ fn listed<'a>(key: &'a str, directive: &str) -> Option<&'a str> {
 }
 
 fn list(value: Value) -> Outcome<Vec<Value>> {
+    let kind = go_type(&value);
+    let why = || internal(format!("expected a []interface {{}}, but received a {kind}"));
     match value {
         Value::Array(items) => Ok(items),
-        other => {
-            let kind = go_type(&other);
-            Err(internal(format!(
-                "expected a []interface {{}}, but received a {kind}"
-            )))
-        }
+        _ => Err(why()),
     }
 }
 
-fn without_nulls(mut value: Value) -> Value {
-    match &mut value {
+fn without_nulls(value: Value) -> Value {
+    match value {
         Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields
-                .values_mut()
-                .for_each(|field| *field = without_nulls(field.take()));
+            let fields = fields.into_iter().filter(|(_, field)| !field.is_null());
+            fields.map(|(name, field)| (name, without_nulls(field))).collect()
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| *item = without_nulls(item.take())),
-        _ => {}
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        other => other,
     }
-    value
 }
 
 /// What is new has nothing that a directive could be about.

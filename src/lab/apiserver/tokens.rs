@@ -8,6 +8,7 @@ use super::body::Reply;
 use super::builtin;
 use super::context::{Context, Named};
 use super::field::FieldError;
+use super::managed_fields::track;
 use super::options::WriteOptions;
 use super::request::Target;
 use super::status::{Failure, Outcome, Qualified};
@@ -55,7 +56,8 @@ impl Context<'_> {
             let error = FieldError::invalid("spec.expirationSeconds", &seconds.into(), why);
             return Err(Failure::invalid(named.resource.qualified_kind(), "", &[error]));
         }
-        self.track(None, &mut request, &named, &target.subresource, &options);
+        let writer = self.writer(&named, &target.subresource, &options);
+        track(None, &mut request, &writer);
         let spec = &mut request["spec"];
         if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
             spec["audiences"] = json!([AUDIENCE]);

@@ -11,7 +11,7 @@ use super::context::{Context, Named};
 use super::delete::finish_deletions;
 use super::family;
 use super::field::FieldError;
-use super::managed_fields::same_but_times;
+use super::managed_fields::{same_but_times, track};
 use super::meta;
 use super::names;
 use super::options::WriteOptions;
@@ -47,27 +47,9 @@ impl Context<'_> {
             );
             return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
         }
-        self.put(&mut storage, named, target, &options, current, object)
-    }
-
-    /// Puts `object` in the place of `current`, in the name of its writer.
-    pub(super) fn put(
-        &mut self,
-        storage: &mut Storage,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
-        current: Arc<Stored>,
-        mut object: Value,
-    ) -> Outcome<Reply> {
-        self.track(
-            Some(current.object()),
-            &mut object,
-            named,
-            &target.subresource,
-            options,
-        );
-        let stored = self.replace(storage, named, target, options, current, object)?;
+        let writer = self.writer(named, &target.subresource, &options);
+        track(Some(current.object()), &mut object, &writer);
+        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
     }
 
@@ -85,13 +67,8 @@ impl Context<'_> {
         if let Some(scaled) = &named.scaled {
             let whole = self::current(storage, scaled, target)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
-            self.track(
-                Some(whole.object()),
-                &mut object,
-                scaled,
-                &target.subresource,
-                options,
-            );
+            let writer = self.writer(scaled, &target.subresource, options);
+            track(Some(whole.object()), &mut object, &writer);
             let stored = self.replace(storage, scaled, target, options, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
@@ -100,9 +77,7 @@ impl Context<'_> {
         self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
         prepare(named, target, &mut object, old);
-        let (warnings, outcome) = check(named, target, &object, old);
-        self.warnings.extend(warnings);
-        outcome?;
+        self.check(named, target, &object, old)?;
         if target.subresource.is_empty() {
             let warnings = family::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
@@ -126,6 +101,29 @@ impl Context<'_> {
             settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(in_version(&stored, named))
+    }
+
+    /// What is wrong with an object refuses it; what was wrong with it before is warned of.
+    fn check(&mut self, named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
+        let (resource, version) = (&named.resource, named.version());
+        let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
+        errors.extend(meta::validate_update(object, old));
+        let mut more = family::check_type(resource, version, object);
+        if more.is_empty() {
+            // The real server judges changes of metadata twice, and tells so twice.
+            more = meta::validate_update(object, old);
+            let subresource = &target.subresource;
+            family::check(resource, version, object, Some(old), subresource, &mut more);
+        }
+        errors.extend(more);
+        let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
+        let told = |error: &FieldError| format!("{}: {}", error.field, error.message);
+        self.warnings.extend(tolerated.iter().map(told));
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let kind = family::kind_of(resource, object);
+        Err(Failure::invalid(kind, meta::text(object, "name"), &errors))
     }
 }
 
@@ -169,21 +167,16 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
                 group: &resource.group,
                 resource: &resource.plural,
             };
-            let error = FieldError::invalid(
-                "metadata.resourceVersion",
-                &0.into(),
-                "must be specified for an update",
-            );
+            let why = "must be specified for an update";
+            let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
             Err(Failure::invalid(subject, &target.name, &[error]))
         }
-        sent if sent != known => {
-            if sent.parse::<u64>().is_err() {
-                let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
-                return Err(Failure::new(500, "", why));
-            }
-            Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED))
+        sent if sent == known => Ok(()),
+        sent if sent.parse::<u64>().is_err() => {
+            let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
+            Err(Failure::new(500, "", why))
         }
-        _ => Ok(()),
+        _ => Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED)),
     }
 }
 
@@ -224,38 +217,4 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
         true => take(object, "spec", old),
         false => family::prepare_update(&named.resource, named.version(), object, old),
     }
-}
-
-/// What is wrong with an object refuses it; what was wrong with it before is returned, for warnings.
-fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> (Vec<String>, Outcome<()>) {
-    let (resource, version) = (&named.resource, named.version());
-    let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
-    errors.extend(meta::validate_update(object, old));
-    let mut more = family::check_type(resource, version, object);
-    if more.is_empty() {
-        // The real server judges changes of metadata twice, and tells so twice.
-        more = meta::validate_update(object, old);
-        family::check(
-            resource,
-            version,
-            object,
-            Some(old),
-            &target.subresource,
-            &mut more,
-        );
-    }
-    errors.extend(more);
-    let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
-    let warnings = tolerated
-        .iter()
-        .map(|error| format!("{}: {}", error.field, error.message));
-    let outcome = match errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(Failure::invalid(
-            family::kind_of(resource, object),
-            meta::text(object, "name"),
-            errors,
-        )),
-    };
-    (warnings.collect(), outcome)
 }

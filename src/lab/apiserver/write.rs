@@ -10,6 +10,7 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::embedded::coerce_embedded;
 use super::family;
+use super::managed_fields::track;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
 use super::read::{as_stored, in_version, namespace};
@@ -221,7 +222,7 @@ impl Context<'_> {
         }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
-        self.track(None, &mut object, named, "", &options);
+        track(None, &mut object, &self.writer(named, "", &options));
         let mut storage = self.server.storage();
         self.insert(&mut storage, named, target, &options, object)
     }
