@@ -61,14 +61,12 @@ impl<'a> Type<'a> {
 
     /// The type of the field `name`. `None` when there is no such field.
     pub(super) fn field(self, name: &str) -> Option<Type<'a>> {
-        let Some(schema) = self.schema else {
-            return self.meta(name).or(Some(Type::ANY));
-        };
-        let is_free = matches!(schema.extra, Extra::Any)
-            || self.is_lenient
-            || schema.preserve_unknown
-            || schema.properties.is_empty() && !self.is_object;
-        let known = || Some(Type::known(schema.field(name)?, self.is_lenient));
+        let known = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
+        let is_free = self.is_lenient
+            || self.schema.is_none_or(|schema| {
+                let says_nothing = schema.properties.is_empty() && !self.is_object;
+                says_nothing || schema.preserve_unknown || matches!(schema.extra, Extra::Any)
+            });
         let known = self.meta(name).or_else(known);
         known.or(is_free.then_some(Type::ANY))
     }
@@ -164,16 +162,13 @@ impl<'a> Type<'a> {
 
 /// The value that is made of these parts; null when there are none.
 fn whole(parts: Vec<(String, Value)>) -> Value {
-    let name = |step: &str| step.strip_prefix("f:").map(str::to_owned);
-    match parts.first() {
-        None => Value::Null,
-        Some((step, _)) if name(step).is_some() => {
-            let fields = parts.into_iter();
-            fields
-                .filter_map(|(step, part)| Some((name(&step)?, part)))
-                .collect()
-        }
-        Some(_) => parts.into_iter().map(|(_, part)| part).collect(),
+    let is_map = parts.first().is_some_and(|(step, _)| step.starts_with("f:"));
+    let is_empty = parts.is_empty();
+    let parts = parts.into_iter();
+    match is_map {
+        _ if is_empty => Value::Null,
+        true => parts.map(|(step, part)| (step[2..].to_owned(), part)).collect(),
+        false => parts.map(|(_, part)| part).collect(),
     }
 }
 
@@ -264,28 +259,21 @@ pub(super) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
     if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
         return applied.clone();
     }
-    let known: BTreeMap<&str, &Value> = old
-        .iter()
-        .rev()
-        .map(|(step, part)| (step.as_str(), *part))
-        .collect();
-    let wanted: BTreeSet<&str> = new.iter().map(|(step, _)| step.as_str()).collect();
+    let known: BTreeMap<_, _> = old.iter().rev().cloned().collect();
+    let wanted: BTreeSet<_> = new.iter().map(|(step, _)| step).collect();
     let both = |(step, part): &(String, &Value)| {
-        let live = known.get(step.as_str());
-        let merged = live.map_or_else(|| (*part).clone(), |live| merge(live, part, of.below(step)));
-        (step.clone(), merged)
+        let live = known.get(step).copied().unwrap_or(&Value::Null);
+        (step.clone(), merge(live, part, of.below(step)))
     };
     let mut merged = Vec::with_capacity(old.len().max(new.len()));
     let mut rest = new.as_slice();
     for (step, part) in &old {
-        if !wanted.contains(step.as_str()) {
+        if !wanted.contains(step) {
             // Nobody applies it: it stays where it is.
             merged.push((step.clone(), (*part).clone()));
             continue;
         }
-        let next = rest
-            .iter()
-            .position(|(step, _)| known.contains_key(step.as_str()));
+        let next = rest.iter().position(|(step, _)| known.contains_key(step));
         if let Some(next) = next.filter(|next| rest[*next].0 == *step) {
             let (here, later) = rest.split_at(next + 1);
             merged.extend(here.iter().map(both));

@@ -1,7 +1,5 @@
 //! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use json_patch::jsonptr::Pointer;
 use json_patch::{AddOperation, PatchOperation};
@@ -20,10 +18,9 @@ use super::meta;
 use super::options::{FieldValidation, WriteOptions};
 use super::rbac::{self, Act};
 use super::read::namespace;
-use super::request::{RequestInfo, Target};
+use super::request::Target;
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
-use super::storage::Stored;
 use super::strategic;
 use super::update::{check_name, current};
 use super::write::{Nulls, ensure_namespace, fit, wipe_system_fields};
@@ -34,7 +31,6 @@ const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// A JSON patch may not have more operations than this.
 const MAX_OPERATIONS: usize = 10_000;
-const NO_MAP: &str = "json: cannot unmarshal into a map";
 
 impl Context<'_> {
     pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
@@ -52,15 +48,28 @@ impl Context<'_> {
             true => json::read_yaml(body),
             false => json::read(body).map_err(|error| error.to_string()),
         };
-        let document = document.map_err(|why| undecodable(&media_type, &why))?;
+        let undecodable = |why: &str| match media_type.as_str() {
+            STRATEGIC_PATCH => Failure::bad_request(why),
+            APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        };
+        let mut document = document.map_err(|why| undecodable(&why))?;
         self.entry.request(&document.value);
         let writer = self.writer(named, &target.subresource, &options);
         let mut storage = self.server.storage();
         let found = current(&storage, named, target);
-        let mut object = match &found {
-            found if is_apply => self.apply(document, found.as_ref().ok(), &writer, &options)?,
-            Ok(current) => self.change(document, current.object(), &media_type, named, &options)?,
-            Err(missing) => return Err(missing.clone()),
+        if is_apply && document.value.is_null() {
+            document.value = json!({});
+        } else if !is_apply && let Err(missing) = found {
+            return Err(missing);
+        }
+        if !document.value.is_object() && media_type != JSON_PATCH {
+            return Err(undecodable("json: cannot unmarshal into a map"));
+        }
+        let live = found.as_ref().map(|live| live.object());
+        let mut object = match live {
+            Ok(live) if !is_apply => self.change(live, document, &media_type, named, &options)?,
+            live => self.apply(live.ok(), document, &writer, &options)?,
         };
         if let Err(missing) = &found {
             let uid = meta::text(&object, "uid");
@@ -84,11 +93,8 @@ impl Context<'_> {
             let stored = self.replace(&mut storage, named, target, &options, current, object)?;
             return Ok(Reply::json(200, stored.bytes()));
         }
-        let creation = RequestInfo {
-            verb: "create",
-            ..self.info.clone()
-        };
-        let act = Act::of(&creation);
+        let mut act = Act::of(self.info);
+        act.verb = "create";
         let decision = rbac::authorize(&storage, self.user, &act);
         if !decision.allowed {
             return Err(rbac::forbidden(self.user, &act, &decision.reason));
@@ -99,18 +105,13 @@ impl Context<'_> {
     /// An object with what is applied to it, and with its owners.
     fn apply(
         &mut self,
+        live: Option<&Value>,
         config: Document,
-        live: Option<&Arc<Stored>>,
         writer: &Writer<'_>,
         options: &WriteOptions,
     ) -> Outcome<Value> {
-        let Document { value, repeated } = config;
-        let config = match value {
-            Value::Null => json!({}),
-            config if config.is_object() => config,
-            _ => return Err(undecodable(APPLY_PATCH, NO_MAP)),
-        };
-        let object = applied(live.map(|live| live.object()), &config, writer, options.force)?;
+        let repeated = config.repeated;
+        let object = applied(live, &config.value, writer, options.force)?;
         match options.field_validation {
             FieldValidation::Strict if !repeated.is_empty() => {
                 let why = json::yaml_error(&repeated);
@@ -126,16 +127,13 @@ impl Context<'_> {
     /// An object with the changes of a patch of another kind.
     fn change(
         &mut self,
-        patch: Document,
         live: &Value,
+        patch: Document,
         media_type: &str,
         named: &Named,
         options: &WriteOptions,
     ) -> Outcome<Value> {
-        let Document {
-            value: patch,
-            repeated,
-        } = patch;
+        let (patch, repeated) = (patch.value, patch.repeated);
         let is_strategic = media_type == STRATEGIC_PATCH;
         let mut patched = live.clone();
         match (&mut patched, &patch) {
@@ -146,8 +144,7 @@ impl Context<'_> {
                 let of = Type::object(has_tags.then_some(&*named.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
-            (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
-            _ => return Err(undecodable(media_type, NO_MAP)),
+            _ => json_patch::merge(&mut patched, &patch),
         }
         let text = match is_strategic {
             true => go_text(&patch, false),
@@ -169,15 +166,6 @@ impl Context<'_> {
         self.warnings.extend(decoded.warnings(options.field_validation));
         Ok(decoded.object)
     }
-}
-
-/// The refusal of a patch of this kind that cannot be read.
-fn undecodable(media_type: &str, why: &str) -> Box<Failure> {
-    Failure::bad_request(match media_type {
-        STRATEGIC_PATCH => why.to_owned(),
-        APPLY_PATCH => format!("error decoding YAML: {why}"),
-        _ => format!("error decoding patch: {why}"),
-    })
 }
 
 fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {

@@ -19,7 +19,7 @@ use super::read::{in_version, namespace, object_key};
 use super::request::Target;
 use super::resource::Family;
 use super::scale;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome};
 use super::storage::{Storage, Stored};
 use super::write::{ensure_namespace, store};
 
@@ -162,14 +162,10 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             Ok(())
         }
         "" | "0" => {
-            // The real answer bears the resource where the kind belongs.
-            let subject = Qualified {
-                group: &resource.group,
-                resource: &resource.plural,
-            };
             let why = "must be specified for an update";
             let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
-            Err(Failure::invalid(subject, &target.name, &[error]))
+            // The real answer bears the resource where the kind belongs.
+            Err(Failure::invalid(resource.qualified(), &target.name, &[error]))
         }
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {
