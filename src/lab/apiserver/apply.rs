@@ -41,9 +41,8 @@ pub(super) fn applied(
     let mut fields = fields_of(config, of);
     fields.exclude(ignored_fields(writer.named, writer.subresource));
     let mut own = Entry::new(writer, Operation::Apply, fields);
-    let last = entries
-        .iter()
-        .position(|entry| entry.is_of(writer, Operation::Apply));
+    let is_own = |entry: &Entry| entry.is_of(writer, Operation::Apply);
+    let last = entries.iter().position(is_own);
     let last = last.map(|place| entries.remove(place));
     let mut merged = merge(live, config, of);
     if let Some(last) = &last {

@@ -39,16 +39,14 @@ impl Writer<'_> {
     pub(super) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;
         let mut versions = resource.versions.iter();
-        let schema = &versions
-            .find(|known| resource.api_version(&known.name) == version)?
-            .schema;
-        let of = Type::object(Some(schema));
-        if object.get("apiVersion").is_none_or(|known| known == version) {
+        let known = versions.find(|known| resource.api_version(&known.name) == version)?;
+        let of = Type::object(Some(&known.schema));
+        if object.get("apiVersion").is_none_or(|own| own == version) {
             return Some((Cow::Borrowed(object), of));
         }
         let mut object = object.clone();
         object["apiVersion"] = version.into();
-        prune(&mut object, schema);
+        prune(&mut object, &known.schema);
         Some((Cow::Owned(object), of))
     }
 
@@ -149,14 +147,13 @@ impl Context<'_> {
 pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
     let blank = family::blank(&writer.named.resource);
     let old = live.unwrap_or(&blank);
-    let sent = &new["metadata"]["managedFields"];
-    let mut entries = match writer.subresource {
-        // A client clears the list by sending an empty one, or one with an empty entry.
-        "" if *sent == json!([]) || *sent == json!([{}]) => Vec::new(),
-        "" => Some(read_entries(new))
-            .filter(|sent| !sent.is_empty())
-            .unwrap_or_else(|| read_entries(old)),
-        _ => read_entries(old),
+    let is_whole = writer.subresource.is_empty();
+    // A client clears the list by sending an empty one, or one with an empty entry.
+    let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
+    let sent = if is_whole { read_entries(new) } else { Vec::new() };
+    let mut entries = match is_reset || !sent.is_empty() {
+        true => sent,
+        false => read_entries(old),
     };
     // What was owned by way of another group, which has other names for the fields, is nobody's any more.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
@@ -176,14 +173,10 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
 pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
     let mut changes = writer.changes(entries, old, new);
     lose(entries, &changes);
-    let taken = changes
-        .remove(&writer.named.api_version())
-        .unwrap_or_default()
-        .taken;
-    let own = entries
-        .iter_mut()
-        .find(|entry| entry.is_of(writer, Operation::Update));
-    match own {
+    let change = changes.remove(&writer.named.api_version());
+    let taken = change.unwrap_or_default().taken;
+    let is_own = |entry: &&mut Entry| entry.is_of(writer, Operation::Update);
+    match entries.iter_mut().find(is_own) {
         _ if taken.is_empty() => {}
         Some(own) => {
             own.fields.union(&taken);

@@ -152,9 +152,8 @@ impl<'a> Type<'a> {
             }
             _ => {
                 let items = value.as_array().into_iter().flatten();
-                items
-                    .filter_map(|item| Some((self.step(item).ok()?, item)))
-                    .collect()
+                let part = |item| Some((self.step(item).ok()?, item));
+                items.filter_map(part).collect()
             }
         }
     }
@@ -162,13 +161,12 @@ impl<'a> Type<'a> {
 
 /// The value that is made of these parts; null when there are none.
 fn whole(parts: Vec<(String, Value)>) -> Value {
-    let is_map = parts.first().is_some_and(|(step, _)| step.starts_with("f:"));
-    let is_empty = parts.is_empty();
+    let is_map = parts.first().map(|(step, _)| step.starts_with("f:"));
     let parts = parts.into_iter();
     match is_map {
-        _ if is_empty => Value::Null,
-        true => parts.map(|(step, part)| (step[2..].to_owned(), part)).collect(),
-        false => parts.map(|(_, part)| part).collect(),
+        None => Value::Null,
+        Some(true) => parts.map(|(step, part)| (step[2..].to_owned(), part)).collect(),
+        Some(false) => parts.map(|(_, part)| part).collect(),
     }
 }
 

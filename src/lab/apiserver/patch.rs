@@ -11,7 +11,7 @@ use super::body::Reply;
 use super::context::{Context, Named, media_type};
 use super::field::FieldError;
 use super::json::{self, Document};
-use super::managed_fields::{Writer, track};
+use super::managed_fields::track;
 use super::merge::Type;
 use super::merge_errors::go_text;
 use super::meta;
@@ -69,7 +69,11 @@ impl Context<'_> {
         let live = found.as_ref().map(|live| live.object());
         let mut object = match live {
             Ok(live) if !is_apply => self.change(live, document, &media_type, named, &options)?,
-            live => self.apply(live.ok(), document, &writer, &options)?,
+            live => {
+                let object = applied(live.ok(), &document.value, &writer, options.force)?;
+                self.check_repeated(document.repeated, options.field_validation)?;
+                object
+            }
         };
         if let Err(missing) = &found {
             let uid = meta::text(&object, "uid");
@@ -102,17 +106,9 @@ impl Context<'_> {
         self.insert(&mut storage, named, target, &options, object)
     }
 
-    /// An object with what is applied to it, and with its owners.
-    fn apply(
-        &mut self,
-        live: Option<&Value>,
-        config: Document,
-        writer: &Writer<'_>,
-        options: &WriteOptions,
-    ) -> Outcome<Value> {
-        let repeated = config.repeated;
-        let object = applied(live, &config.value, writer, options.force)?;
-        match options.field_validation {
+    /// Refuses what is applied for fields that stand twice in it, or warns of them.
+    fn check_repeated(&mut self, repeated: Vec<String>, validation: FieldValidation) -> Outcome<()> {
+        match validation {
             FieldValidation::Strict if !repeated.is_empty() => {
                 let why = json::yaml_error(&repeated);
                 let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
@@ -121,7 +117,7 @@ impl Context<'_> {
             FieldValidation::Warn => self.warnings.extend(repeated),
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
-        Ok(object)
+        Ok(())
     }
 
     /// An object with the changes of a patch of another kind.

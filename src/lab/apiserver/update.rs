@@ -23,9 +23,6 @@ use super::status::{Failure, Outcome};
 use super::storage::{Storage, Stored};
 use super::write::{ensure_namespace, store};
 
-const MODIFIED: &str =
-    "the object has been modified; please apply your changes to the latest version and try again";
-
 impl Context<'_> {
     pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         let options = WriteOptions::read(&self.info.query, "UpdateOptions", self.agent)?;
@@ -172,7 +169,11 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
             Err(Failure::new(500, "", why))
         }
-        _ => Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED)),
+        _ => {
+            let why =
+                "the object has been modified; please apply your changes to the latest version and try again";
+            Err(Failure::conflict(resource.qualified(), &target.name, why))
+        }
     }
 }
 
