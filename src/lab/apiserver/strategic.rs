@@ -30,12 +30,11 @@ pub(super) fn merge(
     if let Some(keys) = patch.remove(RETAIN) {
         retain(&mut original, &patch, &keys)?;
     }
-    let is_order = |name: &&String| name.starts_with(ORDER);
-    let orders: Vec<String> = patch.keys().filter(is_order).cloned().collect();
-    for directive in orders {
+    let (orders, mut patch): (Map<_, _>, Map<_, _>) =
+        patch.into_iter().partition(|(name, _)| name.starts_with(ORDER));
+    for (directive, order) in orders {
         let name = listed(&directive, ORDER).ok_or_else(|| invalid("setElementOrder list"))?;
-        let order = list(patch.remove(&directive).unwrap_or_default())?;
-        let known = of.field(name).unwrap_or(Type::ANY);
+        let (order, known) = (list(order)?, of.field(name).unwrap_or(Type::ANY));
         let ours = original.get(name).cloned().map(list).transpose()?;
         let theirs = patch.remove(name).map(list).transpose()?;
         check_order(theirs.as_deref().unwrap_or_default(), &order, known)?;
@@ -49,23 +48,24 @@ pub(super) fn merge(
         let merged = in_order(merged, &order, &before, known);
         original.insert(name.to_owned(), merged.into());
     }
-    for (name, value) in patch {
-        let is_deletion = name.starts_with(DELETE);
-        let name = match is_deletion {
-            true => listed(&name, DELETE).ok_or_else(|| invalid("primitive list"))?,
-            false => &name,
-        };
+    for (key, value) in patch {
+        let deleted = listed(&key, DELETE);
+        if deleted.is_none() && key.starts_with(DELETE) {
+            return Err(invalid("primitive list"));
+        }
+        let name = deleted.unwrap_or(&key);
         let known = of.field(name).unwrap_or(Type::ANY);
         let new = match (original.remove(name), value) {
             (_, Value::Null) => None,
             (Some(Value::Object(ours)), Value::Object(theirs)) => Some(merge(ours, theirs, known)?.into()),
-            (Some(Value::Array(ours)), Value::Array(theirs)) if is_deletion => {
-                Some(ours.into_iter().filter(|item| !theirs.contains(item)).collect())
+            (Some(Value::Array(mut ours)), Value::Array(theirs)) if deleted.is_some() => {
+                ours.retain(|item| !theirs.contains(item));
+                Some(ours.into())
             }
             (Some(Value::Array(ours)), Value::Array(theirs)) => {
                 Some(merge_lists(ours, theirs, known)?.into())
             }
-            (ours, _) if is_deletion => ours,
+            (ours, _) if deleted.is_some() => ours,
             (_, theirs) => without_directives(without_nulls(theirs)),
         };
         original.extend(new.map(|new| (name.to_owned(), new)));
@@ -185,10 +185,8 @@ fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &
     let keys = keys.as_array().ok_or_else(|| invalid("retainKeys"))?;
     let is_kept = |name: &String| keys.iter().any(|key| key == name);
     let is_directive = |name: &String| name.starts_with(DELETE) || name.starts_with(ORDER);
-    let mut fields = patch
-        .iter()
-        .filter(|(name, value)| !value.is_null() && !is_directive(name));
-    if !fields.all(|(name, _)| is_kept(name)) {
+    let mut fields = patch.iter().filter(|(_, value)| !value.is_null());
+    if !fields.all(|(name, _)| is_kept(name) || is_directive(name)) {
         return Err(invalid("retainKeys"));
     }
     original.retain(|name, _| is_kept(name));
