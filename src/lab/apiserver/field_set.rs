@@ -70,15 +70,9 @@ impl FieldSet {
     }
 
     pub(super) fn intersection(&self, other: &FieldSet) -> FieldSet {
-        let mut both = FieldSet {
-            member: self.member && other.member,
-            ..FieldSet::default()
-        };
-        for (step, below) in &self.children {
-            if let Some(others) = other.children.get(step) {
-                both.add(step, below.intersection(others));
-            }
-        }
+        let (mut both, mut rest) = (self.clone(), self.clone());
+        rest.subtract(other);
+        both.subtract(&rest);
         both
     }
 

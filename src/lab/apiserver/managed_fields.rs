@@ -159,14 +159,11 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
     let was_tracked = !entries.is_empty();
     entries.retain(|entry| group(&entry.api_version) == group(&writer.named.api_version()));
-    if let Value::Object(object) = new {
-        metadata_mut(object).remove("managedFields");
-    }
     // Objects that were not tracked from the start are not tracked later.
     if was_tracked || live.is_none() {
         update(&mut entries, old, new, writer);
-        write_entries(new, entries);
     }
+    write_entries(new, entries);
 }
 
 /// Hands over what `writer` changed.

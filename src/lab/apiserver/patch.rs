@@ -75,35 +75,35 @@ impl Context<'_> {
                 object
             }
         };
-        if let Err(missing) = &found {
-            let uid = meta::text(&object, "uid");
-            if !uid.is_empty() {
-                let why = format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                );
-                return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
-            }
-            if !target.subresource.is_empty() {
-                return Err(missing.clone());
-            }
-            wipe_system_fields(&mut object);
+        let uid = meta::text(&object, "uid");
+        if found.is_err() && !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
         }
         ensure_namespace(&mut object, namespace(named, target))?;
         check_name(&object, &target.name)?;
-        if let Ok(current) = found {
-            if !is_apply {
-                track(Some(current.object()), &mut object, &writer);
+        match found {
+            Ok(current) => {
+                if !is_apply {
+                    track(Some(current.object()), &mut object, &writer);
+                }
+                let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+                Ok(Reply::json(200, stored.bytes()))
             }
-            let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-            return Ok(Reply::json(200, stored.bytes()));
+            Err(missing) if !target.subresource.is_empty() => Err(missing),
+            Err(_) => {
+                let mut act = Act::of(self.info);
+                act.verb = "create";
+                let decision = rbac::authorize(&storage, self.user, &act);
+                if !decision.allowed {
+                    return Err(rbac::forbidden(self.user, &act, &decision.reason));
+                }
+                wipe_system_fields(&mut object);
+                self.insert(&mut storage, named, target, &options, object)
+            }
         }
-        let mut act = Act::of(self.info);
-        act.verb = "create";
-        let decision = rbac::authorize(&storage, self.user, &act);
-        if !decision.allowed {
-            return Err(rbac::forbidden(self.user, &act, &decision.reason));
-        }
-        self.insert(&mut storage, named, target, &options, object)
     }
 
     /// Refuses what is applied for fields that stand twice in it, or warns of them.

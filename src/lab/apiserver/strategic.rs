@@ -151,8 +151,10 @@ fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_
     let mut ordered = Vec::new();
     for item in named {
         let at = place(&item, before, of);
-        let is_before =
-            |other: &Value| at.is_some() && place(other, before, of).is_some_and(|other| Some(other) < at);
+        let is_before = |other: &Value| {
+            at.zip(place(other, before, of))
+                .is_some_and(|(at, other)| other < at)
+        };
         while let Some(other) = others.next_if(is_before) {
             ordered.push(other);
         }
