@@ -10,9 +10,10 @@ use crate::{
 pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessRule {
     AccessRule {
         verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
-        groups: vec![group.to_owned()],
+        api_groups: vec![group.to_owned()],
         resources: vec![resource.to_owned()],
         namespaces: vec![namespace.to_owned()],
+        ..AccessRule::default()
     }
 }
 

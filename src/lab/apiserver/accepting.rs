@@ -11,6 +11,7 @@ use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
 use super::storage::{ResourceId, Storage, Stored};
+use super::value::{list, text};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
@@ -29,11 +30,9 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
             (status != definition.object()["status"]).then_some((definition, status))
         });
         let Some((definition, status)) = changed else {
-            for definition in all
-                .iter()
-                .filter(|definition| is_true(definition.object(), "Established"))
-            {
-                if let Ok(resource) = definition::read_accepted(definition.object()) {
+            let objects = all.iter().map(|definition| definition.object());
+            for definition in objects.filter(|definition| is_true(definition, "Established")) {
+                if let Ok(resource) = definition::read_accepted(definition) {
                     storage.serve(resource);
                 }
             }
@@ -74,19 +73,22 @@ fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
 type Taken<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
 
 fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
-    let names = || {
-        all.iter()
-            .map(|definition| &definition.object()["status"]["acceptedNames"])
-    };
-    let resources = names().flat_map(|names| {
-        let short = names["shortNames"].as_array().into_iter().flatten();
-        short.chain([&names["plural"], &names["singular"]])
-    });
-    let kinds = names().flat_map(|names| [&names["kind"], &names["listKind"]]);
-    (
-        resources.filter_map(Value::as_str).collect(),
-        kinds.filter_map(Value::as_str).collect(),
-    )
+    let (mut resources, mut kinds) = Taken::default();
+    for definition in all {
+        let names = &definition.object()["status"]["acceptedNames"];
+        resources.extend(told(&names["shortNames"]));
+        resources.extend(["plural", "singular"].map(|field| text(names, field)));
+        kinds.extend(["kind", "listKind"].map(|field| text(names, field)));
+    }
+    (resources, kinds)
+}
+
+/// A text, or those in a list.
+fn told(value: &Value) -> Vec<&str> {
+    let list = value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice);
+    list.iter().filter_map(Value::as_str).collect()
 }
 
 /// The status of `definition`, once it is known which names are taken.
@@ -95,9 +97,9 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
     if *wanted == status["acceptedNames"] {
         return status;
     }
-    let mut names = status["acceptedNames"].clone();
+    let before = status["acceptedNames"].take();
+    let mut names = wanted.clone();
     let mut conflict: Option<(&str, String)> = None;
-    let in_use = |name: &str| format!("{name:?} is already in use");
     for (field, reason, taken) in [
         ("plural", "PluralConflict", &taken.0),
         ("singular", "SingularConflict", &taken.0),
@@ -105,56 +107,43 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let texts = |value: &Value| -> Vec<String> {
-            let list = value
-                .as_array()
-                .map_or(std::slice::from_ref(value), Vec::as_slice);
-            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        let own = told(&before[field]);
+        let refused = told(&wanted[field]).into_iter();
+        let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
+        let refused: Vec<String> = refused
+            .map(|name| format!("{name:?} is already in use"))
+            .collect();
+        let message = match refused.as_slice() {
+            [] => continue,
+            [one] => one.clone(),
+            all => format!("[{}]", all.join(", ")),
         };
-        let own = texts(&names[field]);
-        let mut refused = texts(&wanted[field]);
-        refused.retain(|name| !own.contains(name) && taken.contains(name.as_str()));
-        match refused.as_slice() {
-            [] => match wanted.get(field) {
-                Some(value) => names[field] = value.clone(),
-                None => drop(names.as_object_mut().and_then(|names| names.remove(field))),
-            },
-            [name] => conflict = Some((reason, in_use(name))),
-            names => {
-                let all: Vec<String> = names.iter().map(|name| in_use(name)).collect();
-                conflict = Some((reason, format!("[{}]", all.join(", "))));
-            }
+        conflict = Some((reason, message));
+        if let Some(names) = names.as_object_mut() {
+            names.remove(field);
+            let kept = before.get(field).cloned();
+            names.extend(kept.map(|kept| (field.to_owned(), kept)));
         }
-    }
-    if let Some(categories) = wanted.get("categories") {
-        names["categories"] = categories.clone();
     }
     status["acceptedNames"] = names;
-    let established = is_true(definition, "Established");
-    match conflict {
-        Some((reason, message)) => {
-            set_condition(&mut status, "NamesAccepted", "False", (reason, &message), time);
-            if !established {
-                let why = ("NotAccepted", "not all names are accepted");
-                set_condition(&mut status, "Established", "False", why, time);
-            }
-        }
-        None => {
-            let why = ("NoConflicts", "no conflicts found");
-            set_condition(&mut status, "NamesAccepted", "True", why, time);
-            if !established {
-                let why = ("InitialNamesAccepted", "the initial names have been accepted");
-                set_condition(&mut status, "Established", "True", why, time);
-            }
-        }
+    let (value, accepted) = match &conflict {
+        Some((reason, message)) => ("False", (*reason, message.as_str())),
+        None => ("True", ("NoConflicts", "no conflicts found")),
+    };
+    set_condition(&mut status, "NamesAccepted", value, accepted, time);
+    if !is_true(definition, "Established") {
+        let why = match conflict {
+            Some(_) => ("NotAccepted", "not all names are accepted"),
+            None => ("InitialNamesAccepted", "the initial names have been accepted"),
+        };
+        set_condition(&mut status, "Established", value, why, time);
     }
     status
 }
 
 /// Whether a definition has this condition.
 pub(super) fn is_true(definition: &Value, kind: &str) -> bool {
-    let conditions = definition["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
+    let mut conditions = list(&definition["status"], "conditions").iter();
     conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
 }
 
@@ -169,12 +158,7 @@ pub(super) fn set_condition(
     let mut condition = json!({
         "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
     });
-    if !status["conditions"].is_array() {
-        status["conditions"] = json!([]);
-    }
-    let Some(conditions) = status["conditions"].as_array_mut() else {
-        return;
-    };
+    let mut conditions = list(status, "conditions").to_vec();
     match conditions.iter_mut().find(|known| known["type"] == kind) {
         Some(known) => {
             if known["status"] == value {
@@ -184,4 +168,5 @@ pub(super) fn set_condition(
         }
         None => conditions.push(condition),
     }
+    status["conditions"] = conditions.into();
 }

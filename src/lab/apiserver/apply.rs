@@ -64,7 +64,7 @@ pub(super) fn applied(
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
         let fitting = fit(writer.named, merged, Nulls::Kept);
-        object = fitting.map_err(|why| Failure::new(500, "", why))?.object;
+        object = fitting.map_err(|why| Failure::new(500, "", why))?.0;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));

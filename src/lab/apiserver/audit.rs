@@ -2,16 +2,19 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::auth::User;
+use super::meta;
 use super::rbac::Decision;
 use super::request::RequestInfo;
+use super::server::{ApiServer, lock};
+use super::status::unless_empty;
 
 /// How much the audit log tells of a request that writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum AuditLevel {
     /// Who did what to which object, and the answer's code.
     #[default]
@@ -22,143 +25,91 @@ pub enum AuditLevel {
     RequestResponse,
 }
 
-/// Where events go.
-#[derive(Debug)]
-enum Log {
-    /// They are remembered.
-    Kept(Vec<Value>),
-    /// They are written there, one a line, or nowhere.
-    Sent(Option<File>),
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Log::Kept(Vec::new())
-    }
-}
-
-/// The events so far.
+/// Where events go, and how much they tell.
 #[derive(Debug, Default)]
 pub(super) struct AuditLog {
-    events: Mutex<Log>,
-    level: Mutex<AuditLevel>,
+    pub(super) level: AuditLevel,
+    /// Those that were remembered.
+    pub(super) kept: Vec<Value>,
+    /// They are not remembered.
+    is_sent: bool,
+    /// Where they are sent, one a line: there, or nowhere.
+    file: Option<File>,
 }
 
 impl AuditLog {
-    pub(super) fn set_level(&self, level: AuditLevel) {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
-    }
-
-    pub(super) fn events(&self) -> Vec<Value> {
-        match &*self.events.lock().unwrap_or_else(PoisonError::into_inner) {
-            Log::Kept(events) => events.clone(),
-            Log::Sent(_) => Vec::new(),
-        }
-    }
-
     /// Lets events go there from now on, instead of remembering them.
-    pub(super) fn send_to(&self, file: Option<File>) {
-        *self.events.lock().unwrap_or_else(PoisonError::into_inner) = Log::Sent(file);
+    pub(super) fn send_to(&mut self, file: Option<File>) {
+        self.kept.clear();
+        self.is_sent = true;
+        self.file = file;
     }
 
-    fn push(&self, event: Value) {
-        match &mut *self.events.lock().unwrap_or_else(PoisonError::into_inner) {
-            Log::Kept(events) => events.push(event),
-            Log::Sent(Some(file)) => {
-                // A log that cannot be written is no reason to answer otherwise.
-                let _ = file.write_all(format!("{event}\n").as_bytes());
-            }
-            Log::Sent(None) => {}
+    fn push(&mut self, event: &Value) {
+        if let Some(file) = &mut self.file {
+            // A log that cannot be written is no reason to answer otherwise.
+            let _ = file.write_all(format!("{event}\n").as_bytes());
+        } else if !self.is_sent {
+            self.kept.push(event.clone());
         }
     }
 }
 
 /// One request, as far as it is known.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
-    log: Arc<AuditLog>,
-    event: Map<String, Value>,
-    /// The Status that a success is answered with, if it is one.
-    success: Option<Value>,
+    server: ApiServer,
+    event: Value,
+    /// The Status with which it is answered, if it is one.
+    pub(super) status: Value,
 }
 
 impl Entry {
-    /// Notes that a request came. `uri` is its path and query.
-    pub(super) fn begin(
-        log: &Arc<AuditLog>,
-        id: String,
-        info: &RequestInfo,
-        uri: &http::Uri,
-        agent: &str,
-        time: String,
-    ) -> Self {
-        let uri = uri.path_and_query().map_or("/", |uri| uri.as_str());
-        let mut event = Map::new();
-        event.insert("kind".into(), "Event".into());
-        event.insert("apiVersion".into(), "audit.k8s.io/v1".into());
-        event.insert("level".into(), Value::Null);
-        event.insert("auditID".into(), id.into());
-        event.insert("stage".into(), Value::Null);
-        event.insert("requestURI".into(), uri.into());
-        event.insert("verb".into(), info.verb.into());
-        event.insert("user".into(), json!({}));
-        event.insert("sourceIPs".into(), json!(["127.0.0.1"]));
+    /// Notes that a request came.
+    pub(super) fn begin(server: &ApiServer, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
+        let mut event = json!({
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": server.new_uid(), "verb": info.verb,
+            "requestURI": uri.path_and_query().map_or("/", |uri| uri.as_str()), "user": {},
+            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(server),
+        });
         if !agent.is_empty() {
-            event.insert("userAgent".into(), agent.into());
+            event["userAgent"] = agent.into();
         }
         if let Some(target) = &info.target {
-            let mut object = Map::new();
-            for (key, value) in [
-                ("resource", &target.resource),
+            event["objectRef"] = unless_empty([
+                ("resource", target.resource.as_str()),
                 ("namespace", &target.namespace),
                 ("name", &target.name),
                 ("apiGroup", &target.group),
                 ("apiVersion", &target.version),
                 ("subresource", &target.subresource),
-            ] {
-                if !value.is_empty() {
-                    object.insert(key.into(), value.clone().into());
-                }
-            }
-            event.insert("objectRef".into(), object.into());
+            ]);
         }
-        event.insert("requestReceivedTimestamp".into(), time.into());
         Self {
-            log: log.clone(),
+            server: server.clone(),
             event,
-            success: None,
-        }
-    }
-
-    /// The same request, for an answer that outlives its handler.
-    pub(super) fn branch(&self) -> Self {
-        Self {
-            log: self.log.clone(),
-            event: self.event.clone(),
-            success: None,
+            status: Value::Null,
         }
     }
 
     /// Notes who asks: the `user`, or the `impersonatedUser`.
     pub(super) fn user(&mut self, field: &str, user: &User) {
-        self.event.insert(field.into(), user.info());
+        self.event[field] = json!(user);
     }
 
     pub(super) fn decision(&mut self, Decision { allowed, reason }: &Decision) {
         let decision = if *allowed { "allow" } else { "forbid" };
-        let told = json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
-        self.event.insert("annotations".into(), told);
+        self.event["annotations"] =
+            json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
     }
 
     /// Notes the object that was sent, and what it says of which object is meant.
     pub(super) fn object(&mut self, sent: &Value) {
-        let Some(reference) = self.event.get_mut("objectRef").and_then(Value::as_object_mut) else {
-            return;
-        };
+        let reference = &mut self.event["objectRef"];
         for key in ["name", "namespace", "uid", "resourceVersion"] {
-            let value = &sent["metadata"][key];
-            if value.as_str().is_some_and(|text| !text.is_empty()) && !reference.contains_key(key) {
-                reference.insert(key.into(), value.clone());
+            let value = meta::text(sent, key);
+            if !value.is_empty() && reference.get(key).is_none() {
+                reference[key] = value.into();
             }
         }
         self.request(sent);
@@ -167,7 +118,7 @@ impl Entry {
     /// Notes what was sent: an object, a patch, the options of a deletion.
     pub(super) fn request(&mut self, sent: &Value) {
         if self.level() >= AuditLevel::Request {
-            self.event.insert("requestObject".into(), sent.clone());
+            self.event["requestObject"] = sent.clone();
         }
     }
 
@@ -176,62 +127,51 @@ impl Entry {
         if self.level() == AuditLevel::RequestResponse
             && let Ok(answer) = serde_json::from_slice(body)
         {
-            self.event.insert("responseObject".into(), answer);
+            self.event["responseObject"] = answer;
         }
     }
 
     /// How much is told of this request. Of reads little: with what they list, the log would be as long as that, time
     /// and again.
     fn level(&self) -> AuditLevel {
-        let told = *self.log.level.lock().unwrap_or_else(PoisonError::into_inner);
-        let verb = self.event["verb"].as_str().unwrap_or_default();
-        let object = self.event.get("objectRef");
-        let is_secret = object.is_none_or(|object| {
-            object["resource"] == "secrets"
-                || object["resource"] == "tokenreviews"
-                || object
-                    .get("subresource")
-                    .is_some_and(|subresource| subresource == "token")
-        });
-        match is_secret || matches!(verb, "get" | "list" | "watch") {
+        let (verb, object) = (self.event["verb"].as_str(), &self.event["objectRef"]);
+        let is_read = matches!(verb, Some("get" | "list" | "watch"));
+        let is_secret = matches!(
+            object["resource"].as_str(),
+            None | Some("secrets" | "tokenreviews")
+        );
+        match is_read || is_secret || object["subresource"] == "token" {
             true => AuditLevel::Metadata,
-            false => told,
+            false => lock(&self.server.inner.audit).level,
         }
     }
 
-    /// Notes the Status with which a success is answered.
-    pub(super) fn success(&mut self, status: &Value) {
-        self.success = Some(status.clone());
-    }
-
-    /// Notes that an answer begins: of a watch, or to somebody unknown. `failure` is the status that was answered, if
-    /// it was one.
-    pub(super) fn started(&mut self, code: u16, failure: Option<&Value>, time: String) {
-        self.write("ResponseStarted", code, failure, time);
+    /// Notes that an answer begins: of a watch, or to somebody unknown.
+    pub(super) fn started(&mut self, code: u16) {
+        self.write("ResponseStarted", code);
     }
 
     /// Notes that the request is over.
-    pub(super) fn complete(&mut self, code: u16, failure: Option<&Value>, time: String) {
-        let success = self.success.take();
-        self.write("ResponseComplete", code, failure.or(success.as_ref()), time);
+    pub(super) fn complete(&mut self, code: u16) {
+        self.write("ResponseComplete", code);
     }
 
-    fn write(&mut self, stage: &str, code: u16, failure: Option<&Value>, time: String) {
+    fn write(&mut self, stage: &str, code: u16) {
         let mut status = json!({"metadata": {}, "code": code});
         for key in ["status", "message", "reason", "details"] {
-            if let Some(value) = failure.and_then(|failure| failure.get(key)) {
+            if let Some(value) = self.status.get(key) {
                 status[key] = value.clone();
             }
         }
-        let level = match self.level() {
-            AuditLevel::Metadata => "Metadata",
-            AuditLevel::Request => "Request",
-            AuditLevel::RequestResponse => "RequestResponse",
-        };
-        self.event.insert("level".into(), level.into());
-        self.event.insert("stage".into(), stage.into());
-        self.event.insert("responseStatus".into(), status);
-        self.event.insert("stageTimestamp".into(), time.into());
-        self.log.push(Value::Object(self.event.clone()));
+        self.event["level"] = json!(self.level());
+        self.event["stage"] = stage.into();
+        self.event["responseStatus"] = status;
+        self.event["stageTimestamp"] = time(&self.server).into();
+        lock(&self.server.inner.audit).push(&self.event);
     }
+}
+
+/// The present moment as events tell it: in microseconds.
+fn time(server: &ApiServer) -> String {
+    format!("{:.6}", server.now())
 }

@@ -1,17 +1,18 @@
 //! Who asks: bearer tokens name users, and who may act as another says so in headers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::HeaderMap;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
+use super::meta;
 use super::names;
-use super::rbac::{self, Act, Decision, Rule};
+use super::rbac::{self, Act, Decision, Rule, has};
 use super::request::decoded;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::key;
+use super::storage::{Stored, key};
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
@@ -21,31 +22,23 @@ pub(super) const AUTHENTICATED: &str = "system:authenticated";
 pub(super) const UNAUTHENTICATED: &str = "system:unauthenticated";
 const ANONYMOUS: &str = "system:anonymous";
 
-/// What a [`User`] may do besides what roles say. Each list may hold `*`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AccessRule {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
-    pub verbs: Vec<String>,
-    /// API groups; the core group is the empty text.
-    pub groups: Vec<String>,
-    /// Plurals, with `/status` for the subresource.
-    pub resources: Vec<String>,
-    /// Namespaces in which the rule holds. Only with `*` does it hold for the whole cluster.
-    pub namespaces: Vec<String>,
-}
-
-/// Somebody with a bearer token.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Somebody with a bearer token, as audit events and reviews tell it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct User {
     /// The name that audit events and refusals tell.
+    #[serde(rename = "username")]
     pub name: String,
     /// All groups, `system:authenticated` among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// What the user may do besides what roles say.
-    pub rules: Vec<AccessRule>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) uid: String,
     /// What else is told of the user.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) extra: BTreeMap<String, Vec<String>>,
+    /// What the user may do besides what roles say.
+    #[serde(skip)]
+    pub rules: Vec<Rule>,
 }
 
 impl User {
@@ -55,7 +48,7 @@ impl User {
     }
 
     /// A user with these rules, and with what roles allow.
-    pub fn with_rules(name: impl Into<String>, rules: Vec<AccessRule>) -> Self {
+    pub fn with_rules(name: impl Into<String>, rules: Vec<Rule>) -> Self {
         Self {
             rules,
             ..Self::known(name.into(), &[])
@@ -85,44 +78,16 @@ impl User {
         self.is_in(MASTERS)
     }
 
-    fn is_in(&self, group: &str) -> bool {
-        self.groups.iter().any(|own| own == group)
+    pub(super) fn is_in(&self, group: &str) -> bool {
+        has(&self.groups, group)
     }
 
     /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
-    pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = Rule> {
-        let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
-        let holds = move |rule: &&AccessRule| {
-            has(&rule.namespaces, "*") || !namespace.is_empty() && has(&rule.namespaces, namespace)
+    pub(super) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
+        let holds = move |namespaces: &[String]| {
+            has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
         };
-        self.rules.iter().filter(holds).map(move |rule| {
-            let lists = [&rule.verbs, &rule.groups, &rule.resources, &rule.namespaces];
-            // Who may do everything may do so outside of the resources as well.
-            let is_everything = lists.iter().all(|list| has(list, "*"));
-            Rule {
-                verbs: rule.verbs.clone(),
-                api_groups: rule.groups.clone(),
-                resources: rule.resources.clone(),
-                resource_names: Vec::new(),
-                non_resource_urls: is_everything.then(|| "*".to_owned()).into_iter().collect(),
-            }
-        })
-    }
-
-    /// What audit events and reviews tell of the user.
-    pub(super) fn info(&self) -> Value {
-        let mut info = Map::new();
-        info.insert("username".into(), self.name.clone().into());
-        if !self.uid.is_empty() {
-            info.insert("uid".into(), self.uid.clone().into());
-        }
-        if !self.groups.is_empty() {
-            info.insert("groups".into(), self.groups.clone().into());
-        }
-        if !self.extra.is_empty() {
-            info.insert("extra".into(), json!(self.extra));
-        }
-        info.into()
+        self.rules.iter().filter(move |rule| holds(&rule.namespaces))
     }
 
     /// Whom the headers ask to act as, if they do; groups are those that are asked for.
@@ -136,7 +101,7 @@ impl User {
         let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
         let extra = headers.keys().filter_map(|name| {
             let key = name.as_str().strip_prefix("impersonate-extra-")?;
-            Some((decoded(key, false), texts(name.as_str())))
+            Some((decoded(key), texts(name.as_str())))
         });
         let wanted = Self {
             name: first("impersonate-user"),
@@ -145,34 +110,30 @@ impl User {
             extra: extra.collect(),
             rules: Vec::new(),
         };
-        match wanted.name.is_empty() {
-            false => Ok(Some(wanted)),
-            true if wanted == Self::default() => Ok(None),
-            true => Err(Failure::bad_request(format!(
-                "requested {} without impersonating a user name",
-                wanted.as_go()
-            ))),
+        if wanted.name.is_empty() && wanted != Self::default() {
+            let wanted = wanted.as_go();
+            let why = format!("requested {wanted} without impersonating a user name");
+            return Err(Failure::bad_request(why));
         }
+        Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
     }
 
     /// As Go shows such a value.
     fn as_go(&self) -> String {
-        let list = |list: &[String]| format!("[]string{{{}}}", format!("{list:?}").trim_matches(['[', ']']));
-        let groups = match self.groups.as_slice() {
-            [] => "[]string(nil)".to_owned(),
-            groups => list(groups),
+        let whole = |kind: &str, parts: Vec<String>| match parts.is_empty() {
+            true => format!("{kind}(nil)"),
+            false => format!("{kind}{{{}}}", parts.join(", ")),
         };
-        let extra = self
-            .extra
-            .iter()
-            .map(|(key, values)| format!("{key:?}:{}", list(values)));
-        let extra = match extra.collect::<Vec<_>>().as_slice() {
-            [] => "(nil)".to_owned(),
-            some => format!("{{{}}}", some.join(", ")),
-        };
+        let quoted = |text: &String| format!("{text:?}");
+        let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());
+        let extra = self.extra.iter();
+        let extra = extra.map(|(key, values)| format!("{key:?}:{}", texts(values)));
         format!(
-            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{groups}, Extra:map[string][]string{extra}}}",
-            self.name, self.uid
+            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{}, Extra:{}}}",
+            self.name,
+            self.uid,
+            texts(&self.groups),
+            whole("map[string][]string", extra.collect())
         )
     }
 }
@@ -190,42 +151,31 @@ fn account_of(name: &str) -> Option<(&str, &str)> {
 }
 
 /// The users of a server, by token.
-#[derive(Debug, Default)]
-pub(super) struct Users(Mutex<HashMap<String, Arc<User>>>);
-
-/// The bearer token of a user. The lab has no secrets: it is made of the name.
-pub(super) fn token(user: &str) -> String {
-    format!("lab-{user}")
-}
-
-impl Users {
-    pub(super) fn add(&self, user: User) {
-        self.add_token(&token(&user.name), user);
-    }
-
-    /// Makes a user known by this token, besides others.
-    pub(super) fn add_token(&self, token: &str, user: impl Into<Arc<User>>) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.insert(token.to_owned(), user.into());
-    }
-
-    fn get(&self, token: &str) -> Option<Arc<User>> {
-        let users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.get(token).cloned()
-    }
-}
+pub(super) type Users = Mutex<HashMap<String, Arc<User>>>;
 
 impl ApiServer {
+    /// Makes `user` known by this bearer token as well.
+    pub(in crate::lab) fn add_token(&self, token: &str, user: User) {
+        self.users().insert(token.to_owned(), user.into());
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
+        self.inner.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whose token this is. Those of service accounts are good as long as the account is there.
     pub(super) fn user_of(&self, token: &str) -> Option<Arc<User>> {
-        let user = self.inner.users.get(token)?;
+        let user = self.users().get(token).cloned()?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
-            let id = (String::new(), "serviceaccounts".to_owned());
-            let storage = self.storage();
-            let account = storage.get(&id, &key(namespace, name));
-            account.is_some_and(|account| account.object()["metadata"]["uid"] == user.uid.as_str())
+            let account = self.service_account(namespace, name);
+            account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
         });
         is_there.then_some(user)
+    }
+
+    pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
+        let id = (String::new(), "serviceaccounts".to_owned());
+        self.storage().get(&id, &key(namespace, name))
     }
 
     /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
@@ -264,27 +214,25 @@ pub(super) fn impersonated(
         Some(_) => only_named.then_some("serviceaccount"),
         None => (!wanted.name.starts_with("system:node:")).then_some("user-info"),
     };
-    let check = |user: &User, act: Act<'_>| {
-        let decision = server.authorize(user, &act);
-        let refusal = || rbac::forbidden(user, &act, &decision.reason);
-        decision.allowed.then_some(()).ok_or_else(refusal)
+    let check = |act: Act<'_>| match server.authorize(asker, &act) {
+        Decision { allowed: true, .. } => Ok(()),
+        Decision { reason, .. } => Err(rbac::forbidden(asker, &act, &reason)),
     };
     let in_mode = mode.map(|mode| {
         let verb = format!("impersonate-on:{mode}:{}", act.verb);
-        check(asker, Act { verb: &verb, ..*act })?;
+        check(Act { verb: &verb, ..*act })?;
         let verb = format!("impersonate:{mode}");
         for act in acts(&wanted, &verb, "authentication.k8s.io") {
             if act.resource == "groups" && matches!(act.name, "" | MASTERS) {
                 let why = format!("impersonating the {} group is not allowed", act.name);
                 return Err(rbac::forbidden(asker, &act, &why));
             }
-            check(asker, act)?;
+            check(act)?;
         }
         Ok(())
     });
     if !matches!(in_mode, Some(Ok(()))) {
-        let mut acts = acts(&wanted, "impersonate", "").into_iter();
-        let older = acts.try_for_each(|act| check(asker, act));
+        let older = acts(&wanted, "impersonate", "").into_iter().try_for_each(check);
         // The first refusal is the one that is told.
         older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
@@ -293,33 +241,29 @@ pub(super) fn impersonated(
 
 /// What one has to be allowed to act as somebody; names and groups are of `group`.
 fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
-    let act = |resource, name| Act {
+    let act = |group, resource, name| Act {
         verb,
         group,
         resource,
         name,
         ..Act::default()
     };
+    let always = "authentication.k8s.io";
     let mut acts = vec![match account_of(&wanted.name) {
         Some((namespace, name)) => Act {
             namespace,
-            ..act("serviceaccounts", name)
+            ..act(group, "serviceaccounts", name)
         },
-        None => act("users", wanted.name.as_str()),
+        None => act(group, "users", &wanted.name),
     }];
-    let always = "authentication.k8s.io";
     if !wanted.uid.is_empty() {
-        acts.push(Act {
-            group: always,
-            ..act("uids", &wanted.uid)
-        });
+        acts.push(act(always, "uids", &wanted.uid));
     }
-    acts.extend(wanted.groups.iter().map(|name| act("groups", name)));
+    acts.extend(wanted.groups.iter().map(|name| act(group, "groups", name)));
     for (subresource, values) in &wanted.extra {
         acts.extend(values.iter().map(|value| Act {
-            group: always,
             subresource,
-            ..act("userextras", value)
+            ..act(always, "userextras", value)
         }));
     }
     acts

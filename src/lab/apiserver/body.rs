@@ -1,16 +1,17 @@
 //! Bodies: reading them within bounds, and the answers' own kind.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::Stream;
-use http::{Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
 use serde_json::Value;
+use tower::BoxError;
 
+use super::field::quoted;
 use super::status::{Failure, Outcome};
 
 /// The body of an answer: one piece of JSON, or a stream of watch events.
@@ -22,34 +23,25 @@ const MAX_REQUEST: usize = 3 * 1024 * 1024;
 /// Reads a request's body.
 pub(super) async fn read<B>(body: B) -> Outcome<Bytes>
 where
-    B: Body<Data = Bytes>,
+    B: Body<Data = Bytes, Error: Into<BoxError>>,
 {
-    let mut body = std::pin::pin!(body);
-    let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Failure::bad_request("failed to read the request's body"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if whole.len() + data.len() > MAX_REQUEST {
-            let message = format!("Request entity too large: limit is {MAX_REQUEST}");
-            return Err(Failure::too_large(message));
-        }
-        whole.extend_from_slice(&data);
-    }
-    Ok(whole.freeze())
+    let whole = Limited::new(body, MAX_REQUEST).collect().await;
+    let whole = whole.map_err(|error| match error.is::<LengthLimitError>() {
+        true => Failure::too_large(format!("Request entity too large: limit is {MAX_REQUEST}")),
+        false => Failure::bad_request("failed to read the request's body"),
+    });
+    Ok(whole?.to_bytes())
 }
 
 /// What a handler answers with.
 pub(super) struct Reply {
     pub(super) code: u16,
     pub(super) body: ReplyBody,
-    /// Texts for `Warning` headers.
-    pub(super) warnings: Vec<String>,
 }
 
 pub(super) enum ReplyBody {
     Json(Bytes),
-    Text(Cow<'static, str>),
-    /// JSON that is told under a name of its own.
+    /// What is told under a content type of its own, or, where that is empty, under none.
     Typed(&'static str, Bytes),
     /// Watch events. Their audit entry is theirs to close.
     Events(ResponseBody),
@@ -57,44 +49,43 @@ pub(super) enum ReplyBody {
 
 impl Reply {
     pub(super) fn json(code: u16, body: impl Into<Bytes>) -> Self {
-        Self {
-            code,
-            body: ReplyBody::Json(body.into()),
-            warnings: Vec::new(),
-        }
+        let body = ReplyBody::Json(body.into());
+        Self { code, body }
     }
 
     pub(super) fn value(code: u16, value: &Value) -> Self {
         Self::json(code, value.to_string())
     }
 
-    pub(super) fn typed(kind: &'static str, value: &Value) -> Self {
+    pub(super) fn typed(kind: &'static str, body: impl Into<Bytes>) -> Self {
+        let body = ReplyBody::Typed(kind, body.into());
+        Self { code: 200, body }
+    }
+
+    /// Words instead of an object.
+    pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Self {
+        let text = text.into();
+        let kind = if text.is_empty() {
+            ""
+        } else {
+            "text/plain; charset=utf-8"
+        };
         Self {
-            body: ReplyBody::Typed(kind, value.to_string().into()),
-            ..Self::json(200, Bytes::new())
+            code,
+            ..Self::typed(kind, text)
         }
     }
 
     pub(super) fn events(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
-        let frames = futures::StreamExt::map(stream, |event| Ok::<_, Infallible>(Frame::data(event)));
-        Self {
-            code: 200,
-            body: ReplyBody::Events(StreamBody::new(frames).boxed_unsync()),
-            warnings: Vec::new(),
-        }
+        let frames = futures::StreamExt::map(stream, |event| Ok(Frame::data(event)));
+        let body = ReplyBody::Events(StreamBody::new(frames).boxed_unsync());
+        Self { code: 200, body }
     }
 
-    pub(super) fn into_response(self) -> Response<ResponseBody> {
+    /// The answer, with headers that warn of this.
+    pub(super) fn into_response(self, warnings: Vec<String>) -> Response<ResponseBody> {
         let (kind, body) = match self.body {
             ReplyBody::Json(bytes) => ("application/json", Full::new(bytes).boxed_unsync()),
-            ReplyBody::Text(text) => (
-                if text.is_empty() {
-                    ""
-                } else {
-                    "text/plain; charset=utf-8"
-                },
-                Full::new(bytes_of(text)).boxed_unsync(),
-            ),
             ReplyBody::Typed(kind, bytes) => (kind, Full::new(bytes).boxed_unsync()),
             ReplyBody::Events(events) => ("application/json", events),
         };
@@ -102,25 +93,18 @@ impl Reply {
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::OK);
         let headers = response.headers_mut();
         if !kind.is_empty() {
-            headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         }
         headers.insert(
-            http::header::CACHE_CONTROL,
-            http::HeaderValue::from_static("no-cache, private"),
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-cache, private"),
         );
-        for warning in self.warnings {
-            let text = format!("299 - {}", super::field::quoted(&warning));
-            if let Ok(value) = http::HeaderValue::from_str(&text) {
-                headers.append(http::header::WARNING, value);
-            }
+        let warnings = warnings
+            .iter()
+            .map(|warning| format!("299 - {}", quoted(warning)));
+        for warning in warnings.flat_map(HeaderValue::try_from) {
+            headers.append(header::WARNING, warning);
         }
         response
-    }
-}
-
-fn bytes_of(text: Cow<'static, str>) -> Bytes {
-    match text {
-        Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
-        Cow::Owned(text) => text.into(),
     }
 }

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, from_value, json};
 
 use super::accepting;
 use super::discovery::priority;
 use super::field::{FieldError, Path};
+use super::found::Found;
 use super::names;
-use super::parts;
+use super::parts::{self, COLUMNS, SELECTABLE};
 use super::resource::{Family, Resource, Version};
 use super::schema::{Schema, is_known_format};
 use super::structure;
+use super::value::{flag, list, text, texts};
 
 /// The annotation that tells where the community approved of a definition in one of its groups.
 const APPROVAL: &str = "api-approved.kubernetes.io";
@@ -27,28 +29,33 @@ pub(super) fn set_defaults(object: &mut Map<String, Value>) {
     if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
         spec.remove("preserveUnknownFields");
     }
-    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
-        let kind = names
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        if !kind.is_empty() {
-            names
-                .entry("singular")
-                .or_insert_with(|| kind.to_lowercase().into());
-            names
-                .entry("listKind")
-                .or_insert_with(|| format!("{kind}List").into());
-        }
+    let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if !kind.is_empty() {
+        let (singular, list_kind) = (kind.to_lowercase(), format!("{kind}List"));
+        names.entry("singular").or_insert_with(|| singular.into());
+        names.entry("listKind").or_insert_with(|| list_kind.into());
     }
+}
+
+fn versions(definition: &Value) -> &[Value] {
+    list(&definition["spec"], "versions")
+}
+
+/// The names of the versions in which objects are to be stored: one, if nothing is wrong.
+fn storing(definition: &Value) -> Vec<Value> {
+    let versions = versions(definition).iter();
+    let storing = versions.filter(|version| flag(version, "storage"));
+    storing.map(|version| version["name"].clone()).collect()
 }
 
 /// What is wrong with a definition, above all as the successor of `old`.
 pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = read(new).err().unwrap_or_default();
     let Some(old) = old else {
-        errors.extend(check_approval(new));
+        check_approval(new, &mut errors);
         return errors;
     };
     // The name cannot change: what no longer goes with it is told below.
@@ -62,42 +69,35 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     ] {
         if (always || established) && new.pointer(pointer) != old.pointer(pointer) {
             let field = pointer[1..].replace('/', ".");
-            let value = new.pointer(pointer).unwrap_or(&Value::Null);
-            errors.push(FieldError::invalid(field, value, "field is immutable"));
+            errors.invalid(field, new.pointer(pointer), "field is immutable");
         }
     }
-    let versions = new["spec"]["versions"].as_array().into_iter().flatten();
-    let versions: Vec<&Value> = versions.map(|version| &version["name"]).collect();
-    let stored = new["status"]["storedVersions"].as_array().into_iter().flatten();
-    for (i, name) in stored.enumerate().filter(|(_, name)| !versions.contains(name)) {
-        let version = name.as_str().unwrap_or_default();
-        let why = format!(
-            "missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions \
-             until a storage migration ensures no data remains persisted in {version} and removes {version} from \
-             status.storedVersions"
-        );
-        errors.push(FieldError::invalid(
-            format!("status.storedVersions[{i}]"),
-            name,
-            &why,
-        ));
+    for (i, version) in list(&new["status"], "storedVersions").iter().enumerate() {
+        let version = version.as_str().unwrap_or_default();
+        if !versions(new).iter().any(|known| known["name"] == version) {
+            let why = format!(
+                "missing from spec.versions; {version} was previously a storage version, and must remain in \
+                 spec.versions until a storage migration ensures no data remains persisted in {version} and removes \
+                 {version} from status.storedVersions"
+            );
+            errors.invalid(format!("status.storedVersions[{i}]"), version, &why);
+        }
     }
     errors
 }
 
 /// Groups of the Kubernetes community need its approval.
-fn check_approval(definition: &Value) -> Option<FieldError> {
-    let group = definition["spec"]["group"].as_str().unwrap_or_default();
+fn check_approval(definition: &Value, errors: &mut Vec<FieldError>) {
+    let group = text(&definition["spec"], "group");
     let is_of = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
-    let approval = &definition["metadata"]["annotations"][APPROVAL];
-    let protected = is_of("k8s.io") || is_of("kubernetes.io");
-    (protected && approval.as_str().is_none_or(str::is_empty)).then(|| {
+    let approval = text(&definition["metadata"]["annotations"], APPROVAL);
+    if (is_of("k8s.io") || is_of("kubernetes.io")) && approval.is_empty() {
         let why = format!(
             "protected groups must have approval annotation \"{APPROVAL}\", see \
              https://github.com/kubernetes/enhancements/pull/1111"
         );
-        FieldError::required(format!("metadata.annotations[{APPROVAL}]"), &why)
-    })
+        errors.required(format!("metadata.annotations[{APPROVAL}]"), &why);
+    }
 }
 
 /// What a definition makes of its resource, by the names that it got.
@@ -110,262 +110,194 @@ pub(super) fn read_accepted(object: &Value) -> Result<Resource, Vec<FieldError>>
 /// What is wrong with a definition; its resource when nothing is.
 fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
     let mut errors = Vec::new();
-    let spec = &object["spec"];
-    let (group, names) = (text(&spec["group"]), &spec["names"]);
-    let (plural, kind) = (text(&names["plural"]), text(&names["kind"]));
-    check_names(object, &group, &plural, &mut errors);
-    if spec["preserveUnknownFields"] == Value::Bool(true) {
+    let (spec, names) = (&object["spec"], &object["spec"]["names"]);
+    check_names(object, &mut errors);
+    if flag(spec, "preserveUnknownFields") {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        errors.push(FieldError::invalid(
-            "spec.preserveUnknownFields",
-            &true.into(),
-            why,
-        ));
+        errors.invalid("spec.preserveUnknownFields", true, why);
     }
     check_conversion(&spec["conversion"], &mut errors);
-    let scope = spec["scope"].as_str().unwrap_or_default();
+    let scope = text(spec, "scope");
     match scope {
         "Namespaced" | "Cluster" => {}
-        "" => errors.push(FieldError::required("spec.scope", "")),
-        other => {
-            let scopes = ["Cluster", "Namespaced"].map(str::to_owned);
-            errors.push(FieldError::not_supported("spec.scope", &other.into(), &scopes));
-        }
+        "" => errors.required("spec.scope", ""),
+        _ => errors.not_supported("spec.scope", &spec["scope"], &["Cluster", "Namespaced"]),
     }
-    let versions = read_versions(spec, &mut errors);
+    check_versions(object, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
     Ok(Resource {
-        singular: text(&names["singular"]),
-        list_kind: text(&names["listKind"]),
-        short_names: texts(&names["shortNames"]),
-        categories: texts(&names["categories"]),
-        family: Family::Custom,
+        group: text(spec, "group").to_owned(),
+        plural: text(names, "plural").to_owned(),
+        singular: text(names, "singular").to_owned(),
+        kind: text(names, "kind").to_owned(),
+        list_kind: text(names, "listKind").to_owned(),
+        short_names: texts(names, "shortNames"),
+        categories: texts(names, "categories"),
         namespaced: scope == "Namespaced",
-        group,
-        plural,
-        kind,
-        versions,
+        family: Family::Custom,
+        versions: versions(object)
+            .iter()
+            .map(|version| read_version(object, version))
+            .collect(),
     })
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn texts(list: &Value) -> Vec<String> {
-    let list = list.as_array().into_iter().flatten();
-    list.filter_map(Value::as_str).map(str::to_owned).collect()
+fn read_version(definition: &Value, version: &Value) -> Version {
+    let schema = &version["schema"]["openAPIV3Schema"];
+    Version {
+        name: text(version, "name").to_owned(),
+        served: flag(version, "served"),
+        storage: flag(version, "storage"),
+        status_subresource: version["subresources"]["status"].is_object(),
+        schema: Schema::compile(schema).unwrap_or_default(),
+        selectable: parts::selectable(version),
+        columns: from_value(version[COLUMNS].clone()).unwrap_or_default(),
+        scale: from_value(version["subresources"]["scale"].clone()).unwrap_or_default(),
+        openapi: Arc::new(schema.clone()),
+        warning: deprecation(definition, version),
+    }
 }
 
 /// Objects are not converted but for their version. What others would convert is refused, not served wrongly.
 fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
-    let webhook = &conversion["webhook"];
-    match conversion["strategy"].as_str().unwrap_or_default() {
+    match text(conversion, "strategy") {
         "None" => {}
-        "Webhook" if webhook.is_object() => {
-            let why = "no webhook is called from here";
-            errors.push(FieldError::forbidden("spec.conversion.strategy", why));
+        "Webhook" if conversion["webhook"].is_object() => {
+            errors.forbidden("spec.conversion.strategy", "no webhook is called from here");
         }
         "Webhook" => {
-            errors.push(FieldError::required(
-                "spec.conversion.conversionReviewVersions",
-                "",
-            ));
             let why = "required when strategy is set to Webhook";
-            errors.push(FieldError::required("spec.conversion.webhookClientConfig", why));
+            errors.required("spec.conversion.conversionReviewVersions", "");
+            errors.required("spec.conversion.webhookClientConfig", why);
         }
-        other => {
-            let known = ["None", "Webhook"].map(str::to_owned);
-            errors.push(FieldError::not_supported(
-                "spec.conversion.strategy",
-                &other.into(),
-                &known,
-            ));
-        }
+        other => errors.not_supported("spec.conversion.strategy", other, &["None", "Webhook"]),
     }
 }
 
-fn check_names(object: &Value, group: &str, plural: &str, errors: &mut Vec<FieldError>) {
+fn check_names(definition: &Value, errors: &mut Vec<FieldError>) {
+    let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
+    let (group, plural) = (text(spec, "group"), text(names, "plural"));
+    let wrong = names::dns_subdomain(group);
     if group.is_empty() {
-        errors.push(FieldError::required("spec.group", ""));
+        errors.required("spec.group", "");
+    } else if wrong.is_empty() && !group.contains('.') {
+        errors.invalid("spec.group", group, "should be a domain with at least one dot");
     } else {
-        let wrong = names::dns_subdomain(group);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text("spec.group", group, why)),
-        );
-        if wrong.is_empty() && !group.contains('.') {
-            let why = "should be a domain with at least one dot";
-            errors.push(FieldError::invalid_text("spec.group", group, why));
-        }
+        errors.invalid_each("spec.group", group, &wrong);
     }
     for field in ["plural", "singular", "kind", "listKind"] {
-        if object["spec"]["names"][field]
-            .as_str()
-            .unwrap_or_default()
-            .is_empty()
-        {
-            errors.push(FieldError::required(format!("spec.names.{field}"), ""));
+        if text(names, field).is_empty() {
+            errors.required(format!("spec.names.{field}"), "");
         }
     }
-    check_words(&object["spec"]["names"], "spec.names", errors);
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    check_words(names, "spec.names", errors);
+    let name = text(&definition["metadata"], "name");
     if !group.is_empty() && !plural.is_empty() && name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(FieldError::invalid_text("metadata.name", name, why));
+        errors.invalid("metadata.name", name, why);
     }
 }
 
 /// What is wrong with the names that there are.
-fn check_words(names_of: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn check_words(names: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for field in ["plural", "singular", "kind", "listKind"] {
-        let name = names_of[field].as_str().unwrap_or_default();
-        let (mixed, wrong) = match field {
-            _ if name.is_empty() => continue,
-            "kind" | "listKind" => (
-                "may have mixed case, but should otherwise match: ",
-                names::dns_1035_label(&name.to_lowercase()),
-            ),
-            _ => ("", names::dns_1035_label(name)),
+        let wrong = match (text(names, field), field) {
+            ("", _) => continue,
+            (kind, "kind" | "listKind") => names::kind(kind),
+            (name, _) => names::dns_1035_label(name),
         };
-        let told = wrong.iter().map(|why| format!("{mixed}{why}"));
-        errors.extend(told.map(|why| FieldError::invalid_text(format!("{at}.{field}"), name, &why)));
+        errors.invalid_each(format!("{at}.{field}"), text(names, field), &wrong);
     }
     for field in ["shortNames", "categories"] {
-        for (i, name) in texts(&names_of[field]).iter().enumerate() {
-            let path = format!("{at}.{field}[{i}]");
+        for (i, name) in texts(names, field).iter().enumerate() {
             let wrong = names::dns_1035_label(name);
-            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&path, name, why)));
+            errors.invalid_each(format!("{at}.{field}[{i}]"), name, &wrong);
         }
     }
-    let kind = &names_of["kind"];
-    if kind.as_str().is_some_and(|kind| !kind.is_empty()) && *kind == names_of["listKind"] {
+    let kind = text(names, "kind");
+    if !kind.is_empty() && names["listKind"] == kind {
         let why = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid(format!("{at}.listKind"), kind, why));
+        errors.invalid(format!("{at}.listKind"), kind, why);
     }
 }
 
 /// What is wrong with the status of a definition.
 pub(super) fn check_status(definition: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    check_words(
-        &definition["status"]["acceptedNames"],
-        "status.acceptedNames",
-        &mut errors,
-    );
+    let names = &definition["status"]["acceptedNames"];
+    check_words(names, "status.acceptedNames", &mut errors);
     errors
 }
 
-fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
-    let listed = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
-    if listed.is_empty() {
-        let why = "must have at least one version";
-        errors.push(FieldError::required("spec.versions", why));
-        return Vec::new();
+fn check_versions(definition: &Value, errors: &mut Vec<FieldError>) {
+    let versions = versions(definition);
+    if versions.is_empty() {
+        return errors.required("spec.versions", "must have at least one version");
     }
-    let before = errors.len();
-    check_versions(spec, listed, errors);
-    each_part(listed, "schema", "validation", |_, schema, path| {
-        match &schema["openAPIV3Schema"] {
+    for (i, version) in versions.iter().enumerate() {
+        let at = |field: &str| format!("spec.versions[{i}].{field}");
+        let name = text(version, "name");
+        errors.invalid_each(at("name"), name, &names::dns_1035_label(name));
+        if versions[..i].iter().any(|other| other["name"] == name) {
+            errors.invalid(at("name"), name, "must contain unique version names");
+        }
+        if version["schema"]["openAPIV3Schema"].is_null() {
+            errors.required(at("schema.openAPIV3Schema"), "");
+        }
+        let warning = version["deprecationWarning"].as_str();
+        if let Some(warning) = warning.filter(|_| !flag(version, "deprecated")) {
+            let why = "can only be set for deprecated versions";
+            errors.invalid(at("deprecationWarning"), warning, why);
+        }
+    }
+    check_storing(definition, errors);
+    each_part(versions, "schema", "validation", |version, path| {
+        match &version["schema"]["openAPIV3Schema"] {
             // That one is missed where it is looked for today.
             Value::Null => {}
             schema => structure::check(schema, &path.child("openAPIV3Schema"), errors),
         }
     });
-    each_part(listed, "subresources", "subresources", |_, part, path| {
-        if part["scale"].is_object() {
-            parts::check_scale(&part["scale"], &path.child("scale"), errors);
-        }
+    each_part(versions, "subresources", "subresources", |version, path| {
+        parts::check_scale(&version["subresources"]["scale"], &path.child("scale"), errors);
     });
-    each_part(listed, COLUMNS, COLUMNS, |_, part, path| {
-        parts::check_columns(part, path, errors)
+    each_part(versions, COLUMNS, COLUMNS, |version, path| {
+        parts::check_columns(list(version, COLUMNS), path, errors);
     });
-    each_part(listed, SELECTABLE, SELECTABLE, |i, part, path| {
-        parts::check_selectable(part, &listed[i]["schema"]["openAPIV3Schema"], path, errors);
+    each_part(versions, SELECTABLE, SELECTABLE, |version, path| {
+        parts::check_selectable(version, path, errors);
     });
-    if errors.len() > before {
-        return Vec::new();
-    }
-    let read = |version: &Value| {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        Version {
-            name: text(&version["name"]),
-            served: version["served"] == Value::Bool(true),
-            storage: version["storage"] == Value::Bool(true),
-            status_subresource: version["subresources"]["status"].is_object(),
-            schema: Schema::compile(schema, &Path::ROOT).unwrap_or_default(),
-            selectable: parts::selectable(&version[SELECTABLE]),
-            columns: parts::columns(&version[COLUMNS]),
-            scale: parts::scale(&version["subresources"]["scale"]),
-            openapi: Arc::new(schema.clone()),
-            warning: deprecation(spec, version),
-        }
-    };
-    listed.iter().map(read).collect()
 }
 
-const COLUMNS: &str = "additionalPrinterColumns";
-const SELECTABLE: &str = "selectableFields";
-
-/// Calls `judge` with a part of each version and its path; once with a part that all versions share, and with the
-/// path where that once stood for all of them.
-fn each_part(listed: &[Value], part: &str, shared: &str, mut judge: impl FnMut(usize, &Value, &Path<'_>)) {
+/// Calls `judge` for a part of each version, with the version and the path of the part; once for a part that all
+/// versions share, and with the path where that once stood for all of them.
+fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut(&Value, &Path<'_>)) {
     let spec = Path::ROOT.child("spec");
-    if listed.iter().all(|version| version[part] == listed[0][part]) {
-        return judge(0, &listed[0][part], &spec.child(shared));
+    if versions.iter().all(|version| version[part] == versions[0][part]) {
+        return judge(&versions[0], &spec.child(shared));
     }
-    let versions = spec.child("versions");
-    for (i, version) in listed.iter().enumerate() {
-        judge(i, &version[part], &versions.index(i).child(part));
+    let path = spec.child("versions");
+    for (i, version) in versions.iter().enumerate() {
+        judge(version, &path.index(i).child(part));
     }
 }
 
-/// Names, schemas and the stored one among versions.
-fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) {
-    for (i, version) in listed.iter().enumerate() {
-        let at = |field: &str| format!("spec.versions[{i}].{field}");
-        let name = version["name"].as_str().unwrap_or_default();
-        let wrong = names::dns_1035_label(name);
-        errors.extend(
-            wrong
-                .iter()
-                .map(|why| FieldError::invalid_text(at("name"), name, why)),
-        );
-        if listed[..i].iter().any(|other| other["name"] == name) {
-            let why = "must contain unique version names";
-            errors.push(FieldError::invalid_text(at("name"), name, why));
-        }
-        if version["schema"]["openAPIV3Schema"].is_null() {
-            errors.push(FieldError::required(at("schema.openAPIV3Schema"), ""));
-        }
-        if let Some(warning) = version["deprecationWarning"].as_str()
-            && version["deprecated"] != Value::Bool(true)
-        {
-            let why = "can only be set for deprecated versions";
-            errors.push(FieldError::invalid_text(at("deprecationWarning"), warning, why));
-        }
-    }
-    let storing = listed
-        .iter()
-        .filter(|version| version["storage"] == Value::Bool(true));
-    let storing: Vec<&Value> = storing.map(|version| &version["name"]).collect();
+/// One version is the stored one.
+fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
+    let (storing, stored) = (storing(definition), "status.storedVersions");
     if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", &spec["versions"], why));
+        errors.invalid("spec.versions", versions(definition), why);
     }
     match storing.as_slice() {
-        [] => {
-            let why = "must have at least one stored version";
-            errors.push(FieldError::invalid("status.storedVersions", &Value::Null, why));
-        }
+        [] => errors.invalid(stored, (), "must have at least one stored version"),
         [_] => {}
         [first, .., last] => {
-            let why = format!("must have the storage version {}", text(last));
-            let seen = json!([first]);
-            errors.push(FieldError::invalid("status.storedVersions", &seen, &why));
+            let last = last.as_str().unwrap_or_default();
+            let why = format!("must have the storage version {last}");
+            errors.invalid(stored, [first], &why);
         }
     }
 }
@@ -373,10 +305,10 @@ fn check_versions(spec: &Value, listed: &[Value], errors: &mut Vec<FieldError>) 
 /// The formats in a definition's schemas of which nothing is known, each once.
 pub(super) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
-    for version in definition["spec"]["versions"].as_array().into_iter().flatten() {
+    for version in versions(definition) {
         let schema = &version["schema"]["openAPIV3Schema"];
-        structure::each_node(schema, &Path::ROOT, &mut |node, _| {
-            let format = node["format"].as_str().unwrap_or_default();
+        structure::each_node(schema, &Path::ROOT, None, &mut |node, _, _| {
+            let format = text(node, "format");
             if !format.is_empty() && !is_known_format(format) {
                 unknown.insert(format.to_owned());
             }
@@ -386,40 +318,34 @@ pub(super) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
 }
 
 /// What those who use a deprecated version are told.
-fn deprecation(spec: &Value, version: &Value) -> Option<String> {
-    if version["deprecated"] != Value::Bool(true) {
+fn deprecation(definition: &Value, version: &Value) -> Option<String> {
+    if !flag(version, "deprecated") {
         return None;
     }
     if let Some(warning) = version["deprecationWarning"].as_str() {
         return Some(warning.to_owned());
     }
-    let full = |name: &str| format!("{}/{name} {}", text(&spec["group"]), text(&spec["names"]["kind"]));
-    let name = text(&version["name"]);
-    let others = spec["versions"].as_array().into_iter().flatten();
-    let better = others
-        .filter(|other| other["served"] == Value::Bool(true) && other["deprecated"] != Value::Bool(true))
-        .filter_map(|other| other["name"].as_str())
-        .filter(|other| priority(other) > priority(&name))
+    let (spec, name) = (&definition["spec"], text(version, "name"));
+    let full = |name: &str| format!("{}/{name} {}", text(spec, "group"), text(&spec["names"], "kind"));
+    let better = versions(definition)
+        .iter()
+        .filter(|other| flag(other, "served") && !flag(other, "deprecated"))
+        .map(|other| text(other, "name"))
+        .filter(|other| priority(other) > priority(name))
         .max_by_key(|other| priority(other));
     let instead = better.map_or(String::new(), |better| format!("; use {}", full(better)));
-    Some(format!("{} is deprecated{instead}", full(&name)))
+    Some(format!("{} is deprecated{instead}", full(name)))
 }
 
 /// The status of a definition before anything was done about it.
 pub(super) fn new_status(object: &Value) -> Value {
-    let versions = object["spec"]["versions"].as_array().into_iter().flatten();
-    let stored: Vec<&Value> = versions
-        .filter(|version| version["storage"] == Value::Bool(true))
-        .map(|version| &version["name"])
-        .collect();
-    json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored})
+    let names = json!({"plural": "", "kind": ""});
+    json!({"conditions": null, "acceptedNames": names, "storedVersions": storing(object)})
 }
 
 /// Notes in which versions objects may be stored, whenever a definition is written.
 pub(super) fn note_storage(definition: &mut Value) {
-    let versions = definition["spec"]["versions"].as_array().into_iter().flatten();
-    let storing = versions.filter(|version| version["storage"] == Value::Bool(true));
-    let storing: Vec<Value> = storing.map(|version| version["name"].clone()).collect();
+    let storing = storing(definition);
     if let Some(stored) = definition["status"]["storedVersions"].as_array_mut() {
         for name in storing {
             if !stored.contains(&name) {

@@ -3,66 +3,69 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::accepting::{definitions, put_status, set_condition, settle};
 use super::body::Reply;
-use super::context::{Context, Named, read_json};
+use super::context::{Context, Named};
 use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
 use super::read::{Page, in_version, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
-use super::status::{Failure, Outcome, Qualified, details};
+use super::status::{Failure, Outcome, details};
 use super::storage::{Kept, ResourceId, Storage, Stored};
+use super::typed;
+use super::write::unrecognized;
 
 /// The namespaces that stay.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
-
-/// What a deletion demands.
-struct Demands {
-    dry_run: bool,
-    uid: Option<String>,
-    resource_version: Option<String>,
-}
+/// The finalizer of a definition whose objects are being deleted.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Context<'_> {
     pub(super) fn delete(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let demands = self.demands(body)?;
-        if named.resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
+        let (dry_run, preconditions) = self.demands(body)?;
+        let resource = &named.resource;
+        if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
             let why = "this namespace may not be deleted";
-            return Err(Failure::forbidden(named.resource.qualified(), &target.name, why));
+            return Err(Failure::forbidden(resource.qualified(), &target.name, why));
         }
         let mut storage = self.server.storage();
-        let key = object_key(named, target);
-        let id = named.resource.id();
+        let (id, key) = (resource.id(), object_key(named, target));
         let kept = storage.kept(&id, &key).cloned();
-        let kept = kept.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
+        let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let found = kept.open();
-        demands.check(named, found.object())?;
-        let deleted = self.remove(&mut storage, named, &id, &key, &kept, demands.dry_run);
-        Ok(match deleted {
-            // Waiting for finalizers, or for what is inside.
-            Some(remaining) => Reply::json(200, remaining.bytes()),
-            // Accounts are shown as they were last.
-            None if named.resource.family == Family::ServiceAccount => {
-                let mut object = found.object().clone();
-                if !demands.dry_run {
-                    object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
-                }
-                Reply::value(200, &object)
+        check_preconditions(named, found.object(), &preconditions)?;
+        let time = self.server.time();
+        let remaining = match dry_run {
+            true => remains(resource.family, found.object(), &time)
+                .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
+            false => {
+                remove(&mut storage, &id, &key, &time);
+                let remaining = storage.kept(&id, &key).cloned();
+                finish_deletions(&mut storage, &time);
+                remaining
             }
-            None => {
-                let mut about = details(named.resource.qualified(), &target.name);
-                about["uid"] = found.object()["metadata"]["uid"].clone();
-                let status = json!({
-                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
-                });
-                self.entry.success(&status);
-                Reply::value(200, &status)
+        };
+        if let Some(remaining) = remaining {
+            return Ok(Reply::json(200, in_version(&remaining, named).bytes()));
+        }
+        // Accounts are shown as they were last.
+        if resource.family == Family::ServiceAccount {
+            let mut object = found.object().clone();
+            if !dry_run {
+                object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
             }
-        })
+            return Ok(Reply::value(200, &object));
+        }
+        let mut about = details(resource.qualified(), &target.name);
+        about["uid"] = found.object()["metadata"]["uid"].clone();
+        self.entry.status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
+        });
+        Ok(Reply::value(200, &self.entry.status))
     }
 
     pub(super) fn delete_collection(
@@ -75,9 +78,8 @@ impl Context<'_> {
             return Err(Failure::method_not_routed());
         }
         let selector = self.selector(named)?;
-        let demands = self.demands(body)?;
+        let (dry_run, preconditions) = self.demands(body)?;
         let mut storage = self.server.storage();
-        let id = named.resource.id();
         let table = storage
             .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
@@ -86,10 +88,14 @@ impl Context<'_> {
             .filter(|(_, object)| selector.matches(in_version(object, named).object()))
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect();
+        let (id, time) = (named.resource.id(), self.server.time());
         let mut items = Vec::new();
         for (key, object) in chosen {
-            demands.check(named, object.open().object())?;
-            self.remove(&mut storage, named, &id, &key, &object, demands.dry_run);
+            check_preconditions(named, object.open().object(), &preconditions)?;
+            if !dry_run {
+                remove(&mut storage, &id, &key, &time);
+                finish_deletions(&mut storage, &time);
+            }
             // What is told is what was there.
             items.push(in_version(&object, named));
         }
@@ -97,214 +103,164 @@ impl Context<'_> {
         Ok(Reply::json(200, page.to_json(named)))
     }
 
-    /// DeleteOptions, from the body or the query.
-    fn demands(&mut self, body: &Bytes) -> Outcome<Demands> {
-        self.info.query.number("gracePeriodSeconds")?;
-        let options = WriteOptions::read(&self.info.query, "DeleteOptions", self.agent)?;
-        let sent = match body.is_empty() {
-            true => Value::Null,
-            false => read_json(body)?,
-        };
-        check_kind(&sent)?;
-        self.note_options(&sent);
-        check_options(&sent, &self.info.query)?;
-        let text = |value: &Value| value.as_str().map(str::to_owned);
+    /// What DeleteOptions, in the body or the query, demand: whether nothing is to be changed, and the UID and the
+    /// resourceVersion that the object has to have.
+    fn demands(&mut self, body: &Bytes) -> Outcome<(bool, Value)> {
+        let query = &self.info.query;
+        query.number("gracePeriodSeconds")?;
+        let options = WriteOptions::read(query, "DeleteOptions", self.agent)?;
+        let mut sent = Value::Null;
+        if !body.is_empty() {
+            let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
+            // In this form the real server logs them.
+            fields.insert("kind".into(), "DeleteOptions".into());
+            fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
+            sent = fields.into();
+            self.entry.request(&sent);
+        }
+        check_options(&sent, query)?;
         let dry_runs = sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty());
-        Ok(Demands {
-            dry_run: options.dry_run || dry_runs,
-            uid: text(&sent["preconditions"]["uid"]),
-            resource_version: text(&sent["preconditions"]["resourceVersion"]),
-        })
-    }
-
-    /// Notes the options that came in a body, in the form in which the real server logs them.
-    fn note_options(&mut self, sent: &Value) {
-        if let Value::Object(sent) = sent {
-            let mut options = sent.clone();
-            options.insert("kind".into(), "DeleteOptions".into());
-            options.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
-            self.entry.request(&Value::Object(options));
-        }
-    }
-
-    /// Removes one object, or marks it as being deleted; then returns it as it remains.
-    fn remove(
-        &self,
-        storage: &mut Storage,
-        named: &Named,
-        id: &ResourceId,
-        key: &str,
-        kept: &Kept,
-        dry_run: bool,
-    ) -> Option<Arc<Stored>> {
-        let found = kept.open();
-        let is_namespace = named.resource.family == Family::Namespace;
-        let is_definition = named.resource.family == Family::Definition;
-        let waits = is_namespace || is_definition || !meta::finalizers(found.object()).is_empty();
-        if !waits && dry_run {
-            return None;
-        }
-        if !waits {
-            storage.remove(id, key);
-            finish_deletions(storage, &self.server.time());
-            return None;
-        }
-        if !found.object()["metadata"]["deletionTimestamp"].is_null() {
-            return Some(in_version(kept, named));
-        }
-        let time = self.server.time();
-        let mut object = found.object().clone();
-        if is_namespace {
-            object["metadata"]["deletionTimestamp"] = time.clone().into();
-            object["status"]["phase"] = "Terminating".into();
-        } else if is_definition {
-            object["metadata"]["deletionTimestamp"] = time.clone().into();
-            object["metadata"]["finalizers"] = json!([CLEANUP]);
-            let why = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-            let why = ("InstanceDeletionPending", why);
-            set_condition(&mut object["status"], "Terminating", "True", why, &time);
-        } else {
-            mark_deleted(&mut object, &time);
-        }
-        if dry_run {
-            return Some(in_version(&Kept::new(object, found.revision, true), named));
-        }
-        let remaining = storage.put(id, key, object);
-        let contents = match (is_namespace, is_definition) {
-            (true, _) => storage.contents(key),
-            (_, true) => defined(storage, found.object()),
-            _ => return Some(in_version(&remaining, named)),
-        };
-        for (id, key) in contents {
-            remove_content(storage, &id, &key, &time);
-        }
-        finish_deletions(storage, &time);
-        Some(in_version(&remaining, named))
+        Ok((options.dry_run || dry_runs, sent["preconditions"].take()))
     }
 }
 
-/// The finalizer of a definition whose objects are being deleted.
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
-
-/// Marks an object that waits for its finalizers.
-fn mark_deleted(object: &mut Value, time: &str) {
-    object["metadata"]["deletionTimestamp"] = time.into();
-    object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-    if let Some(generation) = object["metadata"]["generation"].as_i64() {
-        object["metadata"]["generation"] = (generation + 1).into();
-    }
-}
-
-/// What controllers do with each object in a namespace that goes, or of a definition that does.
-fn remove_content(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
-    let Some(found) = storage.get(id, key) else {
-        return;
-    };
-    if meta::finalizers(found.object()).is_empty() {
-        storage.remove(id, key);
-    } else if found.object()["metadata"]["deletionTimestamp"].is_null() {
-        let mut object = found.object().clone();
-        mark_deleted(&mut object, time);
-        storage.put(id, key, object);
-    }
-}
-
-impl Demands {
-    fn check(&self, named: &Named, object: &Value) -> Outcome<()> {
-        let name = meta::text(object, "name");
-        let refuse = |why: String| Err(Failure::conflict(named.resource.qualified_kind(), name, &why));
-        let (uid, version) = (meta::text(object, "uid"), meta::text(object, "resourceVersion"));
-        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
-            return refuse(format!(
-                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might \
-                 have been deleted and then recreated"
-            ));
-        }
-        if let Some(wanted) = self
-            .resource_version
-            .as_deref()
-            .filter(|wanted| *wanted != version)
-        {
-            return refuse(format!(
-                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
-                 ({version}). The object might have been modified"
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// The body of a deletion says what it is, or does not say.
-fn check_kind(sent: &Value) -> Outcome<()> {
-    let kind = sent["kind"].as_str().unwrap_or_default();
-    if !matches!(kind, "" | "DeleteOptions") {
-        let version = sent["apiVersion"].as_str().unwrap_or_default();
-        return Err(Failure::bad_request(format!(
-            "no kind \"{kind}\" is registered for version \"{version}\""
-        )));
-    }
-    for (field, kind, is_good) in [
-        ("gracePeriodSeconds", "int64", Value::is_i64 as fn(&Value) -> bool),
-        ("orphanDependents", "bool", Value::is_boolean),
-        ("propagationPolicy", "v1.DeletionPropagation", Value::is_string),
-        ("preconditions", "v1.Preconditions", Value::is_object),
-        ("dryRun", "[]string", Value::is_array),
+fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> Outcome<()> {
+    for (field, called, fate) in [
+        ("uid", "UID", "deleted and then recreated"),
+        ("resourceVersion", "ResourceVersion", "modified"),
     ] {
-        if !sent[field].is_null() && !is_good(&sent[field]) {
-            return Err(Failure::bad_request(format!(
-                "json: cannot unmarshal into Go struct field DeleteOptions.{field} of type {kind}"
-            )));
+        let known = meta::text(object, field);
+        let wanted = preconditions[field].as_str().unwrap_or(known);
+        if wanted != known {
+            let why = format!(
+                "the {called} in the precondition ({wanted}) does not match the {called} in record ({known}). The object \
+                 might have been {fate}"
+            );
+            let subject = named.resource.qualified_kind();
+            return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
         }
     }
     Ok(())
 }
 
+/// The DeleteOptions in a body, which says what it is, or does not say.
+fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
+    let sent = serde_json::from_slice(body).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        Failure::bad_request(unrecognized("DeleteOptions", &why, body))
+    });
+    let mut sent: Map<String, Value> = sent?;
+    let text = |field: &str| sent.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (kind, version) = (text("kind"), text("apiVersion"));
+    if !matches!(kind, "" | "DeleteOptions") {
+        let why = format!("no kind \"{kind}\" is registered for version \"{version}\"");
+        return Err(Failure::bad_request(why));
+    }
+    if let Some(message) = typed::message_of("", "DeleteOptions") {
+        typed::decode(message, &mut sent).map_err(Failure::bad_request)?;
+    }
+    Ok(sent)
+}
+
 /// What is wrong with DeleteOptions. How dependents fare is checked and then makes no difference: the lab has no
 /// collector of garbage, so that nothing waits for it.
 fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
-    let policy = match sent["propagationPolicy"].as_str() {
-        Some(policy) => policy,
-        None => query.get("propagationPolicy"),
-    };
     let field = "propagationPolicy";
+    let policy = sent[field].as_str().unwrap_or(query.get(field));
     let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
     let error = match policy {
         "" => return Ok(()),
-        policy if orphans => {
+        _ if orphans => {
             let why = "orphanDependents and deletionPropagation cannot be both set";
             FieldError::invalid_text(field, policy, why)
         }
         "Foreground" | "Background" | "Orphan" => return Ok(()),
-        policy => {
-            let supported = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
+        _ => {
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
             FieldError::not_supported(field, &policy.into(), &supported)
         }
     };
-    let subject = Qualified {
-        group: "meta.k8s.io",
-        resource: "DeleteOptions",
+    Err(Failure::invalid_options("DeleteOptions", &[error]))
+}
+
+/// What remains of an object that is deleted, marked as waiting for its finalizers, or for what is inside of it. `None`
+/// where it waits for nothing.
+fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
+    let is_full = matches!(family, Family::Namespace | Family::Definition);
+    if !is_full && meta::finalizers(object).is_empty() {
+        return None;
+    }
+    let mut object = object.clone();
+    if meta::is_deleted(&object) {
+        return Some(object);
+    }
+    object["metadata"]["deletionTimestamp"] = time.into();
+    match family {
+        Family::Namespace => object["status"]["phase"] = "Terminating".into(),
+        Family::Definition => {
+            object["metadata"]["finalizers"] = json!([CLEANUP]);
+            let why = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+            let why = ("InstanceDeletionPending", why);
+            set_condition(&mut object["status"], "Terminating", "True", why, time);
+        }
+        _ => {
+            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            if let Some(generation) = object["metadata"]["generation"].as_i64() {
+                object["metadata"]["generation"] = (generation + 1).into();
+            }
+        }
+    }
+    Some(object)
+}
+
+/// Deletes an object, and what is inside of it, as far as they wait for nothing.
+fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
+    let table = storage.table(&id.0, &id.1);
+    let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
+        return;
     };
-    Err(Failure::invalid(subject, "", &[error]))
+    match remains(family, found.object(), time) {
+        None => storage.remove(id, key),
+        Some(_) if meta::is_deleted(found.object()) => {}
+        Some(object) => {
+            storage.put(id, key, object);
+            for (id, key) in contents(storage, family, found.object()) {
+                remove(storage, &id, &key, time);
+            }
+        }
+    }
+}
+
+/// The keys of what is in a namespace, or of what a definition defines.
+fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceId, String)> {
+    match family {
+        Family::Namespace => storage.contents(meta::text(object, "name")),
+        Family::Definition => {
+            let id = resource_of(object);
+            let keys = all(storage, &id).map(|(key, _)| (id.clone(), key.clone()));
+            keys.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The resource of a definition's objects.
 fn resource_of(definition: &Value) -> ResourceId {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let spec = &definition["spec"];
-    (text(&spec["group"]), text(&spec["names"]["plural"]))
+    let names = [&spec["group"], &spec["names"]["plural"]];
+    names
+        .map(|name| name.as_str().unwrap_or_default().to_owned())
+        .into()
 }
 
-/// The keys of a definition's objects.
-fn defined(storage: &Storage, definition: &Value) -> Vec<(ResourceId, String)> {
-    let id = resource_of(definition);
+fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {
     let table = storage.table(&id.0, &id.1).into_iter();
-    let keys = table.flat_map(|table| table.list("").map(|(key, _)| (id.clone(), key.clone())));
-    keys.collect()
+    table.flat_map(|table| table.list(""))
 }
 
 /// Removes a definition and what was stored of it, at once and whatever waits.
 pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
-    for (id, key) in defined(storage, definition) {
+    for (id, key) in contents(storage, Family::Definition, definition) {
         storage.remove(&id, &key);
     }
     storage.stop_serving(&resource_of(definition));
@@ -316,31 +272,31 @@ pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
 pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
     let namespaces = (String::new(), "namespaces".to_owned());
     for namespace in being_deleted(storage, &namespaces) {
-        let name = meta::text(namespace.object(), "name");
-        if meta::finalizers(namespace.object()).is_empty() && storage.contents(name).is_empty() {
-            storage.remove(&namespaces, name);
+        let namespace = namespace.object();
+        let is_empty = contents(storage, Family::Namespace, namespace).is_empty();
+        if is_empty && meta::finalizers(namespace).is_empty() {
+            storage.remove(&namespaces, meta::text(namespace, "name"));
         }
     }
     for definition in being_deleted(storage, &definitions()) {
-        if defined(storage, definition.object()).is_empty() {
-            undefine(storage, definition.object(), time);
+        let definition = definition.object();
+        if contents(storage, Family::Definition, definition).is_empty() {
+            undefine(storage, definition, time);
             continue;
         }
-        let mut status = definition.object()["status"].clone();
+        let mut status = definition["status"].clone();
         let why = (
             "InstanceDeletionInProgress",
             "CustomResource deletion is in progress",
         );
         set_condition(&mut status, "Terminating", "True", why, time);
-        if status != definition.object()["status"] {
-            put_status(storage, definition.object(), status, time);
+        if status != definition["status"] {
+            put_status(storage, definition, status, time);
         }
     }
 }
 
 fn being_deleted(storage: &Storage, id: &ResourceId) -> Vec<Arc<Stored>> {
-    let table = storage.table(&id.0, &id.1).into_iter();
-    let all = table.flat_map(|table| table.list("").map(|(_, object)| object.open()));
-    all.filter(|object| !object.object()["metadata"]["deletionTimestamp"].is_null())
-        .collect()
+    let all = all(storage, id).map(|(_, object)| object.open());
+    all.filter(|object| meta::is_deleted(object.object())).collect()
 }

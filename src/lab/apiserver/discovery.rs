@@ -57,10 +57,8 @@ impl Context<'_> {
             let is_aggregated =
                 |wish: &Wish<'_>| wish.conversion() == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
             if segments.len() == 1 && self.json_wishes().any(|wish| is_aggregated(&wish)) {
-                return Ok(Reply::typed(
-                    AGGREGATED,
-                    &aggregated(&storage, segments[0] == "api"),
-                ));
+                let groups = aggregated(&storage, segments[0] == "api");
+                return Ok(Reply::typed(AGGREGATED, groups.to_string()));
             }
             if !self.json_wishes().any(|wish| wish.conversion().0.is_empty()) {
                 return Err(Failure::not_acceptable(&["application/json"]));
@@ -117,10 +115,8 @@ impl Context<'_> {
             ["v2"] => Some(openapi::swagger(storage)),
             // The type is not what is in it, but so it is told.
             ["v3"] => {
-                return Ok(Reply::typed(
-                    "text/plain; charset=utf-8",
-                    &openapi::index(storage),
-                ));
+                let index = openapi::index(storage).to_string();
+                return Ok(Reply::typed("text/plain; charset=utf-8", index));
             }
             ["v3", "api", version] => openapi::document(storage, "", version),
             ["v3", "apis", group, version] => openapi::document(storage, group, version),
@@ -132,7 +128,7 @@ impl Context<'_> {
     }
 
     fn json_wishes(&self) -> impl Iterator<Item = Wish<'_>> {
-        Wish::all(&self.accept).filter(Wish::is_json)
+        Wish::all(self.accept).filter(Wish::is_json)
     }
 }
 

@@ -4,17 +4,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::definition;
 use super::embedded::check_embedded;
 use super::field::FieldError;
-use super::meta;
-use super::names;
-use super::rbac;
+use super::found::Found;
 use super::resource::{Family, Resource, Version};
-use super::scale;
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
-use super::typed;
+use super::value::text;
+use super::{definition, meta, names, rbac, scale, typed};
 
 /// Bytes of all values of a Secret or ConfigMap together.
 const MAX_DATA: usize = 1024 * 1024;
@@ -43,10 +40,7 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
         Family::Namespace => {
             let name = object["metadata"]["name"].clone();
             if name.is_string() {
-                let labels = meta::metadata_mut(object)
-                    .entry("labels")
-                    .or_insert_with(|| json!({}));
-                labels["kubernetes.io/metadata.name"] = name;
+                object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
             }
         }
         Family::Secret => {
@@ -73,61 +67,41 @@ pub(super) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
 /// Texts of warnings about what `old` did not have: formats that nothing is known of, and finalizers that might clash
 /// with those of others.
 pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
-    if family == Family::Definition {
-        let before = old.map(definition::unknown_formats).unwrap_or_default();
-        let mut now = definition::unknown_formats(new);
-        now.retain(|format| !before.contains(format));
-        return now
-            .iter()
-            .map(|format| format!("unrecognized format {format:?}"))
-            .collect();
-    }
     const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
-    let before = old.map(meta::finalizers).unwrap_or_default();
-    let mut added = meta::finalizers(new);
-    added.retain(|name| !before.contains(name) && !name.contains('/') && !STANDARD.contains(name));
-    if family != Family::Custom {
-        return Vec::new();
-    }
-    let warning = |name: &&str| {
-        let path = if name.contains('.') {
-            "including a path (/) "
-        } else {
-            ""
-        };
-        format!(
-            "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid accidental \
-             conflicts with other finalizer writers"
-        )
-    };
-    added.iter().map(warning).collect()
-}
-
-/// The error of a decoder into a typed object, for definitions: other kinds are decoded by the table of types.
-pub(super) fn check_types(resource: &Resource, version: &Version, object: &Value) -> Result<(), String> {
-    if resource.family == Family::Custom {
-        return Ok(());
-    }
-    match validate(object, None, &version.schema, "").first() {
-        None => Ok(()),
-        Some(wrong) => Err(format!(
-            "json: cannot unmarshal into Go struct field {}.{}: {}",
-            resource.kind, wrong.field, wrong.message
-        )),
+    match family {
+        Family::Definition => {
+            let before = old.map(definition::unknown_formats).unwrap_or_default();
+            let mut now = definition::unknown_formats(new);
+            now.retain(|format| !before.contains(format));
+            let warning = |format| format!("unrecognized format {format:?}");
+            now.iter().map(warning).collect()
+        }
+        Family::Custom => {
+            let before = old.map(meta::finalizers).unwrap_or_default();
+            let mut added = meta::finalizers(new);
+            added.retain(|name| !before.contains(name) && !name.contains('/') && !STANDARD.contains(name));
+            let warning = |name: &&str| {
+                let path = name.contains('.').then_some("including a path (/) ");
+                let path = path.unwrap_or_default();
+                format!(
+                    "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid \
+                     accidental conflicts with other finalizer writers"
+                )
+            };
+            added.iter().map(warning).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
 /// What the server sets on a new object, whatever was sent.
 pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value) {
+    prepare(resource, object);
     match resource.family {
         Family::Namespace => {
             object["status"] = json!({"phase": "Active"});
             let finalizers = &mut object["spec"]["finalizers"];
-            match finalizers.as_array_mut() {
-                Some(list) if !list.contains(&json!("kubernetes")) => list.push("kubernetes".into()),
-                Some(_) => {}
-                None => *finalizers = json!(["kubernetes"]),
-            }
+            add_unless(finalizers, "kubernetes".into(), |other| other == "kubernetes");
         }
         Family::Definition => {
             object["status"] = definition::new_status(object);
@@ -141,87 +115,80 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             }
             object["metadata"]["generation"] = 1.into();
         }
-        Family::ServiceAccount => keep_names(object),
-        Family::Access => rbac::set_rules(resource, object),
-        Family::Lease => drop_strategy(object),
-        Family::Node => mark_unready(object),
+        // A new Node is not ready until somebody says so.
+        Family::Node => {
+            let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+            let alike = |other: &Value| ["key", "effect"].iter().all(|part| other[part] == taint[part]);
+            add_unless(&mut object["spec"]["taints"], taint.clone(), alike);
+        }
         _ => {}
     }
 }
 
-/// Of the Secrets of a ServiceAccount only the names are kept.
-fn keep_names(account: &mut Value) {
-    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
-    for secret in secrets.into_iter().flatten() {
-        let name = secret["name"].take();
-        *secret = json!({"name": name});
+/// Adds `item` to a list, unless there is one like it.
+fn add_unless(list: &mut Value, item: Value, is_alike: impl Fn(&Value) -> bool) {
+    match list.as_array_mut() {
+        Some(items) if items.iter().any(is_alike) => {}
+        Some(items) => items.push(item),
+        None => *list = json!([item]),
     }
 }
 
-/// Leases are not coordinated, unless a feature is switched on that is off by default.
-fn drop_strategy(lease: &mut Value) {
-    if let Some(spec) = lease["spec"].as_object_mut() {
-        spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
-    }
-}
-
-/// A new Node is not ready until somebody says so.
-fn mark_unready(node: &mut Value) {
-    let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-    match node["spec"]["taints"].as_array_mut() {
-        Some(taints)
-            if taints
-                .iter()
-                .any(|other| other["key"] == taint["key"] && other["effect"] == taint["effect"]) => {}
-        Some(taints) => taints.push(taint),
-        None => node["spec"]["taints"] = json!([taint]),
+/// What is not kept as it was sent, by a create or by an update.
+fn prepare(resource: &Resource, object: &mut Value) {
+    match resource.family {
+        // Of Secrets only the names are kept.
+        Family::ServiceAccount => {
+            let secrets = object.get_mut("secrets").and_then(Value::as_array_mut);
+            for secret in secrets.into_iter().flatten() {
+                *secret = json!({"name": secret["name"]});
+            }
+        }
+        Family::Access => rbac::set_rules(resource, object),
+        // Leases are not coordinated, unless a feature is switched on that is off by default.
+        Family::Lease => {
+            if let Some(spec) = object["spec"].as_object_mut() {
+                spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
+            }
+        }
+        _ => {}
     }
 }
 
 /// What a write of the object itself cannot change. Counts the generation up when the rest changed.
 pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut Value, old: &Value) {
-    let keep = |new: &mut Value, field: &str| {
+    prepare(resource, new);
+    let kept: &[&str] = match resource.family {
+        Family::Namespace => &["spec", "status"],
+        _ if version.status_subresource => &["status"],
+        _ => &[],
+    };
+    for field in kept {
         let Value::Object(fields) = new else { return };
         match old.get(field) {
-            Some(value) => fields.insert(field.to_owned(), value.clone()),
-            None => fields.remove(field),
+            Some(value) => fields.insert((*field).to_owned(), value.clone()),
+            None => fields.remove(*field),
         };
-    };
-    match resource.family {
-        Family::Namespace => {
-            keep(new, "spec");
-            keep(new, "status");
-        }
-        Family::Definition => {
-            keep(new, "status");
-            definition::note_storage(new);
-        }
-        Family::ServiceAccount => keep_names(new),
-        Family::Access => rbac::set_rules(resource, new),
-        Family::Lease => drop_strategy(new),
-        _ if version.status_subresource => keep(new, "status"),
-        _ => {}
     }
     let counted = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
-        Family::Definition => new["spec"] != old["spec"],
+        Family::Definition => {
+            definition::note_storage(new);
+            new["spec"] != old["spec"]
+        }
         _ => return,
     };
     let generation = old["metadata"]["generation"].as_i64().unwrap_or(1);
     new["metadata"]["generation"] = (generation + i64::from(counted)).into();
 }
 
+/// Both have metadata.
 fn same_but_metadata(a: &Value, b: &Value) -> bool {
-    let others = |object: &Value| -> Vec<(String, Value)> {
-        let fields = object.as_object().into_iter().flatten();
-        let mut fields: Vec<(String, Value)> = fields
-            .filter(|(name, _)| *name != "metadata")
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        fields.sort_by(|a, b| a.0.cmp(&b.0));
-        fields
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
+        return a == b;
     };
-    others(a) == others(b)
+    let same = |(name, value): (&String, &Value)| name == "metadata" || b.get(name) == Some(value);
+    a.len() == b.len() && a.iter().all(same)
 }
 
 /// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces, by a
@@ -263,13 +230,10 @@ pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value)
     let mut errors = Vec::new();
     let api_version = resource.api_version(&version.name);
     for (field, wanted) in [("kind", &resource.kind), ("apiVersion", &api_version)] {
-        let seen = object[field].as_str().unwrap_or_default();
+        let seen = text(object, field);
         if seen != wanted {
-            errors.push(FieldError::invalid_text(
-                field,
-                seen,
-                &format!("must be {wanted}"),
-            ));
+            let why = format!("must be {wanted}");
+            errors.invalid(field, seen, &why);
         }
     }
     errors
@@ -298,16 +262,13 @@ fn check_custom(
         errors.extend(check_lists(new, schema));
     }
     errors.extend(scale::check(new, version));
-    if !schema.has_rules() {
+    if !schema.has_rules {
         return;
     }
     if errors.iter().any(|error| error.problem.blocks_rules()) {
-        errors.push(FieldError::invalid(
-            "",
-            &Value::Null,
-            "some validation rules were not checked because the object was invalid; correct the existing errors \
-             to complete validation",
-        ));
+        let why = "some validation rules were not checked because the object was invalid; correct the existing \
+                   errors to complete validation";
+        errors.invalid("", &Value::Null, why);
     } else {
         errors.extend(check_rules(new, old, schema));
     }
@@ -315,7 +276,7 @@ fn check_custom(
 
 /// The keys without which a Secret is not of its type.
 fn check_secret_type(secret: &Value) -> Vec<FieldError> {
-    let needed: &[&str] = match secret["type"].as_str().unwrap_or_default() {
+    let needed: &[&str] = match text(secret, "type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/dockercfg" => &[".dockercfg"],
@@ -323,51 +284,42 @@ fn check_secret_type(secret: &Value) -> Vec<FieldError> {
         _ => &[],
     };
     let missing = needed.iter().filter(|key| secret["data"].get(**key).is_none());
-    missing
-        .map(|key| FieldError::required(format!("data[{key}]"), ""))
-        .collect()
+    let error = |key| FieldError::required(format!("data[{key}]"), "");
+    missing.map(error).collect()
 }
 
 fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let is_secret = resource.family == Family::Secret;
+    let (fields, whole): (&[&str], _) = match is_secret {
+        true => (&["data"], "data"),
+        false => (&["data", "binaryData"], ""),
+    };
     let mut errors = Vec::new();
     let mut size = 0;
-    let fields: &[&str] = match resource.family {
-        Family::Secret => &["data"],
-        _ => &["data", "binaryData"],
-    };
     for field in fields {
         for (key, value) in new[*field].as_object().into_iter().flatten() {
-            let wrong = names::config_key(key);
             let at = format!("{field}[{key}]");
-            errors.extend(wrong.iter().map(|why| FieldError::invalid_text(&at, key, why)));
+            errors.invalid_each(at, key, &names::config_key(key));
             size += value.as_str().map_or(0, str::len);
         }
     }
     if size > MAX_DATA {
-        errors.push(FieldError::too_long(
-            if resource.family == Family::Secret {
-                "data"
-            } else {
-                ""
-            },
-            MAX_DATA as u64,
-        ));
+        errors.push(FieldError::too_long(whole, MAX_DATA as u64));
     }
-    if resource.family == Family::Secret {
+    if is_secret {
         errors.extend(check_secret_type(new));
     }
     let Some(old) = old else { return errors };
-    if resource.family == Family::Secret && new["type"] != old["type"] {
-        errors.push(FieldError::invalid("type", &new["type"], "field is immutable"));
+    if is_secret && new["type"] != old["type"] {
+        errors.invalid("type", &new["type"], "field is immutable");
     }
-    if old["immutable"] == Value::Bool(true) {
+    if old["immutable"] == true {
         let why = "field is immutable when `immutable` is set";
-        if new["immutable"] != Value::Bool(true) {
-            errors.push(FieldError::forbidden("immutable", why));
+        if new["immutable"] != true {
+            errors.forbidden("immutable", why);
         }
-        for field in fields.iter().filter(|field| new[**field] != old[**field]) {
-            errors.push(FieldError::forbidden(field, why));
-        }
+        let changed = fields.iter().filter(|field| new[**field] != old[**field]);
+        errors.extend(changed.map(|field| FieldError::forbidden(field, why)));
     }
     errors
 }

@@ -120,13 +120,23 @@ impl FieldError {
         Self::new(Problem::Duplicate, field, None, "")
     }
 
-    pub(super) fn not_supported(field: impl fmt::Display, value: &Value, supported: &[String]) -> Self {
-        let supported: Vec<String> = supported.iter().map(|value| quoted(value)).collect();
+    pub(super) fn not_supported<T: AsRef<str>>(
+        field: impl fmt::Display,
+        value: &Value,
+        supported: &[T],
+    ) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| quoted(value.as_ref())).collect();
         let detail = match supported.is_empty() {
             true => String::new(),
             false => format!("supported values: {}", supported.join(", ")),
         };
         Self::new(Problem::NotSupported, field, Some(value.to_string()), &detail)
+    }
+
+    /// The error of a text that is none of these.
+    pub(super) fn one_of(field: impl fmt::Display, value: &str, supported: &[&str]) -> Option<Self> {
+        let is_wrong = !supported.contains(&value);
+        is_wrong.then(|| Self::not_supported(field, &value.into(), supported))
     }
 
     pub(super) fn too_long(field: impl fmt::Display, max: u64) -> Self {
@@ -178,6 +188,7 @@ impl<'a> Path<'a> {
     }
 }
 
+/// The alternate form (`{path:#}`) tells keys like fields.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((parent, step)) = self.0 else {
@@ -185,10 +196,10 @@ impl fmt::Display for Path<'_> {
         };
         parent.fmt(f)?;
         match step {
-            Step::Child(name) if parent.0.is_none() => f.write_str(name),
-            Step::Child(name) => write!(f, ".{name}"),
+            Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
+            Step::Child(name) | Step::Key(name) if parent.0.is_none() => f.write_str(name),
+            Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key) => write!(f, "[{key}]"),
         }
     }
 }

@@ -2,8 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::field::FieldError;
+use super::field::{FieldError, quoted};
+use super::found::Found;
 use super::names;
+use super::value::{self, fields, flag, list};
+
+/// What of the metadata never changes by a write.
+const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
 
 /// The sum of all annotations' keys and values, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -15,29 +20,27 @@ pub(super) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
 
 /// Metadata of `object` for changing, made when there is none.
 pub(super) fn metadata_mut(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
-    let metadata = object
-        .entry("metadata")
-        .and_modify(|metadata| {
-            if !metadata.is_object() {
-                *metadata = Value::Object(Map::new());
-            }
-        })
-        .or_insert_with(|| Value::Object(Map::new()));
-    match metadata {
-        Value::Object(metadata) => metadata,
-        _ => unreachable!("made an object just above"),
+    let metadata = object.entry("metadata").or_insert(Value::Null);
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
     }
+    metadata.as_object_mut().expect("made an object just above")
 }
 
 /// A text in metadata, empty when absent.
 pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object["metadata"][field].as_str().unwrap_or_default()
+    value::text(&object["metadata"], field)
 }
 
 /// The finalizers of `object`.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
-    let list = object["metadata"]["finalizers"].as_array();
-    list.into_iter().flatten().filter_map(Value::as_str).collect()
+    let finalizers = list(&object["metadata"], "finalizers").iter();
+    finalizers.filter_map(Value::as_str).collect()
+}
+
+/// Whether `object` is being deleted.
+pub(super) fn is_deleted(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
 }
 
 /// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
@@ -49,47 +52,28 @@ pub(super) fn validate(
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let at = |field: &str| format!("{prefix}.{field}");
-    let name = text(object, "name");
-    let stem = text(object, "generateName");
+    let [name, stem, namespace] = ["name", "generateName", "namespace"].map(|field| text(object, field));
     if !stem.is_empty() {
         // A trailing dash is what the generated part follows.
         let probe = match stem.strip_suffix('-') {
             Some(stem) if !stem.is_empty() => format!("{stem}a"),
             _ => stem.to_owned(),
         };
-        errors.extend(FieldError::invalid_each(
-            at("generateName"),
-            stem,
-            &name_rule(&probe),
-        ));
+        errors.invalid_each(at("generateName"), stem, &name_rule(&probe));
     }
-    if name.is_empty() {
-        errors.push(FieldError::required(
-            at("name"),
-            "name or generateName is required",
-        ));
-    } else {
-        errors.extend(FieldError::invalid_each(at("name"), name, &name_rule(name)));
+    match name {
+        "" => errors.required(at("name"), "name or generateName is required"),
+        name => errors.invalid_each(at("name"), name, &name_rule(name)),
     }
-    let namespace = text(object, "namespace");
-    if namespaced && namespace.is_empty() {
-        errors.push(FieldError::required(at("namespace"), ""));
-    } else if namespaced {
-        errors.extend(FieldError::invalid_each(
-            at("namespace"),
-            namespace,
-            &names::dns_label(namespace),
-        ));
-    } else if !namespace.is_empty() {
-        errors.push(FieldError::forbidden(at("namespace"), "not allowed on this type"));
+    match namespace {
+        "" if namespaced => errors.required(at("namespace"), ""),
+        "" => {}
+        _ if namespaced => errors.invalid_each(at("namespace"), namespace, &names::dns_label(namespace)),
+        _ => errors.forbidden(at("namespace"), "not allowed on this type"),
     }
     errors.extend(validate_maps(object, prefix));
     for finalizer in finalizers(object) {
-        errors.extend(FieldError::invalid_each(
-            at("finalizers"),
-            finalizer,
-            &names::label_key(finalizer),
-        ));
+        errors.invalid_each(at("finalizers"), finalizer, &names::label_key(finalizer));
     }
     errors
 }
@@ -98,53 +82,28 @@ pub(super) fn validate(
 fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let at = |field: &str| format!("{prefix}.{field}");
-    let metadata = metadata(object);
-    let map = |name: &str| {
-        metadata
-            .and_then(|metadata| metadata.get(name))
-            .and_then(Value::as_object)
-    };
-    for (key, value) in map("labels").into_iter().flatten() {
+    let metadata = &object["metadata"];
+    for (key, value) in fields(metadata, "labels") {
         let value = value.as_str().unwrap_or_default();
-        errors.extend(FieldError::invalid_each(
-            at("labels"),
-            key,
-            &names::label_key(key),
-        ));
-        errors.extend(FieldError::invalid_each(
-            at("labels"),
-            value,
-            &names::label_value(value),
-        ));
+        errors.invalid_each(at("labels"), key, &names::label_key(key));
+        errors.invalid_each(at("labels"), value, &names::label_value(value));
     }
     let mut size = 0;
-    for (key, value) in map("annotations").into_iter().flatten() {
+    for (key, value) in fields(metadata, "annotations") {
         size += key.len() + value.as_str().map_or(0, str::len);
-        errors.extend(FieldError::invalid_each(
-            at("annotations"),
-            key,
-            &names::label_key(&key.to_lowercase()),
-        ));
+        errors.invalid_each(at("annotations"), key, &names::label_key(&key.to_lowercase()));
     }
     if size > MAX_ANNOTATIONS {
         errors.push(FieldError::too_long(at("annotations"), MAX_ANNOTATIONS as u64));
     }
-    let owners = metadata.and_then(|metadata| metadata.get("ownerReferences"));
-    let owners = owners.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    errors.extend(validate_controllers(owners, &at("ownerReferences")));
+    let owners = list(metadata, "ownerReferences");
+    validate_controllers(owners, &at("ownerReferences"), &mut errors);
     for owner in owners {
-        for (field, why) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
-            if owner[field].as_str().unwrap_or_default().is_empty() {
-                errors.push(FieldError::invalid_text(
-                    format!("{}.{field}", at("ownerReferences")),
-                    "",
-                    why,
-                ));
+        for field in ["apiVersion", "kind", "name", "uid"] {
+            if value::text(owner, field).is_empty() {
+                let version = if field == "apiVersion" { "version " } else { "" };
+                let why = format!("{version}must not be empty");
+                errors.invalid(at(&format!("ownerReferences.{field}")), "", &why);
             }
         }
     }
@@ -152,51 +111,31 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
 }
 
 /// At most one owner controls an object, and what is soon forgotten owns nothing.
-fn validate_controllers(owners: &[Value], path: &str) -> Vec<FieldError> {
-    let text = |owner: &Value, field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+fn validate_controllers(owners: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
     let told = |owner: &Value| {
-        let fields = [
-            "apiVersion",
-            "kind",
-            "name",
-            "uid",
-            "controller",
-            "blockOwnerDeletion",
-        ];
-        let said = fields.iter().filter(|field| !owner[**field].is_null());
-        let said: Vec<String> = said
-            .map(|field| format!("\"{field}\":{}", owner[*field]))
-            .collect();
-        format!("{{{}}}", said.join(","))
+        let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
+        let said = said.map(|field| format!("\"{field}\":{}", owner[field]));
+        format!("{{{}}}", said.collect::<Vec<String>>().join(","))
     };
-    let mut errors = Vec::new();
-    for owner in owners.iter().filter(|owner| owner["kind"] == "Event") {
-        let version = text(owner, "apiVersion");
-        let (group, version) = version.split_once('/').unwrap_or(("", &version));
-        if matches!((group, version), ("", "v1")) {
-            let why = format!("{group}/{version}, Kind=Event is disallowed from being an owner");
-            errors.push(FieldError::invalid_raw(path, &told(owner), &why));
+    for owner in owners {
+        if owner["kind"] == "Event" && owner["apiVersion"] == "v1" {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::invalid_raw(path, &told(owner), why));
         }
     }
-    let controllers: Vec<&Value> = owners
-        .iter()
-        .filter(|owner| owner["controller"] == true)
-        .collect();
+    let controllers: Vec<&Value> = owners.iter().filter(|owner| flag(owner, "controller")).collect();
     for pair in controllers.windows(2) {
         let all: Vec<String> = owners.iter().map(told).collect();
-        let name = |owner: &Value| format!("{}/{}", text(owner, "kind"), text(owner, "name"));
+        let name = |owner: &Value| format!("{}/{}", value::text(owner, "kind"), value::text(owner, "name"));
         let why = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
             name(pair[0]),
             name(pair[1])
         );
-        errors.push(FieldError::invalid_raw(
-            path,
-            &format!("[{}]", all.join(",")),
-            &why,
-        ));
+        let all = format!("[{}]", all.join(","));
+        errors.push(FieldError::invalid_raw(path, &all, &why));
     }
-    errors
 }
 
 /// What a change of metadata may not do.
@@ -207,30 +146,19 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         let mut added = finalizers(new);
         added.retain(|finalizer| !before.contains(finalizer));
         if !added.is_empty() {
-            let added: Vec<String> = added
-                .iter()
-                .map(|finalizer| super::field::quoted(finalizer))
-                .collect();
+            let added: Vec<String> = added.into_iter().map(quoted).collect();
             let why = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers \
                  []string{{{}}}",
                 added.join(", ")
             );
-            errors.push(FieldError::forbidden("metadata.finalizers", &why));
+            errors.forbidden("metadata.finalizers", &why);
         }
     }
-    for field in [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for field in FIXED.split(' ') {
         let (new, old) = (&new["metadata"][field], &old["metadata"][field]);
         if new != old {
-            let path = format!("metadata.{field}");
-            errors.push(FieldError::invalid(path, new, "field is immutable"));
+            errors.invalid(format!("metadata.{field}"), new, "field is immutable");
         }
     }
     errors.extend(validate_maps(new, "metadata"));

@@ -1,104 +1,58 @@
 //! `/metrics`: how many requests were answered, and how.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use super::request::RequestInfo;
-use super::server::ApiServer;
+use super::request::{RequestInfo, Target};
+use super::server::lock;
 
-/// The requests that were answered, by their labels.
+/// The requests that were answered, by their labels as Prometheus reads them.
 #[derive(Debug, Default)]
-pub(super) struct Metrics(Mutex<BTreeMap<Labels, u64>>);
-
-/// What one series is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Labels {
-    code: u16,
-    dry_run: String,
-    group: String,
-    resource: String,
-    scope: &'static str,
-    subresource: String,
-    verb: String,
-    version: String,
-}
+pub(super) struct Metrics(Mutex<BTreeMap<String, u64>>);
 
 impl Metrics {
     /// Counts a request that was answered with `code`.
     pub(super) fn count(&self, info: &RequestInfo, code: u16) {
-        let target = info.target.clone().unwrap_or_default();
-        let scope = match (&info.target, target.name.is_empty(), target.namespace.is_empty()) {
-            (None, ..) => "",
+        let nothing = Target::default();
+        let target = info.target.as_ref().unwrap_or(&nothing);
+        let scope = match (target.name.as_str(), target.namespace.as_str()) {
+            _ if info.target.is_none() => "",
             // What is created has no name in its address, and is one thing all the same.
-            (_, true, _) if info.verb == "create" => "resource",
-            (_, false, _) => "resource",
-            (_, true, false) => "namespace",
-            (_, true, true) => "cluster",
+            ("", _) if info.verb == "create" => "resource",
+            ("", "") => "cluster",
+            ("", _) => "namespace",
+            _ => "resource",
         };
-        let labels = Labels {
-            code,
-            dry_run: info.query.all("dryRun").join(","),
-            group: target.group,
-            resource: target.resource,
-            scope,
-            // Requests outside of the API are told by their path.
-            subresource: match info.target {
-                Some(_) => target.subresource,
-                None => info.path.trim_start_matches('/').to_owned(),
-            },
-            verb: verb(info.verb).to_owned(),
-            version: target.version,
+        // Requests outside of the API are told by their path.
+        let subresource = match info.target {
+            Some(_) => target.subresource.as_str(),
+            None => info.path.trim_start_matches('/'),
         };
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(labels).or_default() += 1;
-    }
-}
-
-/// A verb as metrics tell it.
-fn verb(verb: &str) -> &str {
-    match verb {
-        "get" => "GET",
-        "list" => "LIST",
-        "watch" => "WATCH",
-        "create" | "post" => "POST",
-        "update" | "put" => "PUT",
-        "patch" => "PATCH",
-        "delete" => "DELETE",
-        "deletecollection" => "DELETECOLLECTION",
-        _ => "other",
-    }
-}
-
-impl ApiServer {
-    /// The counters as Prometheus reads them.
-    pub(super) fn metrics(&self) -> String {
-        let mut text = String::from(
-            "# HELP apiserver_request_total [STABLE] Requests by verb, dry run, group, version, resource, subresource, scope, component and code.\n\
-             # TYPE apiserver_request_total counter\n",
+        let verb = match info.verb {
+            "create" | "post" => "POST",
+            "update" | "put" => "PUT",
+            "" | "head" | "options" => "other",
+            verb => &verb.to_uppercase(),
+        };
+        let labels = format!(
+            "code=\"{code}\",component=\"apiserver\",dry_run={:?},group={:?},resource={:?},scope={scope:?},\
+             subresource={subresource:?},verb={verb:?},version={:?}",
+            info.query.all("dryRun").join(","),
+            target.group,
+            target.resource,
+            target.version,
         );
-        let counts = self
-            .inner
-            .metrics
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        for (labels, count) in counts.iter() {
-            let pairs = [
-                ("code", labels.code.to_string()),
-                ("component", "apiserver".to_owned()),
-                ("dry_run", labels.dry_run.clone()),
-                ("group", labels.group.clone()),
-                ("resource", labels.resource.clone()),
-                ("scope", labels.scope.to_owned()),
-                ("subresource", labels.subresource.clone()),
-                ("verb", labels.verb.clone()),
-                ("version", labels.version.clone()),
-            ];
-            // The format escapes what JSON does.
-            let pairs = pairs.map(|(name, value)| format!("{name}={}", super::field::quoted(&value)));
-            let _ = writeln!(text, "apiserver_request_total{{{}}} {count}", pairs.join(","));
-        }
-        text
+        *lock(&self.0).entry(labels).or_default() += 1;
+    }
+
+    /// The counters as Prometheus reads them.
+    pub(super) fn told(&self) -> String {
+        let head = "# HELP apiserver_request_total [STABLE] Requests by verb, dry run, group, version, resource, \
+                    subresource, scope, component and code.\n# TYPE apiserver_request_total counter\n";
+        let counts = lock(&self.0);
+        let lines = counts
+            .iter()
+            .map(|(labels, count)| format!("apiserver_request_total{{{labels}}} {count}\n"));
+        [head.to_owned()].into_iter().chain(lines).collect()
     }
 }

@@ -1,12 +1,13 @@
 //! Misbehaviour on demand: what hubs do to their clients on bad days.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use super::request::RequestInfo;
-use super::status::{Failure, Outcome};
+use super::server::lock;
+use super::status::Failure;
 
 /// Which requests misbehave. An absent part means any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +28,9 @@ impl Affected {
     }
 
     fn covers(&self, info: &RequestInfo) -> bool {
-        let resource = info.target.as_ref().map(|target| target.resource.as_str());
-        self.verb.as_deref().is_none_or(|verb| verb == info.verb)
-            && self
-                .resource
-                .as_deref()
-                .is_none_or(|wanted| Some(wanted) == resource)
+        let resource = info.target.as_ref().map(|target| &target.resource);
+        self.verb.as_ref().is_none_or(|verb| verb == info.verb)
+            && (self.resource.is_none() || self.resource.as_ref() == resource)
     }
 }
 
@@ -90,134 +88,32 @@ pub enum Misbehaviour {
     Recover,
 }
 
-/// What is wrong with the server now.
-#[derive(Debug, Default)]
-pub(super) struct Faults(Mutex<State>);
-
-#[derive(Debug, Default)]
-struct State {
-    failures: Vec<Failing>,
-    delays: Vec<(Affected, Duration)>,
-    forgetting: Vec<Affected>,
-    skew: SignedDuration,
-    watches: WatchFaults,
-}
-
-#[derive(Debug)]
-struct Failing {
-    affected: Affected,
-    code: u16,
-    retry_after: Option<u32>,
-    turns: Turns,
-}
-
-/// Which of the affected requests fail.
-#[derive(Debug)]
-pub(super) enum Turns {
-    /// The next ones.
-    Next(usize),
-    /// One of so many.
-    Every { nth: usize, seen: usize },
-}
-
-impl Turns {
-    /// Whether it is this request's turn.
-    fn is_next(&mut self) -> bool {
+impl Misbehaviour {
+    /// Whether it befalls this request, of those that befall single ones.
+    fn covers(&self, info: &RequestInfo) -> bool {
         match self {
-            Turns::Next(0) => false,
-            Turns::Next(times) => {
-                *times -= 1;
-                true
-            }
-            Turns::Every { nth, seen } => {
-                *seen += 1;
-                seen.is_multiple_of((*nth).max(1))
-            }
+            Self::Fail { affected, .. } | Self::FailEvery { affected, .. } => affected.covers(info),
+            Self::Delay { affected, .. } | Self::CompactBefore(affected) => affected.covers(info),
+            _ => false,
         }
     }
-}
 
-/// How new watches are treated.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WatchFaults {
-    pub(super) hold: Duration,
-    pub(super) no_bookmarks: bool,
-    pub(super) drop_after: Option<usize>,
-}
-
-impl Faults {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn fail(&self, affected: Affected, code: u16, retry_after: Option<u32>, turns: Turns) {
-        self.state().failures.push(Failing {
-            affected,
-            code,
-            retry_after,
-            turns,
-        });
-    }
-
-    pub(super) fn forget_before(&self, affected: Affected) {
-        self.state().forgetting.push(affected);
-    }
-
-    /// Whether the history is to be forgotten before this request.
-    pub(super) fn is_to_be_forgotten(&self, info: &RequestInfo) -> bool {
-        self.state()
-            .forgetting
-            .iter()
-            .any(|affected| affected.covers(info))
-    }
-
-    pub(super) fn watches(&self, change: impl FnOnce(&mut WatchFaults)) {
-        change(&mut self.state().watches);
-    }
-
-    pub(super) fn of_watches(&self) -> WatchFaults {
-        self.state().watches
-    }
-
-    pub(super) fn delay(&self, affected: Affected, by: Duration) {
-        self.state().delays.push((affected, by));
-    }
-
-    pub(super) fn set_skew(&self, skew: SignedDuration) {
-        self.state().skew = skew;
-    }
-
-    pub(super) fn skew(&self) -> SignedDuration {
-        self.state().skew
-    }
-
-    pub(super) fn recover(&self) {
-        *self.state() = State::default();
-    }
-
-    /// How long this request has to wait.
-    pub(super) fn latency(&self, info: &RequestInfo) -> Option<Duration> {
-        let state = self.state();
-        let delays = state.delays.iter();
-        delays
-            .filter(|(affected, _)| affected.covers(info))
-            .map(|(_, by)| *by)
-            .reduce(|a, b| a + b)
-    }
-
-    /// Fails this request if it is its turn.
-    pub(super) fn check(&self, info: &RequestInfo) -> Outcome<()> {
-        let mut state = self.state();
-        let mut failures = state
-            .failures
-            .iter_mut()
-            .filter(|failing| failing.affected.covers(info));
-        let failing = failures.find_map(|failing| {
-            let is_next = failing.turns.is_next();
-            is_next.then_some((failing.code, failing.retry_after))
-        });
-        let Some((code, retry_after)) = failing else {
-            return Ok(());
+    /// How the request fails that is the `nth` of those that it could fail, if that one is to fail.
+    fn failure(&self, nth: usize) -> Option<Box<Failure>> {
+        let (code, retry_after) = match *self {
+            Self::Fail {
+                code,
+                retry_after,
+                times,
+                ..
+            } if nth <= times => (code, retry_after),
+            Self::FailEvery {
+                code,
+                retry_after,
+                nth: every,
+                ..
+            } if nth.is_multiple_of(every.max(1)) => (code, retry_after),
+            _ => return None,
         };
         let (reason, message) = match code {
             429 => ("TooManyRequests", "Too many requests, please try again later."),
@@ -228,10 +124,82 @@ impl Faults {
             504 => ("Timeout", "request did not complete within the requested timeout"),
             _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
         };
-        let mut failure = Failure::new(code, reason, message);
-        if let Some(seconds) = retry_after {
-            failure = Failure::retry(code, reason, message, seconds);
+        Some(match retry_after {
+            Some(seconds) => Failure::retry(code, reason, message, seconds),
+            None => Failure::new(code, reason, message),
+        })
+    }
+}
+
+/// What is wrong with the server now, the oldest first, and how many requests each could have failed so far.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Mutex<Vec<(Misbehaviour, usize)>>);
+
+/// How new watches are treated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WatchFaults {
+    pub(super) hold: Duration,
+    pub(super) no_bookmarks: bool,
+    pub(super) drop_after: Option<usize>,
+}
+
+/// What befalls a request.
+#[derive(Debug, Default)]
+pub(super) struct Fate {
+    /// How long it has to wait.
+    pub(super) latency: Duration,
+    /// What it then fails with.
+    pub(super) failure: Option<Box<Failure>>,
+    /// Whether the history is forgotten before it.
+    pub(super) forgets: bool,
+}
+
+impl Faults {
+    pub(super) fn add(&self, misbehaviour: Misbehaviour) {
+        lock(&self.0).push((misbehaviour, 0));
+    }
+
+    pub(super) fn recover(&self) {
+        lock(&self.0).clear();
+    }
+
+    /// How far the server's clock runs ahead.
+    pub(super) fn skew(&self) -> SignedDuration {
+        let faults = lock(&self.0);
+        let skew = faults.iter().rev().find_map(|(fault, _)| match fault {
+            Misbehaviour::SkewClock(skew) => Some(*skew),
+            _ => None,
+        });
+        skew.unwrap_or_default()
+    }
+
+    pub(super) fn of_watches(&self) -> WatchFaults {
+        let mut watches = WatchFaults::default();
+        for (fault, _) in lock(&self.0).iter() {
+            match fault {
+                Misbehaviour::HoldEvents(by) => watches.hold = *by,
+                Misbehaviour::WithholdBookmarks => watches.no_bookmarks = true,
+                Misbehaviour::DropWatchesAfter(events) => watches.drop_after = Some(*events),
+                _ => {}
+            }
         }
-        Err(failure)
+        watches
+    }
+
+    /// What befalls this request. Of several failures the oldest that is due counts.
+    pub(super) fn befall(&self, info: &RequestInfo) -> Fate {
+        let mut fate = Fate::default();
+        for (fault, met) in lock(&self.0).iter_mut().filter(|(fault, _)| fault.covers(info)) {
+            match &*fault {
+                Misbehaviour::Delay { by, .. } => fate.latency += *by,
+                Misbehaviour::CompactBefore(_) => fate.forgets = true,
+                failing if fate.failure.is_none() => {
+                    *met += 1;
+                    fate.failure = failing.failure(*met);
+                }
+                _ => {}
+            }
+        }
+        fate
     }
 }

@@ -26,7 +26,9 @@ mod family;
 mod field;
 mod field_set;
 mod form;
+mod found;
 mod json;
+mod known_fields;
 mod managed_fields;
 mod merge;
 mod merge_errors;
@@ -57,6 +59,7 @@ mod table;
 mod tokens;
 mod typed;
 mod update;
+mod value;
 mod watch;
 mod write;
 
@@ -64,8 +67,8 @@ mod write;
 mod tests;
 
 pub use audit::AuditLevel;
-pub use auth::{AccessRule, MASTERS, User};
+pub use auth::{MASTERS, User};
 pub use body::ResponseBody;
 pub use misbehaviour::{Affected, Misbehaviour};
+pub use rbac::Rule as AccessRule;
 pub use server::ApiServer;
-pub(in crate::lab) use service::ClientService;

@@ -1,8 +1,10 @@
 //! The parameters that writes have in common.
 
+use serde_json::json;
+
 use super::field::FieldError;
 use super::request::Query;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome};
 
 /// What is done about fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,42 +32,34 @@ impl WriteOptions {
 
     /// Reads those of a patch.
     pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
-        let mut errors = Vec::new();
-        if is_apply && query.get("fieldManager").is_empty() {
-            errors.push(FieldError::required(
+        let error = match is_apply {
+            true if query.get("fieldManager").is_empty() => Some(FieldError::required(
                 "fieldManager",
                 "is required for apply patch",
-            ));
-        } else if !is_apply && query.has("force") {
-            errors.push(FieldError::forbidden(
-                "force",
-                "may not be specified for non-apply patch",
-            ));
-        }
-        Self::read_further(query, "PatchOptions", agent, errors)
+            )),
+            false if query.has("force") => {
+                let why = "may not be specified for non-apply patch";
+                Some(FieldError::forbidden("force", why))
+            }
+            _ => None,
+        };
+        Self::read_further(query, "PatchOptions", agent, Vec::from_iter(error))
     }
 
     fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Vec<FieldError>) -> Outcome<Self> {
         let dry_runs = query.all("dryRun");
         if dry_runs.iter().any(|value| value != "All") {
-            let supported = ["All".to_owned()];
-            errors.push(FieldError::not_supported(
-                "dryRun",
-                &dry_runs.to_vec().into(),
-                &supported,
-            ));
+            let error = FieldError::not_supported("dryRun", &json!(dry_runs), &["All"]);
+            errors.push(error);
         }
         let field_validation = match query.get("fieldValidation") {
             "Ignore" => FieldValidation::Ignore,
             "" | "Warn" => FieldValidation::Warn,
             "Strict" => FieldValidation::Strict,
             other => {
-                let supported = ["", "Ignore", "Strict", "Warn"].map(str::to_owned);
-                errors.push(FieldError::not_supported(
-                    "fieldValidation",
-                    &other.into(),
-                    &supported,
-                ));
+                let supported = ["", "Ignore", "Strict", "Warn"];
+                let error = FieldError::not_supported("fieldValidation", &other.into(), &supported);
+                errors.push(error);
                 FieldValidation::Warn
             }
         };
@@ -73,17 +67,12 @@ impl WriteOptions {
         if manager.len() > 128 {
             errors.push(FieldError::too_long("fieldManager", 128));
         }
-        let unprintable = manager.chars().position(char::is_control);
-        if let Some((at, c)) = unprintable.zip(manager.chars().find(|c| c.is_control())) {
+        if let Some((at, c)) = manager.chars().enumerate().find(|(_, c)| c.is_control()) {
             let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
             errors.push(FieldError::invalid_text("fieldManager", manager, &why));
         }
         if !errors.is_empty() {
-            let subject = Qualified {
-                group: "meta.k8s.io",
-                resource: kind,
-            };
-            return Err(Failure::invalid(subject, "", &errors));
+            return Err(Failure::invalid_options(kind, &errors));
         }
         Ok(Self {
             dry_run: !dry_runs.is_empty(),

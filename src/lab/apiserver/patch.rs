@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::apply::applied;
 use super::body::Reply;
-use super::context::{Context, Named, media_type};
+use super::context::{Context, Named};
 use super::field::FieldError;
 use super::json::{self, Document};
 use super::managed_fields::track;
@@ -16,7 +16,6 @@ use super::merge::Type;
 use super::merge_errors::go_text;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
-use super::rbac::{self, Act};
 use super::read::namespace;
 use super::request::Target;
 use super::resource::Family;
@@ -34,12 +33,12 @@ const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
     pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let media_type = media_type(&self.content_type).to_owned();
+        let media_type = self.content_type;
         let kinds: &[&str] = match named.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
-        if !kinds.contains(&media_type.as_str()) {
+        if !kinds.contains(media_type) {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
@@ -48,7 +47,7 @@ impl Context<'_> {
             true => json::read_yaml(body),
             false => json::read(body).map_err(|error| error.to_string()),
         };
-        let undecodable = |why: &str| match media_type.as_str() {
+        let undecodable = |why: &str| match media_type {
             STRATEGIC_PATCH => Failure::bad_request(why),
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
@@ -68,7 +67,7 @@ impl Context<'_> {
         }
         let live = found.as_ref().map(|live| live.object());
         let mut object = match live {
-            Ok(live) if !is_apply => self.change(live, document, &media_type, named, &options)?,
+            Ok(live) if !is_apply => self.change(live, document, media_type, named, &options)?,
             live => {
                 let object = applied(live.ok(), &document.value, &writer, options.force)?;
                 self.check_repeated(document.repeated, options.field_validation)?;
@@ -94,12 +93,6 @@ impl Context<'_> {
             }
             Err(missing) if !target.subresource.is_empty() => Err(missing),
             Err(_) => {
-                let mut act = Act::of(self.info);
-                act.verb = "create";
-                let decision = rbac::authorize(&storage, self.user, &act);
-                if !decision.allowed {
-                    return Err(rbac::forbidden(self.user, &act, &decision.reason));
-                }
                 wipe_system_fields(&mut object);
                 self.insert(&mut storage, named, target, &options, object)
             }
@@ -154,13 +147,11 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let mut decoded = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
-        decoded.repeated = repeated;
-        if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
-            return Err(invalid(&decoded.strict_error()));
-        }
-        self.warnings.extend(decoded.warnings(options.field_validation));
-        Ok(decoded.object)
+        let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let complaints = repeated.into_iter().chain(unknown).collect();
+        let complained = self.complain(options.field_validation, complaints);
+        complained.map_err(|why| invalid(&why))?;
+        Ok(object)
     }
 }
 

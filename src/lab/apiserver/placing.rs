@@ -5,36 +5,29 @@ use serde_json::{Value, json};
 use super::accepting;
 use super::definition;
 use super::delete::undefine;
+use super::meta;
 use super::server::ApiServer;
 use super::storage::{ResourceId, key};
-
-/// The resource of definitions.
-const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
 
 impl ApiServer {
     /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
     /// no rule is asked whether it is a good one.
     pub(in crate::lab) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = (group.to_owned(), plural.to_owned());
-        let key = key_of(&object["metadata"]);
-        let before = self.storage().get(&id, &key);
-        let metadata = &mut object["metadata"];
-        match &before {
+        let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let mut storage = self.storage();
+        match storage.get(&id, &key) {
             Some(before) => {
-                for field in ["uid", "creationTimestamp"] {
-                    metadata[field] = before.object()["metadata"][field].clone();
+                for field in ["uid", "creationTimestamp", "resourceVersion"] {
+                    object["metadata"][field] = before.object()["metadata"][field].clone();
+                }
+                if object == *before.object() {
+                    return;
                 }
             }
             None => {
-                metadata["uid"] = self.new_uid().into();
-                metadata["creationTimestamp"] = self.time().into();
-            }
-        }
-        let mut storage = self.storage();
-        if let Some(before) = before {
-            metadata["resourceVersion"] = before.object()["metadata"]["resourceVersion"].clone();
-            if object == *before.object() {
-                return;
+                object["metadata"]["uid"] = self.new_uid().into();
+                object["metadata"]["creationTimestamp"] = self.time().into();
             }
         }
         storage.put(&id, &key, object);
@@ -56,7 +49,8 @@ impl ApiServer {
         definition["metadata"]["generation"] = 1.into();
         if let Ok(resource) = definition::read_accepted(&definition) {
             self.storage().serve(resource);
-            self.place(DEFINITIONS, definition);
+            let (group, plural) = accepting::definitions();
+            self.place((&group, &plural), definition);
         }
     }
 
@@ -86,9 +80,4 @@ impl ApiServer {
         });
         self.place(("", "namespaces"), object);
     }
-}
-
-fn key_of(metadata: &Value) -> String {
-    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-    key(text("namespace"), text("name"))
 }

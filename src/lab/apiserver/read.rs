@@ -14,7 +14,7 @@ use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome};
 use super::storage::{Kept, Stored, key};
 use super::typed::event_in;
 use super::update::current;
@@ -263,11 +263,7 @@ fn check_list_options(query: &Query) -> Outcome<()> {
     if errors.is_empty() {
         return Ok(());
     }
-    let subject = Qualified {
-        group: "meta.k8s.io",
-        resource: "ListOptions",
-    };
-    Err(Failure::invalid(subject, "", &errors))
+    Err(Failure::invalid_options("ListOptions", &errors))
 }
 
 /// A list, or a part of one.

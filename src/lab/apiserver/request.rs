@@ -12,7 +12,6 @@ use super::status::{Failure, Outcome};
 pub(super) struct Target {
     pub(super) group: String,
     pub(super) version: String,
-    /// Empty for a request about the group and version themselves.
     pub(super) resource: String,
     pub(super) namespace: String,
     pub(super) name: String,
@@ -37,15 +36,12 @@ pub(super) struct Query(HashMap<String, Vec<String>>);
 
 impl Query {
     pub(super) fn read(text: &str) -> Self {
-        let mut parameters: HashMap<String, Vec<String>> = HashMap::new();
-        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            parameters
-                .entry(decoded(name, true))
-                .or_default()
-                .push(decoded(value, true));
+        let mut parameters = Self::default();
+        for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
+            let values = parameters.0.entry(name.into_owned()).or_default();
+            values.push(value.into_owned());
         }
-        Self(parameters)
+        parameters
     }
 
     /// The first value of a parameter, empty when it is absent.
@@ -80,42 +76,18 @@ impl Query {
     }
 }
 
-/// Undoes percent-encoding; in queries, `+` is a space.
-pub(super) fn decoded(text: &str, plus: bool) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'+' if plus => bytes.push(b' '),
-            b'%' => {
-                let mut lookahead = rest.clone();
-                let hex = [lookahead.next(), lookahead.next()]
-                    .map(|digit| digit.and_then(|digit| char::from(digit).to_digit(16)));
-                match hex {
-                    [Some(high), Some(low)] => {
-                        bytes.push((high * 16 + low) as u8);
-                        rest = lookahead;
-                    }
-                    _ => bytes.push(b'%'),
-                }
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Undoes percent-encoding.
+pub(super) fn decoded(text: &str) -> String {
+    let bytes = percent_encoding::percent_decode_str(text);
+    bytes.decode_utf8_lossy().into_owned()
 }
 
 impl RequestInfo {
     /// Takes apart a method and a URI.
     pub(super) fn read(method: &Method, uri: &http::Uri) -> Self {
-        let path = uri.path();
+        let path = decoded(uri.path());
         let query = Query::read(uri.query().unwrap_or_default());
-        let segments: Vec<String> = path
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| decoded(segment, false))
-            .collect();
-        let mut target = read_target(&segments);
+        let mut target = read_target(&path);
         let verb = verb(method, target.as_ref(), &query);
         // A request for many that selects one by its name is about that one, for authorization and the log.
         if let (Some(target), "list" | "watch") = (target.as_mut(), verb) {
@@ -123,45 +95,38 @@ impl RequestInfo {
         }
         Self {
             target,
-            path: path.to_owned(),
+            path,
             verb,
             query,
         }
     }
 }
 
-fn read_target(segments: &[String]) -> Option<Target> {
-    let (group, version, rest) = match segments {
-        [api, version, rest @ ..] if api == "api" => (String::new(), version.clone(), rest),
-        [apis, group, version, rest @ ..] if apis == "apis" => (group.clone(), version.clone(), rest),
+fn read_target(path: &str) -> Option<Target> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let (group, version, mut rest) = match segments.as_slice() {
+        ["api", version, rest @ ..] => ("", version, rest),
+        ["apis", group, version, rest @ ..] => (*group, version, rest),
         _ => return None,
     };
-    let mut target = Target {
-        group,
-        version,
-        ..Target::default()
-    };
-    let text = |segment: Option<&String>| segment.cloned().unwrap_or_default();
-    let rest = match rest {
-        // Namespaces are a resource themselves, and hold others.
-        [namespaces, namespace, below, ..] if namespaces == "namespaces" => {
-            target.namespace = namespace.clone();
-            match below.as_str() {
-                "status" | "finalize" => rest,
-                _ => &rest[2..],
-            }
+    let mut namespace = "";
+    // Namespaces are a resource themselves, and hold others.
+    if let ["namespaces", name, below @ ..] = rest {
+        namespace = name;
+        if !matches!(below, [] | ["status" | "finalize", ..]) {
+            rest = below;
         }
-        [namespaces, namespace] if namespaces == "namespaces" => {
-            target.namespace = namespace.clone();
-            rest
-        }
-        rest => rest,
-    };
-    target.resource = text(rest.first());
-    target.name = text(rest.get(1));
-    target.subresource = text(rest.get(2));
-    target.beyond = rest.len() > 3;
-    (!target.resource.is_empty()).then_some(target)
+    }
+    let text = |place: usize| rest.get(place).copied().unwrap_or_default().to_owned();
+    rest.first().map(|resource| Target {
+        group: group.to_owned(),
+        version: (*version).to_owned(),
+        resource: (*resource).to_owned(),
+        namespace: namespace.to_owned(),
+        name: text(1),
+        subresource: text(2),
+        beyond: rest.len() > 3,
+    })
 }
 
 /// The name that a field selector demands, empty when it demands none.
@@ -172,23 +137,20 @@ fn selected_name(selector: &str) -> &str {
 }
 
 fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str {
-    let named = target.is_some_and(|target| !target.name.is_empty());
-    match (method.as_str(), target.is_some()) {
-        ("GET" | "HEAD", true) if !named && query.flag("watch") => "watch",
-        ("GET" | "HEAD", true) if !named => "list",
-        ("GET" | "HEAD", true) => "get",
-        ("POST", true) => "create",
-        ("PUT", true) => "update",
-        ("PATCH", true) => "patch",
-        ("DELETE", true) if !named => "deletecollection",
-        ("DELETE", true) => "delete",
-        ("GET", false) => "get",
-        ("HEAD", false) => "head",
-        ("OPTIONS", false) => "options",
-        ("POST", false) => "post",
-        ("PUT", false) => "put",
-        ("PATCH", false) => "patch",
-        ("DELETE", false) => "delete",
+    let is_named = target.map(|target| !target.name.is_empty());
+    match (method.as_str(), is_named) {
+        ("GET" | "HEAD", Some(false)) if query.flag("watch") => "watch",
+        ("GET" | "HEAD", Some(false)) => "list",
+        ("GET", _) | ("HEAD", Some(true)) => "get",
+        ("HEAD", None) => "head",
+        ("POST", Some(_)) => "create",
+        ("POST", None) => "post",
+        ("PUT", Some(_)) => "update",
+        ("PUT", None) => "put",
+        ("PATCH", _) => "patch",
+        ("DELETE", Some(false)) => "deletecollection",
+        ("DELETE", _) => "delete",
+        ("OPTIONS", None) => "options",
         _ => "",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::schema::Schema;
@@ -67,25 +68,32 @@ impl Version {
 }
 
 /// A column of the Tables in which kubectl asks for lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct Column {
     pub(super) name: String,
     /// `string`, `integer`, `number`, `boolean`, `date`.
+    #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) format: String,
     pub(super) description: String,
     /// Above zero, only wide output shows it.
     pub(super) priority: i64,
     /// The JSONPath of its cells: `.spec.clusterManager.name`.
+    #[serde(rename = "jsonPath")]
     pub(super) path: String,
 }
 
 /// Where a scale subresource finds what it tells: JSONPaths of the plain kind (`.spec.replicas`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct Scale {
+    #[serde(rename = "specReplicasPath")]
     pub(super) spec_replicas: String,
+    #[serde(rename = "statusReplicasPath")]
     pub(super) status_replicas: String,
     /// Empty when there is none.
+    #[serde(rename = "labelSelectorPath")]
     pub(super) label_selector: String,
 }
 
@@ -155,6 +163,11 @@ impl Resource {
     pub(super) fn storage_version(&self) -> &Version {
         let storage = self.versions.iter().find(|version| version.storage);
         storage.unwrap_or(&self.versions[0])
+    }
+
+    /// Whether an update makes an object that is not there.
+    pub(super) fn allows_create_on_update(&self) -> bool {
+        matches!(self.family, Family::Lease | Family::Event | Family::Access)
     }
 
     /// Whether an update may leave out `metadata.resourceVersion`.

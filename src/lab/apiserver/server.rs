@@ -15,11 +15,10 @@ use tokio::sync::watch;
 
 use super::about::About;
 use super::audit::{AuditLevel, AuditLog};
-use super::auth::{self, User, Users};
+use super::auth::{User, Users};
 use super::builtin;
 use super::metrics::Metrics;
-use super::misbehaviour::{Faults, Misbehaviour, Turns};
-use super::service::ClientService;
+use super::misbehaviour::{Faults, Misbehaviour};
 use super::storage::Storage;
 use crate::clock::Clock;
 
@@ -27,6 +26,8 @@ use crate::clock::Clock;
 const MASTERS: [&str; 3] = ["admin", "conformance", "reference-manager"];
 /// The user that every server knows, without rights until a role is bound to it.
 const VIEWER: &str = "viewer";
+/// What a server calls itself that nobody gave a version.
+const VERSION: &str = "v1.36.0+lab";
 /// The namespaces that exist from the start.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
@@ -41,9 +42,9 @@ pub(super) struct Inner {
     clock: Clock,
     storage: Mutex<Storage>,
     pub(super) users: Users,
-    pub(super) audit: Arc<AuditLog>,
+    pub(super) audit: Mutex<AuditLog>,
     pub(super) faults: Faults,
-    pub(super) about: About,
+    pub(super) about: Mutex<About>,
     pub(super) metrics: Metrics,
     /// Counts up when all watches shall end.
     pub(super) drops: watch::Sender<u64>,
@@ -63,14 +64,15 @@ impl ApiServer {
                 clock,
                 storage: Mutex::new(storage),
                 users: Users::default(),
-                audit: Arc::default(),
+                audit: Mutex::default(),
                 faults: Faults::default(),
-                about: About::default(),
+                about: Mutex::default(),
                 metrics: Metrics::default(),
                 drops: watch::Sender::new(0),
                 serial: AtomicU64::new(0),
             }),
         };
+        server.set_version(VERSION);
         for name in MASTERS {
             server.add_user(User::master(name));
         }
@@ -84,27 +86,23 @@ impl ApiServer {
 
     /// Adds a user, or replaces the one of that name.
     pub fn add_user(&self, user: User) {
-        self.inner.users.add(user);
-    }
-
-    /// Makes `user` known by this bearer token as well.
-    pub(in crate::lab) fn add_token(&self, token: &str, user: User) {
-        self.inner.users.add_token(token, user);
+        self.add_token(&Self::token(&user.name), user);
     }
 
     /// What the server tells as its `gitVersion` from now on.
     pub(in crate::lab) fn set_version(&self, version: &str) {
-        self.inner.about.set_version(version);
+        lock(&self.inner.about).version = version.to_owned();
     }
 
     /// Which checks of its health fail from now on: `etcd`, `poststarthook/rbac/bootstrap-roles`.
     pub(in crate::lab) fn set_failing_checks(&self, checks: BTreeSet<String>) {
-        self.inner.about.set_failing(checks);
+        lock(&self.inner.about).failing = checks;
     }
 
-    /// The bearer token with which `user` is known to this server, for clients over a socket.
+    /// The bearer token with which `user` is known to this server, for clients over a socket. The lab has no secrets: it
+    /// is made of the name.
     pub fn token(user: &str) -> String {
-        auth::token(user)
+        format!("lab-{user}")
     }
 
     /// A client in process for `user`, whose User-Agent is the user's name with version `v0`; the suite's own is
@@ -119,13 +117,12 @@ impl ApiServer {
 
     /// A client in process for `user` with this User-Agent.
     pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
-        let service = ClientService::new(self.clone(), &Self::token(user), user_agent);
-        kube::Client::new(service, "default")
+        kube::Client::new(self.seen_with(&Self::token(user), user_agent), "default")
     }
 
     /// The audit events so far: `audit.k8s.io/v1` Event objects, oldest first.
     pub fn audit_events(&self) -> Vec<Value> {
-        self.inner.audit.events()
+        lock(&self.inner.audit).kept.clone()
     }
 
     /// The audit log as a file of JSON lines.
@@ -137,42 +134,22 @@ impl ApiServer {
     /// Lets audit events go to `file` from now on, one a line, or nowhere, instead of being remembered: what serves for
     /// long would remember much.
     pub fn send_audit_log(&self, file: Option<File>) {
-        self.inner.audit.send_to(file);
+        lock(&self.inner.audit).send_to(file);
     }
 
     /// Sets how much audit events tell from now on.
     pub fn set_audit_level(&self, level: AuditLevel) {
-        self.inner.audit.set_level(level);
+        lock(&self.inner.audit).level = level;
     }
 
     /// Makes the server misbehave.
     pub fn misbehave(&self, misbehaviour: Misbehaviour) {
-        let faults = &self.inner.faults;
         match misbehaviour {
-            Misbehaviour::Fail {
-                affected,
-                code,
-                retry_after,
-                times,
-            } => faults.fail(affected, code, retry_after, Turns::Next(times)),
-            Misbehaviour::FailEvery {
-                affected,
-                code,
-                retry_after,
-                nth,
-            } => faults.fail(affected, code, retry_after, Turns::Every { nth, seen: 0 }),
-            Misbehaviour::Delay { affected, by } => faults.delay(affected, by),
-            Misbehaviour::HoldEvents(by) => faults.watches(|watches| watches.hold = by),
-            Misbehaviour::WithholdBookmarks => faults.watches(|watches| watches.no_bookmarks = true),
-            Misbehaviour::DropWatchesAfter(events) => {
-                faults.watches(|watches| watches.drop_after = Some(events));
-            }
-            Misbehaviour::CompactBefore(affected) => faults.forget_before(affected),
-            Misbehaviour::Remember(changes) => self.storage().remember(changes),
             Misbehaviour::DropWatches => self.inner.drops.send_modify(|drops| *drops += 1),
+            Misbehaviour::Remember(changes) => self.storage().remember(changes),
             Misbehaviour::CompactHistory => self.storage().compact(),
-            Misbehaviour::SkewClock(skew) => faults.set_skew(skew),
-            Misbehaviour::Recover => faults.recover(),
+            Misbehaviour::Recover => self.inner.faults.recover(),
+            lasting => self.inner.faults.add(lasting),
         }
     }
 
@@ -191,7 +168,7 @@ impl ApiServer {
     }
 
     pub(super) fn storage(&self) -> MutexGuard<'_, Storage> {
-        self.inner.storage.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner.storage)
     }
 
     /// The present moment by the server's own, possibly skewed, clock.
@@ -207,46 +184,35 @@ impl ApiServer {
     /// The moment so many seconds from now, as objects tell it.
     pub(super) fn time_in(&self, seconds: i64) -> String {
         let seconds = self.now().as_second().saturating_add(seconds);
-        Timestamp::from_second(seconds)
-            .unwrap_or(Timestamp::UNIX_EPOCH)
-            .to_string()
-    }
-
-    /// The present moment as audit events tell it: in microseconds.
-    pub(super) fn audit_time(&self) -> String {
-        format!("{:.6}", self.now())
+        let moment = Timestamp::from_second(seconds).unwrap_or_default();
+        moment.to_string()
     }
 
     /// A new UID. Each world deals the same ones in the same order, so that runs can be compared.
     pub(super) fn new_uid(&self) -> String {
-        let bytes = self.random();
-        let mut hex = String::with_capacity(36);
-        for (i, byte) in bytes.iter().take(16).enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                hex.push('-');
-            }
-            let byte = match i {
-                6 => byte & 0x0f | 0x40,
-                8 => byte & 0x3f | 0x80,
-                _ => *byte,
-            };
-            hex.push_str(&format!("{byte:02x}"));
-        }
-        hex
+        let mut bytes = self.random();
+        // These bits say that it was made by chance.
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
     }
 
     /// Five characters for generated names.
     pub(super) fn name_suffix(&self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-        let bytes = self.random();
-        let letters = bytes.iter().take(5);
-        letters
-            .map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]))
-            .collect()
+        let letter = |byte: &u8| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]);
+        self.random()[..5].iter().map(letter).collect()
     }
 
-    fn random(&self) -> Vec<u8> {
+    fn random(&self) -> [u8; 16] {
         let serial = self.inner.serial.fetch_add(1, Ordering::Relaxed);
-        digest(&SHA256, &serial.to_be_bytes()).as_ref().to_vec()
+        let digest = digest(&SHA256, &serial.to_be_bytes());
+        std::array::from_fn(|i| digest.as_ref()[i])
     }
+}
+
+/// What a mutex holds. It is never half changed, whatever became of who changed it.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

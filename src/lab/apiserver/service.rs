@@ -6,14 +6,16 @@ use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
-use tower::Service;
+use tower::util::MapRequest;
+use tower::{BoxError, Service};
 
 use super::audit::Entry;
 use super::auth::impersonated;
 use super::body::{self, Reply, ReplyBody, ResponseBody};
-use super::context::Context;
+use super::context::{Context, media_type};
 use super::form::Wish;
 use super::rbac::{self, Act};
 use super::request::RequestInfo;
@@ -24,7 +26,7 @@ type Answer = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infalli
 
 impl<B> Service<Request<B>> for ApiServer
 where
-    B: Body<Data = Bytes> + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
@@ -43,27 +45,16 @@ where
 impl ApiServer {
     async fn answer<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         let (parts, body) = request.into_parts();
         let info = RequestInfo::read(&parts.method, &parts.uri);
-        let header = |name: http::HeaderName| {
-            let value = parts.headers.get(name);
-            value
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or_default()
-                .to_owned()
+        let header = |name: HeaderName| {
+            let value = parts.headers.get(name).map(HeaderValue::to_str);
+            value.and_then(Result::ok).unwrap_or_default()
         };
-        let agent = header(http::header::USER_AGENT);
-        let accept = header(http::header::ACCEPT);
-        let mut entry = Entry::begin(
-            &self.inner.audit,
-            self.new_uid(),
-            &info,
-            &parts.uri,
-            &agent,
-            self.audit_time(),
-        );
+        let (agent, accept) = (header(USER_AGENT), header(ACCEPT));
+        let mut entry = Entry::begin(self, &info, &parts.uri, agent);
         let mut warnings = Vec::new();
         let outcome = async {
             let mut user = self.authenticate(&parts.headers)?;
@@ -78,130 +69,84 @@ impl ApiServer {
             if !decision.allowed {
                 return Err(rbac::forbidden(&user, &act, &decision.reason));
             }
-            if let Some(latency) = self.inner.faults.latency(&info) {
-                tokio::time::sleep(latency).await;
+            let fate = self.inner.faults.befall(&info);
+            if !fate.latency.is_zero() {
+                tokio::time::sleep(fate.latency).await;
             }
-            self.inner.faults.check(&info)?;
-            if self.inner.faults.is_to_be_forgotten(&info) {
+            fate.failure.map_or(Ok(()), Err)?;
+            if fate.forgets {
                 self.storage().compact();
             }
             let mut context = Context {
                 server: self,
                 info: &info,
                 user: &user,
-                agent: &agent,
-                content_type: header(http::header::CONTENT_TYPE),
-                accept: accept.clone(),
+                agent,
+                content_type: media_type(header(CONTENT_TYPE)),
+                accept,
                 entry: &mut entry,
                 warnings: &mut warnings,
             };
-            context.dispatch(&parts.method, body::read(body)).await
+            context.dispatch(body::read(body)).await
         };
         let outcome: Outcome<Reply> = outcome.await;
-        let code = outcome
-            .as_ref()
-            .map_or_else(|failure| failure.code, |reply| reply.code);
+        let failure = outcome.as_ref().err();
+        let retry_after = failure.and_then(|failure| failure.details.as_ref()?["retryAfterSeconds"].as_u64());
+        let reply = outcome.unwrap_or_else(|failure| refusal(&failure, accept, &mut entry));
+        if let ReplyBody::Json(body) = &reply.body {
+            entry.answer(body);
+        }
+        if reply.code == 401 || reply.code >= 400 && info.verb == "watch" {
+            entry.started(reply.code);
+        }
+        // A watch is over when its stream is.
+        if reply.code != 401 && !matches!(reply.body, ReplyBody::Events(_)) {
+            entry.complete(reply.code);
+        }
         // Paths that lead nowhere are not told apart, or the series would have no end.
-        if info.target.is_none() || code != 404 {
-            self.inner.metrics.count(&info, code);
+        if info.target.is_none() || reply.code != 404 {
+            self.inner.metrics.count(&info, reply.code);
         }
-        match outcome {
-            Ok(mut reply) => {
-                reply.warnings.extend(warnings);
-                if let ReplyBody::Json(body) = &reply.body {
-                    entry.answer(body);
-                }
-                // A watch is over when its stream is.
-                if !matches!(reply.body, ReplyBody::Events(_)) {
-                    entry.complete(reply.code, None, self.audit_time());
-                }
-                reply.into_response()
-            }
-            Err(failure) => self.refuse(&failure, warnings, &info, &accept, entry),
-        }
-    }
-
-    fn refuse(
-        &self,
-        failure: &Failure,
-        warnings: Vec<String>,
-        info: &RequestInfo,
-        accept: &str,
-        mut entry: Entry,
-    ) -> Response<ResponseBody> {
-        let status = failure.to_value();
-        // What is not answered with a Status has none in the log; nor has what nobody wished to be told by one.
-        let mut wishes = Wish::all(accept).filter(Wish::is_json);
-        let is_wished = wishes.any(|wish| wish.conversion().0.is_empty());
-        let told = (failure.plain.is_none() && is_wished).then_some(&status);
-        if failure.plain.is_none() {
-            entry.answer(status.to_string().as_bytes());
-        }
-        if failure.code == 401 || info.verb == "watch" {
-            entry.started(failure.code, told, self.audit_time());
-        }
-        if failure.code != 401 {
-            entry.complete(failure.code, told, self.audit_time());
-        }
-        let reply = match failure.plain {
-            Some(text) => Reply {
-                code: failure.code,
-                body: ReplyBody::Text(text.into()),
-                warnings,
-            },
-            None => Reply {
-                warnings,
-                ..Reply::value(failure.code, &status)
-            },
-        };
-        let mut response = reply.into_response();
-        if let Some(seconds) = failure.retry_after {
-            let headers = response.headers_mut();
-            headers.insert(http::header::RETRY_AFTER, HeaderValue::from(seconds));
+        let mut response = reply.into_response(warnings);
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response
     }
-}
 
-/// A server as the user with a token sees it.
-#[derive(Clone, Debug)]
-pub(in crate::lab) struct ClientService {
-    server: ApiServer,
-    authorization: Option<HeaderValue>,
-    agent: Option<HeaderValue>,
-}
-
-impl ClientService {
-    pub(in crate::lab) fn new(server: ApiServer, token: &str, agent: &str) -> Self {
-        let bearer = format!("Bearer {token}");
-        Self {
-            server,
-            authorization: HeaderValue::from_str(&bearer).ok(),
-            agent: HeaderValue::from_str(agent).ok(),
-        }
+    /// The server as a client in process sees it that sends this bearer token and this User-Agent.
+    pub(in crate::lab) fn seen_with(
+        &self,
+        token: &str,
+        agent: &str,
+    ) -> MapRequest<
+        Self,
+        impl FnMut(Request<kube::client::Body>) -> Request<kube::client::Body> + Clone + use<>,
+    > {
+        let headers = [
+            (AUTHORIZATION, format!("Bearer {token}")),
+            (USER_AGENT, agent.to_owned()),
+        ];
+        let headers = headers.map(|(name, value)| Some((name, HeaderValue::try_from(value).ok()?)));
+        MapRequest::new(self.clone(), move |mut request: Request<_>| {
+            for (name, value) in headers.iter().flatten() {
+                request.headers_mut().insert(name, value.clone());
+            }
+            request
+        })
     }
 }
 
-impl<B> Service<Request<B>> for ClientService
-where
-    B: Body<Data = Bytes> + Send + 'static,
-{
-    type Response = Response<ResponseBody>;
-    type Error = Infallible;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
+/// The answer to what failed. The log tells of the Status only where there is one, and somebody wished to be told so.
+fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
+    if let Some(text) = failure.plain {
+        return Reply::text(failure.code, text);
     }
-
-    fn call(&mut self, mut request: Request<B>) -> Answer {
-        let headers = request.headers_mut();
-        if let Some(authorization) = &self.authorization {
-            headers.insert(http::header::AUTHORIZATION, authorization.clone());
-        }
-        if let Some(agent) = &self.agent {
-            headers.insert(http::header::USER_AGENT, agent.clone());
-        }
-        self.server.call(request)
+    let status = failure.to_value();
+    let reply = Reply::value(failure.code, &status);
+    let mut wishes = Wish::all(accept).filter(Wish::is_json);
+    if wishes.any(|wish| wish.conversion().0.is_empty()) {
+        entry.status = status;
     }
+    reply
 }

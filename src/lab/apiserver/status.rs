@@ -1,6 +1,6 @@
 //! Failures as the API server tells them: `Status` objects.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::field::FieldError;
 use super::resource::{Family, Resource};
@@ -27,9 +27,8 @@ pub(super) struct Failure {
     pub(super) code: u16,
     pub(super) reason: &'static str,
     pub(super) message: String,
+    /// Where they tell `retryAfterSeconds`, the `Retry-After` header does so, too.
     pub(super) details: Option<Value>,
-    /// Seconds for the `Retry-After` header.
-    pub(super) retry_after: Option<u32>,
     /// Where a list may go on all the same.
     pub(super) next: Option<String>,
     /// Answered as this text instead of a Status.
@@ -46,22 +45,19 @@ impl Failure {
             reason,
             message: message.into(),
             details: None,
-            retry_after: None,
             next: None,
             plain: None,
         })
     }
 
-    fn about(
-        code: u16,
-        reason: &'static str,
-        subject: Qualified<'_>,
-        name: &str,
-        message: String,
-    ) -> Box<Self> {
-        let mut failure = Self::new(code, reason, message);
-        failure.details = Some(details(subject, name));
-        failure
+    /// The same failure with these details.
+    pub(super) fn with(mut self: Box<Self>, details: Value) -> Box<Self> {
+        self.details = Some(details);
+        self
+    }
+
+    fn about(self: Box<Self>, subject: Qualified<'_>, name: &str) -> Box<Self> {
+        self.with(details(subject, name))
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Box<Self> {
@@ -78,23 +74,18 @@ impl Failure {
             (_, "") => format!("{subject} is forbidden: {why}"),
             _ => format!("{subject} \"{name}\" is forbidden: {why}"),
         };
-        Self::about(403, "Forbidden", subject, name, message)
+        Self::new(403, "Forbidden", message).about(subject, name)
     }
 
     pub(super) fn not_found(subject: Qualified<'_>, name: &str) -> Box<Self> {
         let message = format!("{subject} \"{name}\" not found");
-        Self::about(404, "NotFound", subject, name, message)
+        Self::new(404, "NotFound", message).about(subject, name)
     }
 
     /// For paths that name no resource this server has.
     pub(super) fn no_such_resource() -> Box<Self> {
-        let mut failure = Self::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
-        failure.details = Some(json!({}));
-        failure
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message).with(json!({}))
     }
 
     /// For paths that lead nowhere: the router answers, and knows no Status.
@@ -113,28 +104,23 @@ impl Failure {
 
     /// For methods that the server's own resources do not have.
     pub(super) fn method_not_routed() -> Box<Self> {
-        let mut failure = Self::new(
-            405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-        );
-        failure.details = Some(json!({}));
-        failure
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
     pub(super) fn method_not_allowed(subject: Qualified<'_>, action: &str) -> Box<Self> {
         let message = format!("{action} is not supported on resources of kind \"{subject}\"");
-        Self::about(405, "MethodNotAllowed", subject, "", message)
+        Self::new(405, "MethodNotAllowed", message).about(subject, "")
     }
 
     pub(super) fn already_exists(subject: Qualified<'_>, name: &str) -> Box<Self> {
         let message = format!("{subject} \"{name}\" already exists");
-        Self::about(409, "AlreadyExists", subject, name, message)
+        Self::new(409, "AlreadyExists", message).about(subject, name)
     }
 
     pub(super) fn conflict(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
         let message = format!("Operation cannot be fulfilled on {subject} \"{name}\": {why}");
-        Self::about(409, "Conflict", subject, name, message)
+        Self::new(409, "Conflict", message).about(subject, name)
     }
 
     pub(super) fn expired(message: impl Into<String>) -> Box<Self> {
@@ -146,25 +132,20 @@ impl Failure {
     }
 
     pub(super) fn not_acceptable(accepted: &[&str]) -> Box<Self> {
-        let message = format!(
-            "only the following media types are accepted: {}",
-            accepted.join(", ")
-        );
+        let accepted = accepted.join(", ");
+        let message = format!("only the following media types are accepted: {accepted}");
         Self::new(406, "NotAcceptable", message)
     }
 
     /// For lists that are wanted as the metadata of one object.
     pub(super) fn list_not_acceptable(resource: &Resource) -> Box<Self> {
-        let list = match (
-            resource.family,
-            resource.group.split('.').next().unwrap_or_default(),
-        ) {
-            (Family::Custom, _) => "unstructured.UnstructuredList".to_owned(),
-            (_, "" | "events") => format!("core.{}", resource.list_kind),
-            (_, package) => format!("{package}.{}", resource.list_kind),
+        let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
+            _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
+            "" | "events" => ("core", resource.list_kind.as_str()),
+            package => (package, resource.list_kind.as_str()),
         };
-        let why =
-            format!("you requested PartialObjectMetadata, but the requested object is a list (*{list})");
+        let list = format!("*{package}.{kind}");
+        let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
         Self::new(406, "NotAcceptable", why)
     }
 
@@ -179,72 +160,65 @@ impl Failure {
     /// 422, with a cause for each field. `subject.resource` is the kind here, as in the real answers.
     pub(super) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
         let mut told: Vec<String> = Vec::new();
+        let mut causes = Vec::new();
         for error in errors {
-            let text = format!("{}: {}", error.field, error.message);
+            let (field, message) = (&error.field, &error.message);
+            let text = format!("{field}: {message}");
             if !told.contains(&text) {
                 told.push(text);
             }
+            causes.push(json!({"reason": error.problem.reason(), "message": message, "field": field}));
         }
         let told = match told.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };
+        let mut details = details(subject, name);
+        details["causes"] = causes.into();
         let message = format!("{subject} \"{name}\" is invalid: {told}");
-        let mut failure = Self::about(422, "Invalid", subject, name, message);
-        let causes: Vec<Value> = errors
-            .iter()
-            .map(|error| json!({"reason": error.problem.reason(), "message": error.message, "field": error.field}))
-            .collect();
-        if let Some(Value::Object(details)) = &mut failure.details {
-            details.insert("causes".into(), causes.into());
-        }
-        failure
+        Self::new(422, "Invalid", message).with(details)
+    }
+
+    /// The same for the options of a request, which are of that kind (`ListOptions`).
+    pub(super) fn invalid_options(kind: &str, errors: &[FieldError]) -> Box<Self> {
+        let (group, resource) = ("meta.k8s.io", kind);
+        Self::invalid(Qualified { group, resource }, "", errors)
     }
 
     /// 429 and the like: the caller may come again after `seconds`.
     pub(super) fn retry(code: u16, reason: &'static str, message: &str, seconds: u32) -> Box<Self> {
-        let mut failure = Self::new(code, reason, message);
-        failure.details = Some(json!({"retryAfterSeconds": seconds}));
-        failure.retry_after = Some(seconds);
-        failure
+        Self::new(code, reason, message).with(json!({"retryAfterSeconds": seconds}))
     }
 
     /// This failure as the API object that is sent.
     pub(super) fn to_value(&self) -> Value {
-        let mut status = Map::new();
-        status.insert("kind".into(), "Status".into());
-        status.insert("apiVersion".into(), "v1".into());
-        let metadata = match &self.next {
+        let mut status = unless_empty([("message", self.message.as_str()), ("reason", self.reason)]);
+        status["kind"] = "Status".into();
+        status["apiVersion"] = "v1".into();
+        status["status"] = "Failure".into();
+        status["code"] = self.code.into();
+        status["metadata"] = match &self.next {
             Some(next) => json!({"continue": next}),
             None => json!({}),
         };
-        status.insert("metadata".into(), metadata);
-        status.insert("status".into(), "Failure".into());
-        if !self.message.is_empty() {
-            status.insert("message".into(), self.message.clone().into());
-        }
-        if !self.reason.is_empty() {
-            status.insert("reason".into(), self.reason.into());
-        }
         if let Some(details) = &self.details {
-            status.insert("details".into(), details.clone());
+            status["details"] = details.clone();
         }
-        status.insert("code".into(), self.code.into());
-        status.into()
+        status
     }
 }
 
-/// The details of a status, without what is empty.
+/// The details of a status.
 pub(super) fn details(subject: Qualified<'_>, name: &str) -> Value {
-    let mut details = Map::new();
-    for (key, value) in [
+    unless_empty([
         ("name", name),
         ("group", subject.group),
         ("kind", subject.resource),
-    ] {
-        if !value.is_empty() {
-            details.insert(key.into(), value.into());
-        }
-    }
-    details.into()
+    ])
+}
+
+/// An object of those texts that are not empty.
+pub(super) fn unless_empty<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
+    let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::Object(said.map(|(name, text)| (name.to_owned(), text.into())).collect())
 }

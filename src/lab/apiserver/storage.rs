@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::rbac::{Binding, GROUP};
 use super::resource::{Family, Resource};
 
 /// How many changes of one resource a watch may lag behind.
@@ -89,11 +90,6 @@ impl Kept {
             parsed: (!is_custom).then(|| stored.into()),
             versions: Mutex::default(),
         }
-    }
-
-    /// An object of the server's own kinds, to look at.
-    pub(super) fn parsed(&self) -> Option<&Value> {
-        Some(self.parsed.as_ref()?.object())
     }
 
     /// The object, to work with.
@@ -266,6 +262,7 @@ pub(super) struct Storage {
     tables: BTreeMap<ResourceId, Table>,
     /// How many changes of each resource are kept.
     memory: usize,
+    bindings: OnceLock<Vec<Binding>>,
 }
 
 impl Default for Storage {
@@ -274,6 +271,7 @@ impl Default for Storage {
             revision: 0,
             tables: BTreeMap::new(),
             memory: HISTORY,
+            bindings: OnceLock::new(),
         }
     }
 }
@@ -319,12 +317,24 @@ impl Storage {
         self.tables.get(id)?.objects.get(key)
     }
 
+    /// Who may do what by the roles and bindings that are stored.
+    pub(super) fn bindings(&self) -> &[Binding] {
+        self.bindings.get_or_init(|| Binding::read_all(self))
+    }
+
+    fn table_to_change(&mut self, id: &ResourceId) -> Option<&mut Table> {
+        if id.0 == GROUP {
+            self.bindings.take();
+        }
+        self.tables.get_mut(id)
+    }
+
     /// Stores `object` under a new revision, which it then bears.
     pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Kept> {
         self.revision += 1;
         let revision = self.revision;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
-        let table = self.tables.get_mut(id);
+        let table = self.table_to_change(id);
         let is_custom = table.as_ref().is_some_and(|table| table.is_custom());
         let stored = Arc::new(Kept::new(object, revision, is_custom));
         if let Some(table) = table {
@@ -342,22 +352,23 @@ impl Storage {
 
     /// Removes an object. What watches are told bears the revision of the removal.
     pub(super) fn remove(&mut self, id: &ResourceId, key: &str) {
-        let Some(table) = self.tables.get_mut(id) else {
+        let revision = self.revision + 1;
+        let Some(table) = self.table_to_change(id) else {
             return;
         };
         let Some(before) = table.objects.remove(key) else {
             return;
         };
-        self.revision += 1;
         let mut object = before.open().object().clone();
-        object["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
         table.record(Change {
-            revision: self.revision,
+            revision,
             key: key.to_owned(),
             before: Some(before),
-            object: Arc::new(Kept::new(object, self.revision, table.is_custom())),
+            object: Arc::new(Kept::new(object, revision, table.is_custom())),
             deleted: true,
         });
+        self.revision = revision;
     }
 
     /// Keeps so many changes of each resource from now on.

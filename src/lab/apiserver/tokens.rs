@@ -1,7 +1,7 @@
 //! Service accounts' tokens: who may write the account's `token` gets one that opens the server in its name.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::auth::User;
 use super::body::Reply;
@@ -9,10 +9,11 @@ use super::builtin;
 use super::context::{Context, Named};
 use super::field::FieldError;
 use super::managed_fields::track;
+use super::meta;
 use super::options::WriteOptions;
 use super::request::Target;
 use super::status::{Failure, Outcome, Qualified};
-use super::storage::key;
+use super::value::list;
 use crate::lab::token::new_token;
 
 /// What a token is asked to last for where nothing is asked for, and at least, in seconds.
@@ -23,11 +24,7 @@ pub(super) const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// Whether a request asks for a service account's token.
 pub(super) fn is_token_request(target: &Target) -> bool {
-    (
-        target.group.as_str(),
-        target.resource.as_str(),
-        target.subresource.as_str(),
-    ) == ("", "serviceaccounts", "token")
+    target.group.is_empty() && target.resource == "serviceaccounts" && target.subresource == "token"
 }
 
 impl Context<'_> {
@@ -37,17 +34,13 @@ impl Context<'_> {
         let named = Named::only(builtin::token_request());
         let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
         let mut request = self.decode(&named, &options, body)?;
+        let account = self.server.service_account(&target.namespace, &target.name);
         let subject = Qualified {
             group: "",
             resource: "serviceaccounts",
         };
-        let id = (String::new(), "serviceaccounts".to_owned());
-        let account = self
-            .server
-            .storage()
-            .get(&id, &key(&target.namespace, &target.name))
-            .ok_or_else(|| Failure::not_found(subject, &target.name))?;
-        let uid = account.object()["metadata"]["uid"].as_str().unwrap_or_default();
+        let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
+        let uid = meta::text(account.object(), "uid");
         let spec = &mut request["spec"];
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(LASTS);
         spec["expirationSeconds"] = seconds.into();
@@ -59,7 +52,9 @@ impl Context<'_> {
         let writer = self.writer(&named, &target.subresource, &options);
         track(None, &mut request, &writer);
         let spec = &mut request["spec"];
-        if spec["audiences"].as_array().is_none_or(Vec::is_empty) {
+        // Told even where it is nothing.
+        spec["boundObjectRef"] = spec["boundObjectRef"].take();
+        if list(spec, "audiences").is_empty() {
             spec["audiences"] = json!([AUDIENCE]);
         }
         let mut user = User::account(&target.namespace, &target.name, uid);
@@ -67,9 +62,8 @@ impl Context<'_> {
         let said = "authentication.kubernetes.io/credential-id".to_owned();
         user.extra.insert(said, vec![credential]);
         let token = new_token();
-        let audiences = request["spec"]["audiences"].as_array();
         // Those for others do not open this server.
-        if audiences.is_some_and(|audiences| audiences.contains(&AUDIENCE.into())) {
+        if list(spec, "audiences").contains(&AUDIENCE.into()) {
             self.server.add_token(&token, user);
         }
         let metadata = &mut request["metadata"];
@@ -77,10 +71,6 @@ impl Context<'_> {
         metadata["namespace"] = target.namespace.clone().into();
         metadata["uid"] = uid.into();
         metadata["creationTimestamp"] = self.server.time().into();
-        // Told even where it is nothing.
-        if let Value::Object(spec) = &mut request["spec"] {
-            spec.entry("boundObjectRef").or_insert(Value::Null);
-        }
         request["status"] = json!({"token": token, "expirationTimestamp": self.server.time_in(seconds)});
         Ok(Reply::value(201, &request))
     }

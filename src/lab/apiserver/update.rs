@@ -31,21 +31,32 @@ impl Context<'_> {
         ensure_namespace(&mut object, namespace(named, target))?;
         check_name(&object, &target.name)?;
         let mut storage = self.server.storage();
-        let current = current(&storage, named, target)?;
+        let found = match current(&storage, named, target) {
+            Err(_) if named.resource.allows_create_on_update() => None,
+            found => Some(found?),
+        };
         let sent = meta::text(&object, "uid");
-        let known = meta::text(current.object(), "uid");
+        let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
         if !sent.is_empty() && sent != known {
+            let resource = &named.resource;
+            // Where a real server keeps such objects.
+            let place = match resource.family {
+                Family::Custom | Family::Definition => format!("{}/{}", resource.group, resource.plural),
+                Family::Node => "minions".to_owned(),
+                _ => resource.plural.clone(),
+            };
             let why = format!(
-                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, \
+                "StorageError: invalid object, Code: 4, Key: /registry/{place}/{}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
-                named.resource.group,
-                named.resource.plural,
                 object_key(named, target)
             );
-            return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+            return Err(Failure::conflict(resource.qualified(), &target.name, &why));
         }
         let writer = self.writer(named, &target.subresource, &options);
-        track(Some(current.object()), &mut object, &writer);
+        track(found.as_ref().map(|it| it.object()), &mut object, &writer);
+        let Some(current) = found else {
+            return self.insert(&mut storage, named, target, &options, object);
+        };
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
     }

@@ -92,8 +92,8 @@ impl Context<'_> {
             }
         }
         drop(storage);
-        let mut audit = self.entry.branch();
-        audit.started(200, None, self.server.audit_time());
+        let mut audit = self.entry.clone();
+        audit.started(200);
         watcher.audit = Some(audit);
         Ok(Reply::events(watcher.into_stream()))
     }
@@ -134,7 +134,7 @@ struct Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         if let Some(mut audit) = self.audit.take() {
-            audit.complete(200, None, self.server.audit_time());
+            audit.complete(200);
         }
     }
 }

@@ -10,76 +10,30 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::embedded::coerce_embedded;
 use super::family;
+use super::json::{self, Document};
+use super::known_fields::keep_known;
 use super::managed_fields::track;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
+use super::rbac::{self, Act};
 use super::read::{as_stored, in_version, namespace};
 use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome, Qualified, details};
 use super::storage::{Kept, Storage, key};
 use super::typed::{self, event_in};
 
-/// An object as it was sent, made to fit its schema.
-pub(super) struct Decoded {
-    pub(super) object: Value,
-    /// What is said of fields that stand twice.
-    pub(super) repeated: Vec<String>,
-    /// Paths that the schema does not know.
-    pub(super) unknown: Vec<String>,
-}
-
-impl Decoded {
-    /// Whether even a strict decoder has nothing to say.
-    pub(super) fn is_strictly_good(&self) -> bool {
-        self.repeated.is_empty() && self.unknown.is_empty()
-    }
-
-    /// What strict decoding says.
-    pub(super) fn strict_error(&self) -> String {
-        format!("strict decoding error: {}", self.complaints().join(", "))
-    }
-
-    /// What is told when it is only warned about.
-    pub(super) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
-        match validation {
-            FieldValidation::Warn => self.complaints(),
-            FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
-        }
-    }
-
-    fn complaints(&self) -> Vec<String> {
-        let unknown = self
-            .unknown
-            .iter()
-            .map(|path| format!("unknown field \"{path}\""));
-        self.repeated.iter().cloned().chain(unknown).collect()
-    }
-}
-
-/// The refusal of a body in which nothing is recognized.
+/// The refusal of a body in which nothing is recognized, with its beginning.
 pub(super) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
-    format!(
-        "the object provided is unrecognized (must be of type {wanted}): {why} ({})",
-        summary(body)
-    )
-}
-
-/// The beginning of a body, as refusals show it.
-fn summary(body: &[u8]) -> String {
-    let (start, more) = match body.get(..30) {
-        Some(start) if body.len() > 30 => (start, " ..."),
-        _ => (body, ""),
+    let start = &body[..body.len().min(30)];
+    let shown = match start {
+        [] => "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(start),
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
-    match start {
-        [] => "<empty>".to_owned(),
-        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(start)),
-        _ => {
-            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{more}")
-        }
-    }
+    let more = if body.len() > start.len() { " ..." } else { "" };
+    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
 }
 
 /// Numbers without a fraction are integers, however they are written.
@@ -107,8 +61,12 @@ pub(super) enum Nulls {
 }
 
 /// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
-/// The error says what a decoder would.
-pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -> Result<Decoded, String> {
+/// Tells also what a strict decoder complains of; the error says what every decoder would.
+pub(super) fn fit(
+    named: &Named,
+    mut object: Map<String, Value>,
+    nulls: Nulls,
+) -> Result<(Value, Vec<String>), String> {
     let (resource, version) = (&named.resource, named.version());
     let unknown = match resource.message() {
         Some(message) => typed::decode(message, &mut object)?,
@@ -116,15 +74,14 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -
             object.values_mut().for_each(make_integral);
             let mut unknown = typed::coerce_metadata(&mut object)?;
             let mut whole = Value::Object(object);
-            // The definition's schemas are data, in which nothing is unknown.
             unknown.extend(prune(&mut whole, &version.schema));
             if nulls == Nulls::Dropped {
                 drop_nulls(&mut whole, &version.schema);
             }
-            if version.schema.has_embedded() {
-                unknown.extend(coerce_embedded(&mut whole, &version.schema, "")?);
+            unknown.extend(keep_known(resource.family, &mut whole)?);
+            if version.schema.has_embedded {
+                unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
             }
-            family::check_types(resource, version, &whole)?;
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
                 Value::Object(fields) => fields,
@@ -134,50 +91,70 @@ pub(super) fn fit(named: &Named, mut object: Map<String, Value>, nulls: Nulls) -
         }
     };
     family::set_defaults(resource.family, &mut object);
-    Ok(Decoded {
-        object: Value::Object(object),
-        repeated: Vec::new(),
-        unknown,
-    })
+    let complaints = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    Ok((Value::Object(object), complaints.collect()))
 }
 
 impl Context<'_> {
+    /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
+    pub(super) fn complain(
+        &mut self,
+        validation: FieldValidation,
+        complaints: Vec<String>,
+    ) -> Result<(), String> {
+        match validation {
+            FieldValidation::Strict if !complaints.is_empty() => {
+                return Err(format!("strict decoding error: {}", complaints.join(", ")));
+            }
+            FieldValidation::Warn => self.warnings.extend(complaints),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
+        }
+        Ok(())
+    }
+
+    /// The body as JSON, where it may be protobuf of that kind.
+    pub(super) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
+        match self.content_type {
+            typed::PROTOBUF if !body.is_empty() => {
+                typed::protobuf_to_json(body, kind).map_err(Failure::bad_request)
+            }
+            _ => Ok(body.clone()),
+        }
+    }
+
     /// Decodes the body of a create or an update.
     pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
-        let kind = &named.resource.kind;
-        let media_type = self.content_type.split(';').next().unwrap_or_default().trim();
-        let is_yaml = media_type == "application/yaml";
-        if !is_yaml && !matches!(media_type, "" | "application/json") {
-            return Err(Failure::unsupported_media_type(&[
-                "application/json",
-                "application/yaml",
-            ]));
+        let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
+        let spoken = ["application/json", "application/yaml"];
+        let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
+        if !is_protobuf && !self.content_type.is_empty() && !spoken.contains(&self.content_type) {
+            return Err(Failure::unsupported_media_type(&spoken));
         }
+        let is_yaml = self.content_type == "application/yaml";
+        let body = &self.json(body, kind)?;
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
+        let unreadable =
+            |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
         let document = match is_yaml {
-            true => super::json::read_yaml(body),
-            false => super::json::read(body).map_err(|error| error.to_string()),
+            true => json::read_yaml(body),
+            false => json::read(body).map_err(|error| error.to_string()),
         };
-        let document = document.map_err(|error| {
-            unrecognized(&format!("couldn't get version/kind; json parse error: {error}"))
-        })?;
-        let Value::Object(mut object) = document.value else {
-            return Err(unrecognized(
-                "couldn't get version/kind; json parse error: not an object",
-            ));
+        let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
+        let Value::Object(mut object) = value else {
+            return Err(unreadable("not an object"));
         };
         let api_version = named.api_version();
-        if named.resource.family != Family::Custom {
-            object.entry("kind").or_insert_with(|| kind.clone().into());
+        if !is_custom {
+            object.entry("kind").or_insert_with(|| kind.as_str().into());
             object
                 .entry("apiVersion")
-                .or_insert_with(|| api_version.clone().into());
+                .or_insert_with(|| api_version.as_str().into());
         }
-        let text = |object: &Map<String, Value>, field: &str| {
+        let text = |field: &str| {
             let value = object.get(field).and_then(Value::as_str);
             value.unwrap_or_default().to_owned()
         };
-        let (sent_kind, sent_version) = (text(&object, "kind"), text(&object, "apiVersion"));
+        let (sent_kind, sent_version) = (text("kind"), text("apiVersion"));
         if sent_kind.is_empty() {
             let body = String::from_utf8_lossy(body);
             return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}'")));
@@ -188,27 +165,23 @@ impl Context<'_> {
                  ({api_version})"
             )));
         }
-        let cannot = |why: &str| {
+        let cannot = |why: String| {
             let version = &named.version().name;
             Failure::bad_request(format!(
                 "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
             ))
         };
-        if named.resource.family != Family::Custom && sent_kind != *kind {
-            return Err(cannot(&format!("no kind \"{sent_kind}\" is registered here")));
+        if !is_custom && sent_kind != *kind {
+            return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
         }
-        let mut decoded = fit(named, object, Nulls::Dropped).map_err(|why| cannot(&why))?;
-        decoded.repeated = match document.repeated {
-            lines if is_yaml && options.field_validation == FieldValidation::Strict && !lines.is_empty() => {
-                vec![super::json::yaml_error(&lines)]
-            }
-            repeated => repeated,
-        };
-        if options.field_validation == FieldValidation::Strict && !decoded.is_strictly_good() {
-            return Err(cannot(&decoded.strict_error()));
+        let (object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
+        if is_yaml && options.field_validation == FieldValidation::Strict && !repeated.is_empty() {
+            repeated = vec![json::yaml_error(&repeated)];
         }
-        self.warnings.extend(decoded.warnings(options.field_validation));
-        Ok(decoded.object)
+        repeated.extend(unknown);
+        self.complain(options.field_validation, repeated)
+            .map_err(cannot)?;
+        Ok(object)
     }
 
     pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
@@ -236,23 +209,33 @@ impl Context<'_> {
         options: &WriteOptions,
         mut object: Value,
     ) -> Outcome<Reply> {
-        let time = self.server.time();
+        let (resource, time) = (&named.resource, self.server.time());
+        // Who makes something new by an apply or an update has to be allowed to create it, too.
+        let act = Act {
+            verb: "create",
+            ..Act::of(self.info)
+        };
+        if self.info.verb != act.verb {
+            let decision = rbac::authorize(storage, self.user, &act);
+            if !decision.allowed {
+                return Err(rbac::forbidden(self.user, &act, &decision.reason));
+            }
+        }
         check_namespace(storage, named, &object)?;
         self.check_escalation(storage, named, target, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
-        family::prepare_create(&named.resource, named.version(), &mut object);
+        family::prepare_create(resource, named.version(), &mut object);
         check_new(named, &object)?;
-        let warnings = family::warnings(named.resource.family, &object, None);
+        let warnings = family::warnings(resource.family, &object, None);
         self.warnings.extend(warnings);
-        let name = meta::text(&object, "name").to_owned();
-        let key = key(meta::text(&object, "namespace"), &name);
-        let id = named.resource.id();
-        if let Some(existing) = storage.get(&id, &key) {
-            let mut failure = Failure::already_exists(named.resource.qualified(), &name);
-            if !existing.object()["metadata"]["deletionTimestamp"].is_null() {
+        let name = meta::text(&object, "name");
+        let key = key(meta::text(&object, "namespace"), name);
+        if let Some(existing) = storage.get(&resource.id(), &key) {
+            let mut failure = Failure::already_exists(resource.qualified(), name);
+            if meta::is_deleted(existing.object()) {
                 failure.message = format!("object is being deleted: {}", failure.message);
             }
             return Err(failure);
@@ -261,7 +244,7 @@ impl Context<'_> {
             return Ok(Reply::value(201, &object));
         }
         let stored = store(storage, named, &key, object);
-        if named.resource.family == Family::Definition {
+        if resource.family == Family::Definition {
             settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
@@ -269,19 +252,14 @@ impl Context<'_> {
 
     /// Makes a name where only the beginning of one was given.
     fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
-        let stem = meta::text(object, "generateName").to_owned();
+        let stem: String = meta::text(object, "generateName").chars().take(58).collect();
         if stem.is_empty() || !meta::text(object, "name").is_empty() {
             return;
         }
-        let stem: String = stem.chars().take(58).collect();
-        loop {
-            let name = format!("{stem}{}", self.server.name_suffix());
-            let taken = storage.get(&named.resource.id(), &key(meta::text(object, "namespace"), &name));
-            if taken.is_none() {
-                object["metadata"]["name"] = name.into();
-                return;
-            }
-        }
+        let (id, namespace) = (named.resource.id(), meta::text(object, "namespace"));
+        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.server.name_suffix()));
+        let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
+        object["metadata"]["name"] = free.into();
     }
 }
 
@@ -310,24 +288,21 @@ pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Val
 
 /// What is not the client's to say of a new object.
 pub(super) fn wipe_system_fields(object: &mut Value) {
-    if let Value::Object(fields) = object {
-        let metadata = meta::metadata_mut(fields);
-        for field in [
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "uid",
-            "selfLink",
-            "generation",
-        ] {
-            metadata.remove(field);
-        }
+    const FIELDS: [&str; 5] = [
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "uid",
+        "selfLink",
+    ];
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|name, _| !FIELDS.contains(&name.as_str()));
     }
 }
 
 /// The namespace in the object and the one in the path agree, or one of them is left out.
 pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
-    let sent = meta::text(object, "namespace").to_owned();
+    let sent = meta::text(object, "namespace");
     if sent == namespace {
         return Ok(());
     }
@@ -336,31 +311,27 @@ pub(super) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    let Value::Object(fields) = object else {
-        return Ok(());
-    };
-    let metadata = meta::metadata_mut(fields);
-    match namespace {
-        "" => metadata.remove("namespace"),
-        namespace => metadata.insert("namespace".into(), namespace.into()),
-    };
+    if let Value::Object(fields) = object {
+        let metadata = meta::metadata_mut(fields);
+        match namespace {
+            "" => metadata.remove("namespace"),
+            namespace => metadata.insert("namespace".into(), namespace.into()),
+        };
+    }
     Ok(())
 }
 
 /// Nothing new comes to what is about to be undefined.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
-    if named.resource.family != Family::Custom {
-        return Ok(());
+    let subject = named.resource.qualified();
+    if named.resource.family == Family::Custom
+        && let Some(definition) = storage.get(&accepting::definitions(), &subject.to_string())
+        && meta::is_deleted(definition.object())
+    {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Failure::forbidden(subject, meta::text(object, "name"), why));
     }
-    let name = named.resource.qualified().to_string();
-    match storage.get(&accepting::definitions(), &name) {
-        Some(definition) if !definition.object()["metadata"]["deletionTimestamp"].is_null() => {
-            let why = "create not allowed while custom resource definition is terminating";
-            let name = meta::text(object, "name");
-            Err(Failure::forbidden(named.resource.qualified(), name, why))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// New objects need a namespace that exists and stays.
@@ -369,28 +340,21 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
     if namespace.is_empty() {
         return Ok(());
     }
-    let namespaces = (String::new(), "namespaces".to_owned());
-    let subject = Qualified {
-        group: "",
-        resource: "namespaces",
-    };
-    let found = storage.get(&namespaces, namespace);
-    let found = found.ok_or_else(|| Failure::not_found(subject, namespace))?;
-    if found.object()["metadata"]["deletionTimestamp"].is_null() {
+    let (group, resource) = ("", "namespaces");
+    let found = storage.get(&(group.to_owned(), resource.to_owned()), namespace);
+    let found = found.ok_or_else(|| Failure::not_found(Qualified { group, resource }, namespace))?;
+    if !meta::is_deleted(found.object()) {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let name = meta::text(object, "name");
-    let mut failure = Failure::forbidden(named.resource.qualified(), name, &why);
-    let cause = json!({
+    let (subject, name) = (named.resource.qualified(), meta::text(object, "name"));
+    let mut about = details(subject, name);
+    about["causes"] = json!([{
         "reason": "NamespaceTerminating",
         "message": format!("namespace {namespace} is being terminated"),
         "field": "metadata.namespace",
-    });
-    if let Some(details) = &mut failure.details {
-        details["causes"] = json!([cause]);
-    }
-    Err(failure)
+    }]);
+    Err(Failure::forbidden(subject, name, &why).with(about))
 }
 
 fn check_new(named: &Named, object: &Value) -> Outcome<()> {
@@ -398,15 +362,12 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let mut errors = family::check_type(resource, version, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
-        errors.extend(meta::validate(object, resource.namespaced, rule, "metadata"));
+        errors = meta::validate(object, resource.namespaced, rule, "metadata");
         family::check(resource, version, object, None, "", &mut errors);
     }
-    match errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(Failure::invalid(
-            family::kind_of(resource, object),
-            meta::text(object, "name"),
-            errors,
-        )),
+    if errors.is_empty() {
+        return Ok(());
     }
+    let subject = family::kind_of(resource, object);
+    Err(Failure::invalid(subject, meta::text(object, "name"), &errors))
 }

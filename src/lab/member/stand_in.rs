@@ -9,7 +9,7 @@ use super::objects::{bring_about, renew_leases, withdraw_leases};
 use super::service::MemberService;
 use super::state::{Leases, MemberState};
 use crate::clock::Clock;
-use crate::lab::apiserver::{AccessRule, ApiServer, ClientService, Misbehaviour, User};
+use crate::lab::apiserver::{AccessRule, ApiServer, Misbehaviour, User};
 use crate::lab::token::new_token;
 
 /// How often a living control plane renews its leases, in seconds.
@@ -50,7 +50,7 @@ impl StandIn {
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),
-            User::with_rules(Self::CLUSTER_ADMIN, vec![rule(&["*"], &["*"], &["*"], &["*"])]),
+            User::with_rules(Self::CLUSTER_ADMIN, vec![everything()]),
         ] {
             server.add_user(user);
         }
@@ -112,7 +112,7 @@ impl StandIn {
 
     /// A client in process for whoever has this bearer token: nobody, where the member does not know it.
     pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
-        let inner = ClientService::new(self.inner.server.clone(), token, user_agent);
+        let inner = self.inner.server.seen_with(token, user_agent);
         kube::Client::new(self.service(inner), "default")
     }
 
@@ -217,12 +217,21 @@ fn consumer_rules() -> Vec<AccessRule> {
     )]
 }
 
+/// What can be given, outside of the resources as well.
+fn everything() -> AccessRule {
+    AccessRule {
+        non_resource_urls: vec!["*".to_owned()],
+        ..rule(&["*"], &["*"], &["*"], &["*"])
+    }
+}
+
 fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], namespaces: &[&str]) -> AccessRule {
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     AccessRule {
         verbs: texts(verbs),
-        groups: texts(groups),
+        api_groups: texts(groups),
         resources: texts(resources),
         namespaces: texts(namespaces),
+        ..AccessRule::default()
     }
 }

@@ -238,9 +238,10 @@ async fn secrets_that_may_not_be_read_leave_a_gap_unless_there_are_other_ways() 
     let mut world = World::new().await;
     let rule = AccessRule {
         verbs: ["get", "list", "watch"].map(str::to_owned).into(),
-        groups: vec!["multicluster.x-k8s.io".to_owned()],
+        api_groups: vec!["multicluster.x-k8s.io".to_owned()],
         resources: vec!["clusterprofiles".to_owned()],
         namespaces: vec!["*".to_owned()],
+        ..AccessRule::default()
     };
     world.server.add_user(User::with_rules("reader", vec![rule]));
     world.hub.client = world.server.client("reader");

@@ -1,17 +1,22 @@
 //! What is allowed to whom: the rules of the roles to which bindings bind somebody.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{GROUP, Rule};
 use crate::lab::apiserver::auth::{User, account_name};
+use crate::lab::apiserver::meta;
 use crate::lab::apiserver::request::RequestInfo;
 use crate::lab::apiserver::status::{Failure, Qualified};
-use crate::lab::apiserver::storage::{Storage, key};
+use crate::lab::apiserver::storage::{Kept, Storage, key};
+use crate::lab::apiserver::value::{list, text};
 
 /// What somebody wants to do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
 pub(in crate::lab::apiserver) struct Act<'a> {
     pub(in crate::lab::apiserver) verb: &'a str,
     pub(in crate::lab::apiserver) group: &'a str,
@@ -62,142 +67,144 @@ pub(in crate::lab::apiserver) struct Decision {
 }
 
 impl Decision {
-    /// What masters are allowed, and what users' own rules allow.
+    /// What masters are allowed.
     pub(in crate::lab::apiserver) const WITHOUT_REASON: Self = Self {
         allowed: true,
         reason: String::new(),
     };
 }
 
-/// The rules that hold for somebody.
-pub(in crate::lab::apiserver) struct Grants<'a> {
-    /// Each with its binding and the subject in it; users' own rules have none.
-    pub(in crate::lab::apiserver) rules: Vec<(Rule, Option<Source<'a>>)>,
-    /// The kinds and names of roles that are bound and not there.
-    missing: Vec<(&'a str, &'a str)>,
+/// A binding with the rules that it makes hold, as they are until a role or a binding changes.
+#[derive(Debug)]
+pub(in crate::lab::apiserver) struct Binding {
+    /// Empty for the whole cluster.
+    namespace: String,
+    subjects: Vec<Subject>,
+    /// The kind and the name.
+    role: [String; 2],
+    /// `None` where there is no such role.
+    rules: Option<Vec<Rule>>,
 }
 
-/// The binding and the subject in it that make a rule hold.
-pub(in crate::lab::apiserver) type Source<'a> = (&'a Value, &'a Value);
+/// A user or a group that is bound.
+#[derive(Debug)]
+struct Subject {
+    is_group: bool,
+    name: String,
+    /// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
+    told: String,
+}
 
-impl<'a> Grants<'a> {
-    /// All rules that hold for `user` in `namespace`: those for the whole cluster, and those of the namespace, if it is
-    /// not empty.
-    pub(in crate::lab::apiserver) fn find(storage: &'a Storage, user: &User, namespace: &str) -> Self {
-        let mut grants = Self {
-            rules: Vec::new(),
-            missing: Vec::new(),
+impl Binding {
+    /// All there are, those for the whole cluster first.
+    pub(in crate::lab::apiserver) fn read_all(storage: &Storage) -> Vec<Self> {
+        let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(GROUP, plural));
+        let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
+        let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
+        bindings.map(|(_, binding)| read(binding)).collect()
+    }
+
+    fn read(storage: &Storage, binding: &Value) -> Self {
+        let within = |name: &str, namespace: &str| match namespace {
+            "" => name.to_owned(),
+            namespace => format!("{name}/{namespace}"),
         };
-        grants.add(storage, user, "clusterrolebindings", "");
-        if !namespace.is_empty() {
-            grants.add(storage, user, "rolebindings", namespace);
-        }
-        let own = user.rules_in(namespace).map(|rule| (rule, None));
-        grants.rules.extend(own);
-        grants
-    }
-
-    fn add(&mut self, storage: &'a Storage, user: &User, plural: &str, namespace: &str) {
-        let bindings = storage.table(GROUP, plural).map(|table| table.list(namespace));
-        let bindings = bindings.into_iter().flatten();
-        for binding in bindings.filter_map(|(_, binding)| binding.parsed()) {
-            let mut subjects = binding["subjects"].as_array().into_iter().flatten();
-            let Some(subject) = subjects.find(|subject| is_meant(subject, user, namespace)) else {
-                continue;
+        let namespace = meta::text(binding, "namespace");
+        let role = ["kind", "name"].map(|field| text(&binding["roleRef"], field).to_owned());
+        let (kind, name) = (
+            text(binding, "kind"),
+            within(meta::text(binding, "name"), namespace),
+        );
+        let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
+        let subjects = list(binding, "subjects").iter().filter_map(|subject| {
+            let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
+            // Accounts are those of the binding's namespace, unless it says another.
+            let own = if own.is_empty() { namespace } else { own };
+            let (user, name) = match kind {
+                "ServiceAccount" => (account_name(own, name), within(name, own)),
+                "User" | "Group" => (name.to_owned(), name.to_owned()),
+                _ => return None,
             };
-            match role(storage, &binding["roleRef"], namespace) {
-                Some(role) => {
-                    let rules = Rule::all_of(role).into_iter();
-                    self.rules
-                        .extend(rules.map(|rule| (rule, Some((binding, subject)))));
-                }
-                None => {
-                    let missing = (
-                        text(&binding["roleRef"], "kind"),
-                        text(&binding["roleRef"], "name"),
-                    );
-                    if !self.missing.contains(&missing) {
-                        self.missing.push(missing);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Which roles are not there, empty where all are. `resource` is what they are called, instead of by their kind.
-    pub(in crate::lab::apiserver) fn missing(&self, resource: Option<&str>) -> String {
-        let told = self.missing.iter().map(|(kind, name)| {
-            let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
-            format!("{kind}.{GROUP} \"{name}\" not found")
+            Some(Subject {
+                is_group: kind == "Group",
+                name: user,
+                told: format!("{of} to {kind} \"{name}\""),
+            })
         });
-        let told: Vec<String> = told.collect();
-        match told.as_slice() {
-            [] => String::new(),
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
+        Self {
+            namespace: namespace.to_owned(),
+            subjects: subjects.collect(),
+            rules: rules_of(storage, &binding["roleRef"], namespace),
+            role,
         }
     }
 }
 
-/// The role that a binding in `namespace` refers to.
-pub(super) fn role<'a>(storage: &'a Storage, reference: &Value, namespace: &str) -> Option<&'a Value> {
+/// The bindings that name `user`, for the whole cluster and in `namespace`, if it is not empty, each with what tells so.
+fn bindings<'a>(
+    storage: &'a Storage,
+    user: &'a User,
+    namespace: &'a str,
+) -> impl Iterator<Item = (&'a Binding, &'a str)> {
+    let bindings = storage.bindings().iter();
+    let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
+    bindings.filter_map(|binding| {
+        let mut subjects = binding.subjects.iter();
+        let subject = subjects.find(|subject| match subject.is_group {
+            true => user.is_in(&subject.name),
+            false => user.name == subject.name,
+        })?;
+        Some((binding, subject.told.as_str()))
+    })
+}
+
+/// All rules that hold for `user` for the whole cluster and in `namespace`, if it is not empty, each with what tells so;
+/// nothing does of users' own rules.
+pub(in crate::lab::apiserver) fn rules<'a>(
+    storage: &'a Storage,
+    user: &'a User,
+    namespace: &'a str,
+) -> impl Iterator<Item = (&'a Rule, Option<&'a str>)> {
+    let bound = bindings(storage, user, namespace).flat_map(|(binding, told)| {
+        let rules = binding.rules.iter().flatten();
+        rules.map(move |rule| (rule, Some(told)))
+    });
+    user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
+}
+
+/// Which roles that are bound to `user` are not there, empty where all are. `resource` is what they are called, instead
+/// of by their kind.
+pub(in crate::lab::apiserver) fn missing(
+    storage: &Storage,
+    user: &User,
+    namespace: &str,
+    resource: Option<&str>,
+) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for (binding, _) in bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none()) {
+        let [kind, name] = &binding.role;
+        let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
+        let line = format!("{kind}.{GROUP} \"{name}\" not found");
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    match told.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
+/// The rules of the role that a binding in `namespace` refers to.
+pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
     let (plural, namespace) = match text(reference, "kind") {
         "Role" => ("roles", namespace),
         _ => ("clusterroles", ""),
     };
     let id = (GROUP.to_owned(), plural.to_owned());
-    storage
-        .kept(&id, &key(namespace, text(reference, "name")))?
-        .parsed()
-}
-
-pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
-}
-
-/// Whether a binding's subject is this user. Accounts are those of the binding's namespace, unless it says another.
-fn is_meant(subject: &Value, user: &User, namespace: &str) -> bool {
-    let name = text(subject, "name");
-    match text(subject, "kind") {
-        "User" => user.name == name,
-        "Group" => user.groups.iter().any(|group| group == name),
-        "ServiceAccount" => {
-            let namespace = match text(subject, "namespace") {
-                "" => namespace,
-                namespace => namespace,
-            };
-            !namespace.is_empty() && user.name == account_name(namespace, name)
-        }
-        _ => false,
-    }
-}
-
-/// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
-fn told((binding, subject): Source<'_>) -> String {
-    let within = |namespace: &str, name: &str| match namespace {
-        "" => name.to_owned(),
-        namespace => format!("{name}/{namespace}"),
-    };
-    let (metadata, reference) = (&binding["metadata"], &binding["roleRef"]);
-    let namespace = text(metadata, "namespace");
-    let subject_namespace = match (text(subject, "kind"), text(subject, "namespace")) {
-        ("ServiceAccount", "") => namespace,
-        ("ServiceAccount", namespace) => namespace,
-        _ => "",
-    };
-    format!(
-        "{} \"{}\" of {} \"{}\" to {} \"{}\"",
-        if namespace.is_empty() {
-            "ClusterRoleBinding"
-        } else {
-            "RoleBinding"
-        },
-        within(namespace, text(metadata, "name")),
-        text(reference, "kind"),
-        text(reference, "name"),
-        text(subject, "kind"),
-        within(subject_namespace, text(subject, "name")),
-    )
+    let role = storage.get(&id, &key(namespace, text(reference, "name")))?;
+    Some(Rule::all_of(role.object()))
 }
 
 /// Decides by roles and by the user's own rules whether `user` may do this.
@@ -205,30 +212,20 @@ pub(in crate::lab::apiserver) fn authorize(storage: &Storage, user: &User, act: 
     if user.is_master() {
         return Decision::WITHOUT_REASON;
     }
-    // Rules of the user's own need no looking up, and have no reason.
-    if user.rules_in(act.namespace).any(|rule| rule.allows(act)) {
-        return Decision::WITHOUT_REASON;
-    }
-    let grants = Grants::find(storage, user, act.namespace);
-    let allowing = grants.rules.iter().find(|(rule, _)| rule.allows(act));
+    let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
     let why = match allowing {
-        Some((_, source)) => source
-            .map(|source| format!("allowed by {}", told(source)))
-            .unwrap_or_default(),
-        None => grants.missing(None),
+        Some((_, told)) => told.map(|told| format!("allowed by {told}")),
+        None => Some(missing(storage, user, act.namespace, None)).filter(|why| !why.is_empty()),
     };
     Decision {
         allowed: allowing.is_some(),
-        reason: if why.is_empty() {
-            why
-        } else {
-            format!("RBAC: {why}")
-        },
+        reason: why.map(|why| format!("RBAC: {why}")).unwrap_or_default(),
     }
 }
 
 /// The refusal of what `user` may not do.
 pub(in crate::lab::apiserver) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure> {
+    let (group, resource) = (act.group, act.resource);
     let place = match act.namespace {
         "" => "at the cluster scope".to_owned(),
         namespace => format!("in the namespace \"{namespace}\""),
@@ -236,18 +233,13 @@ pub(in crate::lab::apiserver) fn forbidden(user: &User, act: &Act<'_>, reason: &
     let what = match act.path {
         Some(path) => format!("path \"{path}\""),
         None => format!(
-            "resource \"{}\" in API group \"{}\" {place}",
-            act.whole_resource(),
-            act.group
+            "resource \"{}\" in API group \"{group}\" {place}",
+            act.whole_resource()
         ),
     };
     let mut why = format!("User \"{}\" cannot {} {what}", user.name, act.verb);
     if !reason.is_empty() {
         why = format!("{why}: {reason}");
     }
-    let subject = Qualified {
-        group: act.group,
-        resource: act.resource,
-    };
-    Failure::forbidden(subject, act.name, &why)
+    Failure::forbidden(Qualified { group, resource }, act.name, &why)
 }

@@ -1,40 +1,46 @@
 //! The roles and bindings that every server has from the start, as far as clients rely on them.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
-use super::GROUP;
-use crate::lab::apiserver::auth::{AUTHENTICATED, MASTERS, UNAUTHENTICATED};
+use super::{GROUP, Rule};
 use crate::lab::apiserver::server::ApiServer;
+
+/// By the name of a role and its binding: the groups that are bound to it, and its rules.
+static ROLES: LazyLock<BTreeMap<String, (Vec<String>, Value)>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("bootstrap.json")).expect("a table of roles"));
+
+/// The rules of who may do everything.
+pub(super) fn cluster_admin() -> Vec<Rule> {
+    Rule::all_of(&json!({"rules": ROLES["cluster-admin"].1}))
+}
 
 impl ApiServer {
     /// Puts them there.
     pub(in crate::lab::apiserver) fn place_roles(&self) {
-        for (name, groups, rules) in roles() {
-            let role = json!({"kind": "ClusterRole", "rules": rules});
-            self.place_bootstrap("clusterroles", name, role);
-            let subjects = groups
-                .iter()
-                .map(|group| json!({"kind": "Group", "apiGroup": GROUP, "name": group}));
+        for (name, (groups, rules)) in &*ROLES {
+            self.place_bootstrap("ClusterRole", name, json!({"rules": rules}));
+            let subject = |group| json!({"kind": "Group", "apiGroup": GROUP, "name": group});
             let binding = json!({
-                "kind": "ClusterRoleBinding",
-                "subjects": subjects.collect::<Value>(),
+                "subjects": groups.iter().map(subject).collect::<Value>(),
                 "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
             });
-            self.place_bootstrap("clusterrolebindings", name, binding);
+            self.place_bootstrap("ClusterRoleBinding", name, binding);
         }
     }
 
-    fn place_bootstrap(&self, plural: &str, name: &str, mut object: Value) {
+    fn place_bootstrap(&self, kind: &str, name: &str, mut object: Value) {
         let api_version = format!("{GROUP}/v1");
         let mut owned = json!({"f:metadata": {
             "f:annotations": {".": {}, "f:rbac.authorization.kubernetes.io/autoupdate": {}},
             "f:labels": {".": {}, "f:kubernetes.io/bootstrapping": {}},
         }});
-        for field in ["rules", "roleRef", "subjects"] {
-            if object.get(field).is_some() {
-                owned[format!("f:{field}")] = json!({});
-            }
+        for (field, _) in object.as_object().into_iter().flatten() {
+            owned[format!("f:{field}")] = json!({});
         }
+        object["kind"] = kind.into();
         object["apiVersion"] = api_version.clone().into();
         object["metadata"] = json!({
             "name": name,
@@ -45,51 +51,6 @@ impl ApiServer {
                 "fieldsType": "FieldsV1", "fieldsV1": owned,
             }],
         });
-        self.place((GROUP, plural), object);
+        self.place((GROUP, &format!("{}s", kind.to_lowercase())), object);
     }
-}
-
-/// The name of each role and its binding, the groups that are bound to it, and its rules.
-fn roles() -> [(&'static str, &'static [&'static str], Value); 5] {
-    let health = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
-    [
-        (
-            "cluster-admin",
-            &[MASTERS],
-            json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}, {"nonResourceURLs": ["*"], "verbs": ["*"]}]),
-        ),
-        (
-            "system:basic-user",
-            &[AUTHENTICATED],
-            json!([
-                {"apiGroups": ["authorization.k8s.io"],
-                 "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"]},
-                {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
-            ]),
-        ),
-        (
-            "system:discovery",
-            &[AUTHENTICATED],
-            json!([{"nonResourceURLs": [
-                "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz",
-                "/version", "/version/",
-            ], "verbs": ["get"]}]),
-        ),
-        (
-            "system:monitoring",
-            &["system:monitoring"],
-            json!([
-                {"nonResourceURLs": [
-                    "/flagz", "/healthz", "/healthz/*", "/livez", "/livez/*", "/metrics", "/metrics/slis", "/readyz",
-                    "/readyz/*", "/statusz",
-                ], "verbs": ["get"]},
-                {"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]},
-            ]),
-        ),
-        (
-            "system:public-info-viewer",
-            &[AUTHENTICATED, UNAUTHENTICATED],
-            json!([{"nonResourceURLs": health, "verbs": ["get"]}]),
-        ),
-    ]
 }

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::authorize::{role, text};
-use super::rule::told_list;
-use super::{Act, GROUP, Grants, Rule, authorize};
+use super::authorize::rules_of;
+use super::bootstrap::cluster_admin;
+use super::{Act, GROUP, Rule, authorize, missing};
 use crate::lab::apiserver::context::{Context, Named};
 use crate::lab::apiserver::meta;
 use crate::lab::apiserver::request::Target;
 use crate::lab::apiserver::resource::Family;
-use crate::lab::apiserver::status::{Failure, Outcome, Qualified};
+use crate::lab::apiserver::status::{Failure, Outcome};
 use crate::lab::apiserver::storage::Storage;
+use crate::lab::apiserver::value::{list, text};
 
 impl Context<'_> {
     /// Refuses a role that allows, or a binding to a role that allows, what its writer may not do.
@@ -29,14 +30,17 @@ impl Context<'_> {
         if resource.family != Family::Access || self.user.is_master() || is_harmless() {
             return Ok(());
         }
-        let may = |verb: &str, resource: &str, name: &str| {
+        let asked = Act {
+            group: GROUP,
+            namespace: &target.namespace,
+            ..Act::default()
+        };
+        let may = |verb, resource, name| {
             let act = Act {
                 verb,
-                group: GROUP,
                 resource,
-                namespace: &target.namespace,
                 name,
-                ..Act::default()
+                ..asked
             };
             authorize(storage, self.user, &act).allowed
         };
@@ -52,7 +56,7 @@ impl Context<'_> {
             confirm(&Rule::all_of(new))?;
             if is_aggregated(new) || old.is_some_and(is_aggregated) {
                 let why = "must have cluster-admin privileges to use the aggregationRule";
-                return confirm(&everything()).map_err(|_| forbidden(why));
+                return confirm(&cluster_admin()).map_err(|_| forbidden(why));
             }
             return Ok(());
         }
@@ -72,53 +76,37 @@ impl Context<'_> {
         if kind == "Role" && target.namespace.is_empty() {
             return Err(Failure::bad_request("Namespace parameter required."));
         }
-        match role(storage, reference, &target.namespace) {
-            Some(role) => confirm(&Rule::all_of(role)),
-            // The real answer says that the binding is missing.
-            None => Err(Failure::not_found(
-                Qualified {
-                    group: GROUP,
-                    resource: &target.resource,
-                },
-                name,
-            )),
-        }
+        // The real answer says that the binding is missing.
+        let rules = rules_of(storage, reference, &target.namespace)
+            .ok_or_else(|| Failure::not_found(resource.qualified(), name))?;
+        confirm(&rules)
     }
 
     /// What of `rules` the user may not do, as the refusal tells it; `None` where that is nothing.
     fn not_held(&self, storage: &Storage, target: &Target, rules: &[Rule]) -> Option<String> {
-        let grants = Grants::find(storage, self.user, &target.namespace);
-        let is_held = |part: &Rule| grants.rules.iter().any(|(held, _)| held.covers(part));
+        let held: Vec<_> = super::rules(storage, self.user, &target.namespace).collect();
+        let is_held = |act: &Act<'_>| held.iter().any(|(rule, _)| rule.allows(act));
         // What differs in the verb only is told in one line.
-        let mut lines: BTreeMap<String, Rule> = BTreeMap::new();
-        for part in rules.iter().flat_map(Rule::parts).filter(|part| !is_held(part)) {
-            let verbs = match part.non_resource_urls.is_empty() {
-                true => Vec::new(),
-                false => part.verbs.clone(),
-            };
-            let same = Rule {
-                verbs,
-                ..part.clone()
-            }
-            .told();
-            match lines.get_mut(&same) {
-                Some(line) if part.non_resource_urls.is_empty() => line.verbs.extend(part.verbs),
-                Some(_) => {}
-                None => _ = lines.insert(same, part),
+        let mut lines: BTreeMap<Act<'_>, Vec<&str>> = BTreeMap::new();
+        for act in rules.iter().flat_map(Rule::acts).filter(|act| !is_held(act)) {
+            let verb = if act.path.is_some() { act.verb } else { "" };
+            let verbs = lines.entry(Act { verb, ..act }).or_default();
+            if verb.is_empty() || verbs.is_empty() {
+                verbs.push(act.verb);
             }
         }
         if lines.is_empty() {
             return None;
         }
-        let lines: BTreeSet<String> = lines.values().map(Rule::told).collect();
-        let lines: Vec<String> = lines.into_iter().collect();
+        let lines = lines.iter().map(|(act, verbs)| told(act, verbs));
+        let lines: Vec<String> = lines.collect::<BTreeSet<_>>().into_iter().collect();
         let mut why = format!(
             "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
             self.user.name,
             told_list(&self.user.groups),
             lines.join("\n")
         );
-        let missing = grants.missing(Some(&target.resource));
+        let missing = missing(storage, self.user, &target.namespace, Some(&target.resource));
         if !missing.is_empty() {
             why += &format!("; resolution errors: [{missing}]");
         }
@@ -126,14 +114,30 @@ impl Context<'_> {
     }
 }
 
+/// Acts as refusals tell them: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
+fn told(act: &Act<'_>, verbs: &[&str]) -> String {
+    let what = match (act.path, act.name) {
+        (Some(path), _) => format!("NonResourceURLs:[{path:?}]"),
+        (None, "") => format!("APIGroups:[{:?}], Resources:[{:?}]", act.group, act.resource),
+        (None, name) => format!(
+            "APIGroups:[{:?}], Resources:[{:?}], ResourceNames:[{name:?}]",
+            act.group, act.resource
+        ),
+    };
+    format!("{{{what}, Verbs:{}}}", told_list(verbs))
+}
+
+/// A list as Go tells it: `["a" "b"]`.
+fn told_list<T: std::fmt::Debug>(list: &[T]) -> String {
+    format!("{list:?}").replace("\", \"", "\" \"")
+}
+
 /// Whether nothing is new but who owns the object and who holds it back from being deleted.
 fn differs_in_ownership_only(new: &Value, old: &Value) -> bool {
     let rest = |object: &Value| {
         let mut object = object.clone();
-        if let Some(metadata) = object["metadata"].as_object_mut() {
-            metadata.retain(|field, _| {
-                !matches!(field.as_str(), "finalizers" | "ownerReferences" | "managedFields")
-            });
+        for field in ["finalizers", "ownerReferences", "managedFields"] {
+            object["metadata"][field].take();
         }
         object
     };
@@ -141,23 +145,5 @@ fn differs_in_ownership_only(new: &Value, old: &Value) -> bool {
 }
 
 fn is_aggregated(role: &Value) -> bool {
-    let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array();
-    selectors.is_some_and(|selectors| !selectors.is_empty())
-}
-
-fn everything() -> [Rule; 2] {
-    let all = || vec!["*".to_owned()];
-    [
-        Rule {
-            verbs: all(),
-            api_groups: all(),
-            resources: all(),
-            ..Rule::default()
-        },
-        Rule {
-            verbs: all(),
-            non_resource_urls: all(),
-            ..Rule::default()
-        },
-    ]
+    !list(&role["aggregationRule"], "clusterRoleSelectors").is_empty()
 }

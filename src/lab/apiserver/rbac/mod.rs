@@ -1,7 +1,7 @@
 //! Who may do what, as roles and bindings say (`rbac.authorization.k8s.io`).
 //!
-//! Nothing is kept besides the objects themselves: each request of somebody who is no master looks up the bindings that
-//! name the asker. There is no controller that fills in the rules of aggregated ClusterRoles.
+//! Bindings are read with the rules of their roles when somebody who is no master asks, and kept so until one changes.
+//! There is no controller that fills in the rules of aggregated ClusterRoles.
 
 mod authorize;
 mod bootstrap;
@@ -9,9 +9,10 @@ mod check;
 mod escalation;
 mod rule;
 
-pub(super) use authorize::{Act, Decision, Grants, authorize, forbidden};
+pub(super) use authorize::{Act, Binding, Decision, authorize, forbidden, missing, rules};
 pub(super) use check::{check, set_defaults, set_rules};
-pub(super) use rule::Rule;
+pub use rule::Rule;
+pub(super) use rule::has;
 
 /// The group of roles and bindings.
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";

@@ -5,23 +5,31 @@ use serde_json::Value;
 
 use super::Act;
 
-/// A rule of a role. Lists that do not concern it are empty.
+/// A rule: of a role, or a user's own. Each list may hold `*`; lists that do not concern it are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::lab::apiserver) struct Rule {
-    pub(in crate::lab::apiserver) verbs: Vec<String>,
+pub struct Rule {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    pub verbs: Vec<String>,
+    /// API groups; the core group is the empty text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) api_groups: Vec<String>,
+    pub api_groups: Vec<String>,
+    /// Plurals, with `/status` for the subresource.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) resources: Vec<String>,
-    /// Empty for all.
+    pub resources: Vec<String>,
+    /// Names of objects; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) resource_names: Vec<String>,
+    pub resource_names: Vec<String>,
+    /// Paths besides the resources: `/healthz`, `/openapi/*`.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::lab::apiserver) non_resource_urls: Vec<String>,
+    pub non_resource_urls: Vec<String>,
+    /// Namespaces in which a user's own rule holds. Only with `*` does it hold for the whole cluster.
+    #[serde(skip)]
+    pub namespaces: Vec<String>,
 }
 
-fn has(list: &[String], wanted: &str) -> bool {
+/// Whether `wanted` is in the list.
+pub(in crate::lab::apiserver) fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|entry| entry == wanted)
 }
 
@@ -59,74 +67,31 @@ impl Rule {
             }
     }
 
-    /// The same as rules with one entry in each list.
-    pub(super) fn parts(&self) -> Vec<Self> {
-        let one = |text: &String| vec![text.clone()];
-        let names: Vec<Vec<String>> = match self.resource_names.is_empty() {
-            true => vec![Vec::new()],
-            false => self.resource_names.iter().map(one).collect(),
-        };
-        let mut parts = Vec::new();
-        for (group, resource) in pairs(&self.api_groups, &self.resources) {
-            for verb in &self.verbs {
-                parts.extend(names.iter().map(|names| Self {
-                    verbs: one(verb),
-                    api_groups: one(group),
-                    resources: one(resource),
-                    resource_names: names.clone(),
-                    non_resource_urls: Vec::new(),
-                }));
-            }
+    /// Each thing that the rule allows by itself. Without a name, all names are meant.
+    pub(super) fn acts(&self) -> Vec<Act<'_>> {
+        let mut names: Vec<&str> = self.resource_names.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            names.push("");
         }
-        parts.extend(
-            pairs(&self.non_resource_urls, &self.verbs).map(|(url, verb)| Self {
-                verbs: one(verb),
-                non_resource_urls: one(url),
-                ..Self::default()
-            }),
-        );
-        parts
+        let mut acts = Vec::new();
+        for verb in &self.verbs {
+            for group in &self.api_groups {
+                for resource in &self.resources {
+                    acts.extend(names.iter().map(|name| Act {
+                        verb,
+                        group,
+                        resource,
+                        name,
+                        ..Act::default()
+                    }));
+                }
+            }
+            acts.extend(self.non_resource_urls.iter().map(|url| Act {
+                verb,
+                path: Some(url),
+                ..Act::default()
+            }));
+        }
+        acts
     }
-
-    /// Whether everything is allowed by this rule that `part`, one of [`Rule::parts`], allows.
-    pub(super) fn covers(&self, part: &Self) -> bool {
-        let all = |wanted: &[String], held: &dyn Fn(&str) -> bool| wanted.iter().all(|entry| held(entry));
-        all(&part.verbs, &|verb| has_or_all(&self.verbs, verb))
-            && all(&part.api_groups, &|group| has_or_all(&self.api_groups, group))
-            && all(&part.resources, &|resource| {
-                has_resource(&self.resources, resource)
-            })
-            && all(&part.non_resource_urls, &|url| {
-                has_url(&self.non_resource_urls, url)
-            })
-            && (self.resource_names.is_empty()
-                || !part.resource_names.is_empty()
-                    && all(&part.resource_names, &|name| has(&self.resource_names, name)))
-    }
-
-    /// The rule as refusals tell it: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
-    pub(super) fn told(&self) -> String {
-        let lists = [
-            ("APIGroups", &self.api_groups),
-            ("Resources", &self.resources),
-            ("NonResourceURLs", &self.non_resource_urls),
-            ("ResourceNames", &self.resource_names),
-            ("Verbs", &self.verbs),
-        ];
-        let lists = lists.iter().filter(|(_, list)| !list.is_empty());
-        let lists: Vec<String> = lists
-            .map(|(name, list)| format!("{name}:{}", told_list(list)))
-            .collect();
-        format!("{{{}}}", lists.join(", "))
-    }
-}
-
-fn pairs<'a>(left: &'a [String], right: &'a [String]) -> impl Iterator<Item = (&'a String, &'a String)> {
-    left.iter()
-        .flat_map(move |left| right.iter().map(move |right| (left, right)))
-}
-
-/// A list as Go tells it: `["a" "b"]`.
-pub(super) fn told_list(list: &[String]) -> String {
-    format!("{list:?}").replace("\", \"", "\" \"")
 }

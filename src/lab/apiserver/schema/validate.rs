@@ -3,12 +3,17 @@
 //! On updates, what was wrong before and did not change is let pass ("ratcheting"): the old value is walked along
 //! wherever it can be told which one it is.
 
-use serde_json::{Number, Value};
+use std::cmp::Ordering;
+use std::fmt::Display;
 
+use serde::Serialize;
+use serde_json::Value;
+
+use super::at::{At, list_key};
 use super::formats::Format;
-use super::lists::list_key;
-use super::structural::{Extra, ListType, Schema, Type};
-use crate::lab::apiserver::field::{FieldError, Path, quoted};
+use super::structural::{ListType, Schema, Type};
+use crate::lab::apiserver::field::{FieldError, quoted};
+use crate::lab::apiserver::found::Found;
 
 /// The errors of `value`. `old` is what it replaces; `prefix` is the field that `value` is, empty for a whole object.
 pub(in crate::lab::apiserver) fn validate(
@@ -17,266 +22,214 @@ pub(in crate::lab::apiserver) fn validate(
     schema: &Schema,
     prefix: &str,
 ) -> Vec<FieldError> {
-    Walk { prefix }.check(value, old, schema, &Path::ROOT)
+    validate_at(&At::root(value, old, schema), prefix)
+}
+
+fn validate_at(at: &At<'_>, prefix: &str) -> Vec<FieldError> {
+    let errors = Vec::new();
+    let mut walk = Walk { prefix, errors };
+    walk.check(at);
+    walk.errors
 }
 
 struct Walk<'a> {
     prefix: &'a str,
+    errors: Vec<FieldError>,
 }
 
 impl Walk<'_> {
-    fn field(&self, path: &Path<'_>) -> String {
-        let path = path.to_string();
-        match (self.prefix, path.as_str()) {
-            ("", _) => path,
-            (prefix, "") => prefix.to_owned(),
+    fn field(&self, path: impl Display) -> String {
+        match (self.prefix, format!("{path:#}")) {
+            ("", path) => path,
+            (prefix, path) if path.is_empty() => prefix.to_owned(),
             (prefix, path) => format!("{prefix}.{path}"),
         }
     }
 
-    /// The errors at and below `value`, unless it is what it was.
-    fn check(&self, value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        self.check_type(value, schema, path, &mut errors);
-        if !value.is_null() {
-            self.check_branches(value, schema, path, &mut errors);
-        }
-        match value {
-            Value::String(text) => self.check_text(text, schema, path, &mut errors),
-            Value::Number(number) => self.check_number(number, schema, path, &mut errors),
-            Value::Array(items) => self.check_items(items, old, schema, path, &mut errors),
-            _ => {}
-        }
-        self.check_allowed(value, schema, path, &mut errors);
-        if let Value::Object(_) = value {
-            self.check_fields(value, old, schema, path, &mut errors);
-        }
-        if !errors.is_empty() && old == Some(value) {
-            errors.clear();
-        }
-        errors
+    fn wrong(&mut self, at: &At<'_>, value: impl Serialize, why: impl Display) {
+        let why = format!("{:#} in body {why}", at.path);
+        self.errors.invalid(self.field(at.path), value, &why);
     }
 
-    fn check_type(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        if schema.types.is_empty() {
-            return;
+    fn wrong_type(&mut self, at: &At<'_>, wanted: &str, seen: &str, value: &str) {
+        let why = format!("{:#} in body must be of type {wanted}: {}", at.path, quoted(seen));
+        self.errors
+            .push(FieldError::type_invalid(self.field(at.path), value, &why));
+    }
+
+    /// What is told of the whole object, wherever it is, as upstream.
+    fn wrong_branch(&mut self, at: &At<'_>, why: impl Display) {
+        let path = quoted(&format!("{:#}", at.path));
+        self.errors.invalid(self.prefix, "", &format!("{path} {why}"));
+    }
+
+    /// Adds the errors at and below a value, unless it is what it was.
+    fn check(&mut self, at: &At<'_>) {
+        let before = self.errors.len();
+        self.check_type(at);
+        self.check_branches(at);
+        match at.value {
+            Value::String(text) => self.check_text(text, at),
+            Value::Number(_) => self.check_number(at),
+            Value::Array(items) => {
+                self.check_count(
+                    items.len(),
+                    [at.schema.min_items, at.schema.max_items],
+                    "items",
+                    at,
+                );
+            }
+            Value::Object(fields) => {
+                let bounds = [at.schema.min_properties, at.schema.max_properties];
+                self.check_count(fields.len(), bounds, "properties", at);
+                let required = at.schema.required.iter();
+                for name in required.filter(|name| !fields.contains_key(*name)) {
+                    self.errors.required(self.field(at.path.child(name)), "");
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
-        let is = |wanted: &Type| match (wanted, value) {
-            (Type::Object, Value::Object(_))
-            | (Type::Array, Value::Array(_))
-            | (Type::String, Value::String(_))
-            | (Type::Boolean, Value::Bool(_))
-            | (Type::Number, Value::Number(_)) => true,
-            (Type::Integer, Value::Number(number)) => is_integer(number),
-            _ => false,
-        };
-        let seen = match value {
-            Value::Null if schema.nullable => return,
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
+        self.check_allowed(at);
+        at.visit_below(&mut |below| self.check(below));
+        if self.errors.len() > before && at.old == Some(at.value) {
+            self.errors.truncate(before);
+        }
+    }
+
+    fn check_type(&mut self, at: &At<'_>) {
+        let (kind, types) = (Type::of(at.value), &at.schema.types);
+        let fits = |wanted: &Type| match wanted {
+            Type::Number => at.value.is_number(),
+            Type::Integer => is_integer(at.value),
+            wanted => kind == Some(*wanted),
         };
         // A format for texts makes the check of the type lenient with texts and lists, as upstream.
-        let lenient = schema.format.is_some()
-            && matches!(value, Value::String(_) | Value::Array(_))
-            && !schema
-                .types
-                .iter()
-                .any(|kind| matches!(kind, Type::Integer | Type::Number));
-        if lenient || schema.types.iter().any(is) {
-            return;
+        let is_lenient = at.schema.format.is_some()
+            && matches!(kind, Some(Type::String | Type::Array))
+            && !types.contains(&Type::Integer)
+            && !types.contains(&Type::Number);
+        let is_null = at.value.is_null() && at.schema.nullable;
+        if !types.is_empty() && !is_null && !is_lenient && !types.iter().any(fits) {
+            let wanted: Vec<String> = types.iter().map(|kind| kind.name()).collect();
+            let seen = kind.map_or("null".to_owned(), Type::name);
+            self.wrong_type(at, &wanted.join(","), &seen, &seen);
         }
-        let wanted: Vec<&str> = schema.types.iter().map(|kind| kind.name()).collect();
-        let detail = format!(
-            "{path} in body must be of type {}: {}",
-            wanted.join(","),
-            quoted(seen)
-        );
-        errors.push(FieldError::type_invalid(self.field(path), seen, &detail));
     }
 
-    fn check_text(&self, text: &str, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let length = text.chars().count() as u64;
+    fn check_text(&mut self, text: &str, at: &At<'_>) {
+        let (schema, length) = (at.schema, text.chars().count() as i64);
         if let Some(max) = schema.max_length.filter(|max| length > *max) {
-            errors.push(FieldError::too_long(self.field(path), max));
+            let max = max.unsigned_abs();
+            self.errors.push(FieldError::too_long(self.field(at.path), max));
         } else if let Some(min) = schema.min_length.filter(|min| length < *min) {
-            let detail = format!("{path} in body should be at least {min} chars long");
-            errors.push(FieldError::invalid_text(self.field(path), text, &detail));
+            self.wrong(at, text, format!("should be at least {min} chars long"));
         } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
-            let detail = format!("{path} in body should match '{pattern}'");
-            errors.push(FieldError::invalid_text(self.field(path), text, &detail));
+            self.wrong(at, text, format!("should match '{pattern}'"));
         }
         if let Some(format) = schema.format.filter(|format| !format.matches(text)) {
-            let detail = format!(
-                "{path} in body must be of type {}: {}",
-                format.name(),
-                quoted(text)
-            );
-            errors.push(FieldError::type_invalid(self.field(path), text, &detail));
+            self.wrong_type(at, format.name(), text, text);
         }
     }
 
-    fn check_number(&self, number: &Number, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let value = Value::Number(number.clone());
-        let as_float = number.as_f64().unwrap_or(f64::NAN);
-        // What does not fit the type is told of the whole object, as upstream.
+    fn check_number(&mut self, at: &At<'_>) {
+        let (value, schema) = (at.value, at.schema);
+        let number = value.as_f64().unwrap_or(f64::NAN);
         let fits = match schema.format {
-            Some(Format::INT32) => number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
-            _ => is_integer(number),
+            Some(Format::INT32) => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            _ => is_integer(value),
         };
         if schema.types == [Type::Integer] && !fits {
             let format = match schema.format {
                 Some(format) => format!("with format {}", format.name()),
                 None => "(default format)".to_owned(),
             };
-            let detail = format!("Checked value must be of type integer {format} in {path}");
-            errors.push(FieldError::invalid_text(self.prefix, "", &detail));
+            let why = format!("Checked value must be of type integer {format} in {:#}", at.path);
+            // This, too.
+            self.errors.invalid(self.prefix, "", &why);
         }
-        let mut wrong = |detail: String| {
-            errors.push(FieldError::invalid(self.field(path), &value, &detail));
-        };
-        if let Some(factor) = schema.multiple_of.filter(|factor| as_float % factor != 0.0) {
-            wrong(format!("{path} in body should be a multiple of {factor}"));
+        if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
+            self.wrong(at, value, format!("should be a multiple of {factor}"));
         }
-        if let Some(min) = schema.minimum {
-            match schema.exclusive_minimum {
-                true if as_float <= min => wrong(format!("{path} in body should be greater than {min}")),
-                false if as_float < min => {
-                    wrong(format!("{path} in body should be greater than or equal to {min}"))
-                }
-                _ => {}
-            }
-        }
-        if let Some(max) = schema.maximum {
-            match schema.exclusive_maximum {
-                true if as_float >= max => wrong(format!("{path} in body should be less than {max}")),
-                false if as_float > max => {
-                    wrong(format!("{path} in body should be less than or equal to {max}"));
-                }
-                _ => {}
+        for (bound, exclusive, beyond, than) in [
+            (
+                schema.minimum,
+                schema.exclusive_minimum,
+                Ordering::Less,
+                "greater",
+            ),
+            (
+                schema.maximum,
+                schema.exclusive_maximum,
+                Ordering::Greater,
+                "less",
+            ),
+        ] {
+            let Some(bound) = bound else { continue };
+            let side = number.partial_cmp(&bound);
+            if side == Some(beyond) || exclusive && side == Some(Ordering::Equal) {
+                let or = if exclusive { "" } else { " or equal to" };
+                self.wrong(at, value, format!("should be {than} than{or} {bound}"));
             }
         }
     }
 
-    fn check_items(
-        &self,
-        items: &[Value],
-        old: Option<&Value>,
-        schema: &Schema,
-        path: &Path<'_>,
-        errors: &mut Vec<FieldError>,
-    ) {
-        if let Some(below) = &schema.items {
-            for (i, item) in items.iter().enumerate() {
-                let old = correlated(item, old, schema);
-                errors.extend(self.check(item, old, below, &path.index(i)));
-            }
+    /// Checks how many items or properties there are.
+    fn check_count(&mut self, count: usize, [min, max]: [Option<i64>; 2], what: &str, at: &At<'_>) {
+        let count = count as i64;
+        if let Some(min) = min.filter(|min| count < *min) {
+            self.wrong(at, count, format!("should have at least {min} {what}"));
         }
-        let count = items.len() as u64;
-        if let Some(min) = schema.min_items.filter(|min| count < *min) {
-            let detail = format!("{path} in body should have at least {min} items");
-            errors.push(FieldError::invalid(self.field(path), &count.into(), &detail));
-        }
-        if let Some(max) = schema.max_items.filter(|max| count > *max) {
-            errors.push(FieldError::too_many(self.field(path), Some(count), max));
-        }
-        let repeats = |i: usize| items[..i].contains(&items[i]);
-        if schema.unique_items && (1..items.len()).any(repeats) {
-            let detail = format!("{path} in body shouldn't contain duplicates");
-            errors.push(FieldError::invalid_text(self.field(path), "", &detail));
+        if let Some(max) = max.filter(|max| count > *max) {
+            let (count, max) = (Some(count.unsigned_abs()), max.unsigned_abs());
+            self.errors
+                .push(FieldError::too_many(self.field(at.path), count, max));
         }
     }
 
-    fn check_fields(
-        &self,
-        value: &Value,
-        old: Option<&Value>,
-        schema: &Schema,
-        path: &Path<'_>,
-        errors: &mut Vec<FieldError>,
-    ) {
-        let Value::Object(fields) = value else { return };
-        let count = fields.len() as u64;
-        if let Some(min) = schema.min_properties.filter(|min| count < *min) {
-            let detail = format!("{path} in body should have at least {min} properties");
-            errors.push(FieldError::invalid(self.field(path), &count.into(), &detail));
-        }
-        if let Some(max) = schema.max_properties.filter(|max| count > *max) {
-            errors.push(FieldError::too_many(self.field(path), Some(count), max));
-        }
-        for (name, field) in fields {
-            let below = match (schema.properties.get(name), &schema.extra) {
-                (Some(known), _) => known,
-                (None, Extra::Schema(extra)) => extra,
-                (None, Extra::Any | Extra::Unknown) => continue,
-            };
-            let old = old.and_then(|old| old.get(name));
-            errors.extend(self.check(field, old, below, &path.child(name)));
-        }
-        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
-            errors.push(FieldError::required(self.field(&path.child(name)), ""));
-        }
-    }
-
-    fn check_allowed(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let Some(allowed) = &schema.allowed else { return };
-        if allowed.contains(value) || value.is_null() && schema.nullable {
+    fn check_allowed(&mut self, at: &At<'_>) {
+        let Some(allowed) = &at.schema.allowed else { return };
+        if allowed.contains(at.value) || at.value.is_null() && at.schema.nullable {
             return;
         }
-        let names: Vec<String> = allowed
-            .iter()
-            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect();
-        errors.push(FieldError::not_supported(self.field(path), value, &names));
+        let told = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let allowed: Vec<String> = allowed.iter().map(told).collect();
+        self.errors.not_supported(self.field(at.path), at.value, &allowed);
     }
 
-    /// `anyOf`, `oneOf`, `allOf`, `not`. What they say is told of the whole object, as upstream.
-    fn check_branches(&self, value: &Value, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
-        let mut whole = |detail: String| errors.push(FieldError::invalid_text(self.prefix, "", &detail));
-        let path_text = quoted(&path.to_string());
-        let tried = |branches: &[Schema]| -> Vec<Vec<FieldError>> {
-            branches
-                .iter()
-                .map(|branch| self.check(value, None, branch, path))
-                .collect()
-        };
-        let mut below = Vec::new();
-        let any = tried(&schema.any_of);
-        if !any.is_empty() && !any.iter().any(Vec::is_empty) {
-            whole(format!("{path_text} must validate at least one schema (anyOf)"));
-            below.extend(nearest(any));
+    /// `anyOf`, `oneOf`, `allOf`, `not`.
+    fn check_branches(&mut self, at: &At<'_>) {
+        if at.value.is_null() {
+            return;
         }
-        let one = tried(&schema.one_of);
-        let good = one.iter().filter(|errors| errors.is_empty()).count();
-        if !one.is_empty() && good != 1 {
-            let found = match good {
-                0 => "Found none valid".to_owned(),
-                many => format!("Found {many} valid alternatives"),
-            };
-            whole(format!(
-                "{path_text} must validate one and only one schema (oneOf). {found}"
-            ));
-            if good == 0 {
-                below.extend(nearest(one));
+        let (prefix, old) = (self.prefix, None);
+        let tried = |schema: &Schema| validate_at(&At { schema, old, ..*at }, prefix);
+        let all_tried = |branches: &[Schema]| -> Vec<_> { branches.iter().map(tried).collect() };
+        let count = |tried: &[Vec<_>]| tried.iter().filter(|errors| errors.is_empty()).count();
+        let [any, one, all] =
+            [&at.schema.any_of, &at.schema.one_of, &at.schema.all_of].map(|of| all_tried(of));
+        if !any.is_empty() && count(&any) == 0 {
+            self.wrong_branch(at, "must validate at least one schema (anyOf)");
+            self.errors.extend(nearest(any));
+        }
+        let only = "must validate one and only one schema (oneOf). Found";
+        match count(&one) {
+            _ if one.is_empty() => {}
+            0 => {
+                self.wrong_branch(at, format!("{only} none valid"));
+                self.errors.extend(nearest(one));
             }
+            1 => {}
+            many => self.wrong_branch(at, format!("{only} {many} valid alternatives")),
         }
-        let all = tried(&schema.all_of);
-        let good = all.iter().filter(|errors| errors.is_empty()).count();
+        let good = count(&all);
         if good != all.len() {
             let none = if good == 0 { ". None validated" } else { "" };
-            whole(format!("{path_text} must validate all the schemas (allOf){none}"));
-            below.extend(all.into_iter().flatten());
+            self.wrong_branch(at, format!("must validate all the schemas (allOf){none}"));
+            self.errors.extend(all.into_iter().flatten());
         }
-        if let Some(not) = &schema.not
-            && self.check(value, None, not, path).is_empty()
-        {
-            whole(format!("{path_text} must not validate the schema (not)"));
+        if at.schema.not.as_deref().is_some_and(|not| tried(not).is_empty()) {
+            self.wrong_branch(at, "must not validate the schema (not)");
         }
-        errors.extend(below);
     }
 }
 
@@ -285,16 +238,41 @@ fn nearest(alternatives: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     alternatives.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
 
-fn is_integer(number: &Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
+fn is_integer(value: &Value) -> bool {
+    value.as_f64().is_some_and(|value| value.fract() == 0.0)
 }
 
-/// The old item that `item` replaces. Only lists of type map can tell.
-pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Schema) -> Option<&'a Value> {
-    if schema.list_type != ListType::Map {
-        return None;
+/// Each set has an element once, each map a key once.
+pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let root = At::root(value, None, schema);
+    root.each(|schema| schema.has_keyed_lists, &mut |at| {
+        check_list(at, &mut errors)
+    });
+    errors
+}
+
+fn check_list(at: &At<'_>, errors: &mut Vec<FieldError>) {
+    let Value::Array(items) = at.value else { return };
+    let is_map = match at.schema.list_type {
+        ListType::Atomic => return,
+        ListType::Set => false,
+        ListType::Map => true,
+    };
+    let strange = |item: &Value| is_map && !item.is_null() && !item.is_object();
+    if let Some(i) = items.iter().position(strange) {
+        let why = "must be an object for an array of list-type map";
+        return errors.invalid(at.path.index(i), &items[i], why);
     }
-    let key = list_key(item, schema);
-    let mut old = old?.as_array()?.iter();
-    old.find(|candidate| list_key(candidate, schema) == key)
+    let identity = |item: &Value| match is_map {
+        true => Value::Object(list_key(item, at.schema)),
+        false => item.clone(),
+    };
+    let identities: Vec<Value> = items.iter().map(identity).collect();
+    for (i, identity) in identities.iter().enumerate() {
+        // Only the first repetition is told.
+        if identities[..i].iter().filter(|other| *other == identity).count() == 1 {
+            errors.push(FieldError::duplicate(at.path.index(i), identity));
+        }
+    }
 }

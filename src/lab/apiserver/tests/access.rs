@@ -13,9 +13,10 @@ fn reader() -> User {
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     let rule = AccessRule {
         verbs: texts(&["get", "list"]),
-        groups: texts(&["example.com"]),
+        api_groups: texts(&["example.com"]),
         resources: texts(&["widgets"]),
         namespaces: texts(&["default"]),
+        ..AccessRule::default()
     };
     User::with_rules("reader", vec![rule])
 }

@@ -6,11 +6,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use regex::Regex;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::messages::{Field, Kind, Message, Told, known};
+use super::messages::{Field, Kind, Merge, Message, Told, known};
 use super::quantity;
-use crate::lab::apiserver::field::quoted;
+use crate::lab::apiserver::field::{Path, quoted};
 
 type Fields = Map<String, Value>;
 
@@ -18,6 +18,8 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d)(\.\d+)?(?:Z|[+-]\d\d:\d\d)$";
     Regex::new(pattern).expect("constant pattern")
 });
+/// The places in lists and the keys of maps in a path, which errors do not name.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[[^\]]*\]").expect("constant pattern"));
 
 /// Makes an object what a decoder into `message` makes of it. Returns the paths of fields that it does not know.
 /// The error is the decoder's.
@@ -25,33 +27,23 @@ pub(in crate::lab::apiserver) fn decode(
     message: &Message,
     object: &mut Fields,
 ) -> Result<Vec<String>, String> {
-    let types = ["apiVersion", "kind"].map(|name| (name, object.remove(name)));
+    let types = ["apiVersion", "kind"].map(|name| object.remove_entry(name));
     let mut decoder = Decoder::default();
-    *object = decoder.fields(message, std::mem::take(object), &Place::default())?;
-    object.extend(
-        types
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?))),
-    );
+    *object = decoder.fields(message, std::mem::take(object), &Path::ROOT)?;
+    object.extend(types.into_iter().flatten());
     decoder.unknown.sort();
     Ok(decoder.unknown)
 }
 
 /// Does the same with the metadata of an object of any kind, which then has some.
 pub(in crate::lab::apiserver) fn coerce_metadata(object: &mut Fields) -> Result<Vec<String>, String> {
-    let metadata = object.remove("metadata").unwrap_or_default();
-    let place = Place {
-        within: "ObjectMeta",
-        path: "metadata".to_owned(),
-        names: String::new(),
-    };
     let mut decoder = Decoder::default();
-    let metadata = match metadata {
-        Value::Null => json!({}),
-        metadata => decoder.value(&Kind::Message("ObjectMeta"), metadata, &place)?,
-    };
+    let kind = Kind::Message("ObjectMeta");
+    let metadata = object.remove("metadata").unwrap_or_default();
+    let metadata = decoder.item(&kind, metadata, "ObjectMeta", &Path::ROOT)?;
     object.insert("metadata".to_owned(), metadata);
-    Ok(decoder.unknown)
+    let unknown = decoder.unknown.iter();
+    Ok(unknown.map(|path| format!("metadata.{path}")).collect())
 }
 
 /// What an object is before anything is said of it.
@@ -83,59 +75,20 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Where a value stands.
-#[derive(Default)]
-struct Place<'a> {
-    /// The type whose field it is.
-    within: &'a str,
-    /// `spec.taints[0].key`.
-    path: String,
-    /// The same without the places in lists, as errors name it.
-    names: String,
-}
-
-impl Place<'_> {
-    fn child<'a>(&self, message: &'a Message, name: &str) -> Place<'a> {
-        let below = |path: &str| match path {
-            "" => name.to_owned(),
-            path => format!("{path}.{name}"),
-        };
-        Place {
-            within: message.name,
-            path: below(&self.path),
-            names: below(&self.names),
-        }
-    }
-
-    fn at(&self, step: &str) -> Self {
-        Place {
-            path: format!("{}{step}", self.path),
-            names: self.names.clone(),
-            ..*self
-        }
-    }
-
-    fn mismatch(&self, value: &Value, wanted: &Kind) -> String {
-        let seen = match value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(_) => "bool".to_owned(),
-            Value::Number(number) if matches!(wanted, Kind::Int32 | Kind::Int64) => {
-                format!("number {number}")
-            }
-            Value::Number(_) => "number".to_owned(),
-            Value::String(_) => "string".to_owned(),
-            Value::Array(_) => "array".to_owned(),
-            Value::Object(_) => "object".to_owned(),
-        };
-        let within = self.within.trim_start_matches("events.");
-        let (names, wanted) = (&self.names, go_type(wanted));
-        match within {
-            "" => format!("json: cannot unmarshal {seen} into Go value of type {wanted}"),
-            _ => format!(
-                "json: cannot unmarshal {seen} into Go struct field {within}.{names} of type {wanted}"
-            ),
-        }
-    }
+/// The decoder's word on a value at `path`, in a field of the type `within`, that is not of the type `wanted`.
+fn mismatch(value: &Value, wanted: &Kind, within: &str, path: &Path<'_>) -> String {
+    let seen = match value {
+        Value::Number(number) if matches!(wanted, Kind::Int32 | Kind::Int64) => format!("number {number}"),
+        Value::Number(_) => "number".to_owned(),
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    };
+    let (path, wanted) = (path.to_string(), go_type(wanted));
+    let (within, names) = (within.trim_start_matches("events."), PLACE.replace_all(&path, ""));
+    format!("json: cannot unmarshal {seen} into Go struct field {within}.{names} of type {wanted}")
 }
 
 fn go_type(kind: &Kind) -> String {
@@ -152,18 +105,20 @@ fn go_type(kind: &Kind) -> String {
     }
 }
 
+type Decoded = Result<Value, String>;
+
 #[derive(Default)]
 struct Decoder {
     unknown: Vec<String>,
 }
 
 impl Decoder {
-    fn fields(&mut self, message: &Message, mut sent: Fields, place: &Place<'_>) -> Result<Fields, String> {
+    fn fields(&mut self, message: &Message, mut sent: Fields, path: &Path<'_>) -> Result<Fields, String> {
         let mut kept = Map::new();
         for Field { name, told, kind, .. } in &message.fields {
             let value = match sent.remove(*name) {
                 None | Some(Value::Null) => Value::Null,
-                Some(value) => self.value(kind, value, &place.child(message, name))?,
+                Some(value) => self.value(kind, value, message.name, &path.child(name))?,
             };
             let value = match told {
                 Told::Always if value.is_null() => zero_of(kind),
@@ -173,14 +128,17 @@ impl Decoder {
             };
             kept.insert((*name).to_owned(), value);
         }
-        let unknown = sent.keys().map(|name| place.child(message, name).path);
-        self.unknown.extend(unknown);
+        self.unknown
+            .extend(sent.keys().map(|name| path.child(name).to_string()));
         Ok(kept)
     }
 
-    fn value(&mut self, kind: &Kind, value: Value, place: &Place<'_>) -> Result<Value, String> {
+    /// A value in a field of the type `within`.
+    fn value(&mut self, kind: &Kind, value: Value, within: &str, path: &Path<'_>) -> Decoded {
         match (kind, value) {
-            (Kind::String, value @ Value::String(_)) | (Kind::Bool, value @ Value::Bool(_)) => Ok(value),
+            (Kind::String, value @ Value::String(_))
+            | (Kind::Bool, value @ Value::Bool(_))
+            | (Kind::FieldsV1, value) => Ok(value),
             (Kind::Int64, Value::Number(number)) if number.is_i64() => Ok(number.into()),
             (Kind::Int32, Value::Number(number))
                 if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) =>
@@ -188,71 +146,58 @@ impl Decoder {
                 Ok(number.into())
             }
             (Kind::Bytes, Value::String(text)) => bytes(&text),
-            (Kind::Time, Value::String(text)) => time(&text),
-            (Kind::MicroTime, Value::String(text)) => micro_time(&text),
+            (Kind::Time, Value::String(text)) => time(&text, ""),
+            (Kind::MicroTime, Value::String(text)) => time(&text, ".000000"),
             (Kind::Quantity, Value::String(text)) => quantity::canonical(text.trim()).map(Value::from),
             (Kind::Quantity, Value::Number(number)) => {
                 quantity::canonical(&number.to_string()).map(Value::from)
             }
-            (Kind::FieldsV1, value) => Ok(value),
             (Kind::Extra, value) => {
-                let texts = Kind::List(super::messages::Merge::Atomic, Box::new(Kind::String));
-                self.value(&texts, value, place)
+                let texts = Kind::List(Merge::Atomic, Box::new(Kind::String));
+                self.value(&texts, value, within, path)
             }
             (Kind::List(_, kind), Value::Array(items)) => {
                 let items = items.into_iter().enumerate();
-                let items = items.map(|(i, item)| self.item(kind, item, &place.at(&format!("[{i}]"))));
-                items.collect()
+                items
+                    .map(|(i, item)| self.item(kind, item, within, &path.index(i)))
+                    .collect()
             }
-            (Kind::Map(kind), Value::Object(fields)) => {
-                let fields = fields.into_iter();
-                let fields = fields.map(|(key, value)| {
-                    let value = self.item(kind, value, &place.at(&format!(".{key}")))?;
-                    Ok((key, value))
-                });
-                fields.collect::<Result<Fields, String>>().map(Value::Object)
+            (Kind::Map(kind), Value::Object(mut fields)) => {
+                for (key, value) in &mut fields {
+                    *value = self.item(kind, value.take(), within, &path.key(key))?;
+                }
+                Ok(fields.into())
             }
             (Kind::Message(name), Value::Object(fields)) => {
-                self.fields(known(name), fields, place).map(Value::Object)
+                self.fields(known(name), fields, path).map(Value::Object)
             }
-            (kind, value) => Err(place.mismatch(&value, kind)),
+            (kind, value) => Err(mismatch(&value, kind, within, path)),
         }
     }
 
     /// In lists and maps, a null is an empty value.
-    fn item(&mut self, kind: &Kind, value: Value, place: &Place<'_>) -> Result<Value, String> {
+    fn item(&mut self, kind: &Kind, value: Value, within: &str, path: &Path<'_>) -> Decoded {
         match value {
             Value::Null => Ok(zero_of(kind)),
-            value => self.value(kind, value, place),
+            value => self.value(kind, value, within, path),
         }
     }
 }
 
-fn bytes(text: &str) -> Result<Value, String> {
+fn bytes(text: &str) -> Decoded {
     let text = text.replace(['\r', '\n'], "");
-    STANDARD
-        .decode(&text)
-        .map(|bytes| STANDARD.encode(bytes).into())
-        .map_err(|error| {
-            let at = match error {
-                base64::DecodeError::InvalidByte(at, _) => at,
-                _ => text.len().saturating_sub(text.len() % 4),
-            };
-            format!("illegal base64 data at input byte {at}")
-        })
+    let bytes = STANDARD.decode(&text).map_err(|error| {
+        let at = match error {
+            base64::DecodeError::InvalidByte(at, _) => at,
+            _ => text.len().saturating_sub(text.len() % 4),
+        };
+        format!("illegal base64 data at input byte {at}")
+    })?;
+    Ok(STANDARD.encode(bytes).into())
 }
 
-fn time(text: &str) -> Result<Value, String> {
-    Ok(format!("{:.0}", timestamp(text, "")?).into())
-}
-
-/// Six decimals are demanded, no more and no less.
-fn micro_time(text: &str) -> Result<Value, String> {
-    Ok(format!("{:.6}", timestamp(text, ".000000")?).into())
-}
-
-/// Reads a time with these decimals; without any, all are let pass.
-fn timestamp(text: &str, decimals: &str) -> Result<Timestamp, String> {
+/// Reads a time with these decimals, no more and no less; without any, all are let pass and none is kept.
+fn time(text: &str, decimals: &str) -> Decoded {
     let cannot = |rest: &str, what: &str| {
         let (text, rest) = (quoted(text), quoted(rest));
         format!(
@@ -264,7 +209,9 @@ fn timestamp(text: &str, decimals: &str) -> Result<Timestamp, String> {
     if !decimals.is_empty() && fraction.len() != decimals.len() {
         return Err(cannot(&text[seconds.len()..], decimals));
     }
-    text.parse().map_err(|_| cannot(text, "2006"))
+    let time: Timestamp = text.parse().map_err(|_| cannot(text, "2006"))?;
+    let precision = decimals.len().saturating_sub(1);
+    Ok(format!("{time:.precision$}").into())
 }
 
 #[cfg(test)]
@@ -272,6 +219,7 @@ mod tests {
     use super::*;
     use crate::lab::apiserver::typed::message_of;
     use rstest::rstest;
+    use serde_json::json;
 
     #[rstest]
     #[case("2026-11-20T12:00:00.5+02:00", Some("2026-11-20T10:00:00Z"))]
@@ -283,7 +231,7 @@ mod tests {
     #[case("2026-11-20T10:00:00+0200", None)]
     #[case("2026-11-20T10:00:00Z[UTC]", None)]
     fn times_are_read_strictly(#[case] sent: &str, #[case] told: Option<&str>) {
-        assert_eq!(time(sent).ok(), told.map(Value::from));
+        assert_eq!(time(sent, "").ok(), told.map(Value::from));
     }
 
     /// What is empty is left out, or told as nothing, as the table says.

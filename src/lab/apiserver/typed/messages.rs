@@ -62,39 +62,27 @@ pub(in crate::lab::apiserver) struct Message {
 }
 
 static MESSAGES: LazyLock<HashMap<&'static str, Message>> = LazyLock::new(|| {
-    let table = include_str!("messages.txt");
-    let lines = table.lines().filter(|line| !line.starts_with('#'));
-    // A line that is indented goes on with the message before it.
-    let starts = lines
-        .clone()
-        .filter(|line| !line.starts_with(' ') && !line.is_empty());
-    let mut messages: HashMap<&str, Message> =
-        starts.map(begin).map(|message| (message.name, message)).collect();
-    let mut name = "";
-    for line in lines {
-        let fields = match line.split_once(": ") {
-            Some((start, fields)) => {
-                name = start.trim_end_matches('*');
-                fields
-            }
-            None => line,
-        };
-        if let Some(message) = messages.get_mut(name) {
-            let fields = fields.split(',').map(str::trim).filter(|field| !field.is_empty());
-            message.fields.extend(fields.map(read_field));
+    let mut messages: Vec<Message> = Vec::new();
+    let lines = include_str!("messages.txt").lines();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        // A line that is indented goes on with the message before it.
+        let (start, fields) = line.split_once(": ").unwrap_or(("", line));
+        if !start.is_empty() {
+            messages.push(Message {
+                name: start.trim_end_matches('*'),
+                atomic: start.ends_with('*'),
+                fields: Vec::new(),
+            });
         }
+        let fields = fields.split(',').map(str::trim).filter(|field| !field.is_empty());
+        let message = messages.last_mut().expect("the table begins with a message");
+        message.fields.extend(fields.map(read_field));
     }
     messages
+        .into_iter()
+        .map(|message| (message.name, message))
+        .collect()
 });
-
-fn begin(line: &'static str) -> Message {
-    let (name, _) = line.split_once(": ").expect("a message has fields");
-    Message {
-        name: name.trim_end_matches('*'),
-        atomic: name.ends_with('*'),
-        fields: Vec::new(),
-    }
-}
 
 fn read_field(text: &'static str) -> Field {
     let mut words = text.split(' ');
@@ -146,20 +134,14 @@ pub(super) fn known(name: &str) -> &'static Message {
     MESSAGES.get(name).expect("a name within the table")
 }
 
-/// The message of a kind of the server's own, if the table has it.
+/// The message of a kind of the server's own (something that requests are about, or their options), if the table has it.
 pub(in crate::lab::apiserver) fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
-    match (group, kind) {
-        ("events.k8s.io", "Event") => MESSAGES.get("events.Event"),
-        _ => MESSAGES.get(kind),
-    }
-    .filter(|message| message.is_kind())
-}
-
-impl Message {
-    /// Whether it is a kind: something that requests are about, or their options.
-    fn is_kind(&self) -> bool {
-        self.name == "DeleteOptions" || self.fields.iter().any(|field| field.name == "metadata")
-    }
+    let message = match (group, kind) {
+        ("events.k8s.io", "Event") => known("events.Event"),
+        _ => MESSAGES.get(kind)?,
+    };
+    let mut fields = message.fields.iter();
+    (kind == "DeleteOptions" || fields.any(|field| field.name == "metadata")).then_some(message)
 }
 
 #[cfg(test)]

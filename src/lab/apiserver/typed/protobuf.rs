@@ -7,7 +7,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::messages::{Field, Kind, Message, known, message_of};
+use super::messages::{Kind, Message, known, message_of};
+use crate::lab::apiserver::value::text;
 use crate::lab::apiserver::write::unrecognized;
 
 /// The media type of a body in protobuf.
@@ -17,86 +18,74 @@ const MAGIC: [u8; 4] = *b"k8s\0";
 /// The object in an envelope, as JSON, where one of the kind `wanted` is wanted. The error says what a decoder would.
 pub(in crate::lab::apiserver) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, String> {
     let (types, raw) = open(body).map_err(|why| unrecognized(wanted, &why, body))?;
-    let text = |name: &str| types[name].as_str().unwrap_or_default();
     // What does not say what it is is what is wanted.
-    let kind = if text("kind").is_empty() {
-        wanted
-    } else {
-        text("kind")
+    let kind = match text(&types, "kind") {
+        "" => wanted,
+        kind => kind,
     };
-    let (group, version) = text("apiVersion")
-        .rsplit_once('/')
-        .unwrap_or(("", text("apiVersion")));
+    let api_version = text(&types, "apiVersion");
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let cannot =
         |why: &str| format!("{kind} in version \"{version}\" cannot be handled as a {wanted}: {why}");
     let message = message_of(group, kind).ok_or_else(|| {
         cannot(&format!(
-            "no kind \"{kind}\" is registered for version \"{}\"",
-            text("apiVersion")
+            "no kind \"{kind}\" is registered for version \"{api_version}\""
         ))
     })?;
     let mut object = read(message, &raw).map_err(|why| cannot(&why))?;
-    for (name, value) in types.as_object().into_iter().flatten() {
-        object.insert(name.clone(), value.clone());
-    }
+    let types = types.as_object().into_iter().flatten();
+    object.extend(types.map(|(name, value)| (name.clone(), value.clone())));
     Ok(Value::Object(object).to_string().into())
 }
 
 /// What an envelope says of the object in it, and the object's bytes.
 fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
-    let envelope = body.strip_prefix(&MAGIC).ok_or_else(|| {
-        let prefix = "[107 56 115 0]";
-        format!("provided data does not appear to be a protobuf message, expected prefix {prefix}")
-    })?;
+    let envelope = body
+        .strip_prefix(&MAGIC)
+        .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
     let mut envelope = read(known("Unknown"), envelope)?;
     let raw = envelope.remove("raw").unwrap_or_default();
-    let raw = STANDARD
-        .decode(raw.as_str().unwrap_or_default())
-        .unwrap_or_default();
-    Ok((envelope.remove("typeMeta").unwrap_or_default(), raw))
+    let raw = STANDARD.decode(raw.as_str().unwrap_or_default());
+    Ok((
+        envelope.remove("typeMeta").unwrap_or_default(),
+        raw.unwrap_or_default(),
+    ))
 }
 
 /// The fields of a message; unknown ones are skipped.
 fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, String> {
     let mut object = Map::new();
     let mut reader = Reader(bytes);
-    while !reader.0.is_empty() {
-        let (number, wire) = reader.field()?;
+    while let Some((number, wire)) = reader.field()? {
         let Some(field) = message.fields.iter().find(|field| field.number == number) else {
             continue;
         };
-        add(&mut object, field, wire)?;
+        let name = field.name;
+        match &field.kind {
+            Kind::List(_, kind) => {
+                let item = value(kind, name, wire)?;
+                if let Value::Array(items) = object.entry(name).or_insert_with(|| json!([])) {
+                    items.push(item);
+                }
+            }
+            Kind::Map(kind) => {
+                let (key, item) = entry(kind, name, wire)?;
+                object.entry(name).or_insert_with(|| json!({}))[key] = item;
+            }
+            kind => _ = object.insert(name.to_owned(), value(kind, name, wire)?),
+        }
     }
     Ok(object)
-}
-
-fn add(object: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Result<(), String> {
-    match &field.kind {
-        Kind::List(_, kind) => {
-            let item = value(kind, field.name, wire)?;
-            if let Value::Array(items) = object.entry(field.name).or_insert_with(|| json!([])) {
-                items.push(item);
-            }
-        }
-        Kind::Map(kind) => {
-            let (key, item) = entry(kind, field.name, wire)?;
-            object.entry(field.name).or_insert_with(|| json!({}))[key] = item;
-        }
-        kind => {
-            object.insert(field.name.to_owned(), value(kind, field.name, wire)?);
-        }
-    }
-    Ok(())
 }
 
 /// An entry of a map is a message with a key and a value.
 fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), String> {
     let (mut key, mut item) = (String::new(), Value::Null);
     let mut reader = Reader(wire.bytes(name)?);
-    while !reader.0.is_empty() {
-        match reader.field()? {
-            (1, wire) => key = text(wire.bytes(name)?),
-            (2, wire) => item = value(kind, name, wire)?,
+    while let Some((number, wire)) = reader.field()? {
+        match number {
+            1 => key = String::from_utf8_lossy(wire.bytes(name)?).into_owned(),
+            2 => item = value(kind, name, wire)?,
             _ => {}
         }
     }
@@ -104,88 +93,74 @@ fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), Str
 }
 
 fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
-    let part = |message: &str, field: &str, wire: Wire<'_>| -> Result<Value, String> {
-        let mut fields = read(known(message), wire.bytes(name)?)?;
-        Ok(fields.remove(field).unwrap_or_default())
+    // What JSON has as one value is a message of one field.
+    let only = |message: &str| -> Result<Value, String> {
+        let fields = read(known(message), wire.bytes(name)?)?;
+        Ok(fields.into_values().next().unwrap_or_default())
     };
     Ok(match kind {
-        Kind::String => text(wire.bytes(name)?).into(),
+        Kind::String => String::from_utf8_lossy(wire.bytes(name)?).into(),
         Kind::Bytes => STANDARD.encode(wire.bytes(name)?).into(),
         Kind::Bool => (wire.number(name)? != 0).into(),
         // Negative numbers are told as large ones.
         Kind::Int64 => wire.number(name)?.cast_signed().into(),
         Kind::Int32 => (wire.number(name)? as i32).into(),
-        // Nothing at all is no time.
-        Kind::Time | Kind::MicroTime if wire.bytes(name)?.is_empty() => Value::Null,
-        Kind::Time | Kind::MicroTime => time(kind, &read(known("Time"), wire.bytes(name)?)?)?,
-        Kind::Quantity => part("Quantity", "string", wire)?,
-        Kind::Extra => part("Extra", "items", wire)?,
+        Kind::Time => time(wire.bytes(name)?, 0)?,
+        Kind::MicroTime => time(wire.bytes(name)?, 6)?,
+        Kind::Quantity => only("Quantity")?,
+        Kind::Extra => only("Extra")?,
         Kind::FieldsV1 => {
-            let raw = part("FieldsV1", "Raw", wire)?;
-            let raw = STANDARD
-                .decode(raw.as_str().unwrap_or_default())
-                .unwrap_or_default();
-            serde_json::from_slice(&raw).map_err(|_| format!("{name} is no JSON"))?
+            let raw = only("FieldsV1")?;
+            serde_json::from_str(raw.as_str().unwrap_or_default())
+                .map_err(|_| format!("{name} is no JSON"))?
         }
-        Kind::Message(message) => Value::Object(read(known(message), wire.bytes(name)?)?),
+        Kind::Message(message) => read(known(message), wire.bytes(name)?)?.into(),
         Kind::List(..) | Kind::Map(_) => return Err(format!("{name} cannot be repeated")),
     })
 }
 
-fn time(kind: &Kind, parts: &Map<String, Value>) -> Result<Value, String> {
+/// A time, told with so many decimals. Nothing at all is no time.
+fn time(bytes: &[u8], decimals: usize) -> Result<Value, String> {
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    let parts = read(known("Time"), bytes)?;
     let number = |name: &str| parts.get(name).and_then(Value::as_i64).unwrap_or_default();
     let (seconds, nanos) = (number("seconds"), number("nanos"));
-    let time = i32::try_from(nanos)
-        .ok()
-        .and_then(|nanos| Timestamp::new(seconds, nanos).ok());
-    let time = time.ok_or_else(|| format!("{seconds} seconds and {nanos} nanoseconds are no time"))?;
-    Ok(match kind {
-        Kind::Time => format!("{time:.0}"),
-        _ => format!("{time:.6}"),
+    let time = i32::try_from(nanos).map(|nanos| Timestamp::new(seconds, nanos));
+    match time {
+        Ok(Ok(time)) => Ok(format!("{time:.decimals$}").into()),
+        _ => Err(format!("{seconds} seconds and {nanos} nanoseconds are no time")),
     }
-    .into())
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A field as it is sent.
+/// A field as it is sent: a number, or bytes. Those of a fixed size are neither: no field that is known has one.
 #[derive(Clone, Copy)]
-enum Wire<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-    /// Of a fixed size, which no field that is known has.
-    Fixed,
+struct Wire<'a> {
+    kind: u64,
+    number: u64,
+    bytes: &'a [u8],
 }
 
 impl<'a> Wire<'a> {
     fn number(self, name: &str) -> Result<u64, String> {
-        match self {
-            Wire::Number(number) => Ok(number),
-            other => Err(other.wrong(name)),
-        }
+        self.expect(0, name).map(|()| self.number)
     }
 
     fn bytes(self, name: &str) -> Result<&'a [u8], String> {
-        match self {
-            Wire::Bytes(bytes) => Ok(bytes),
-            other => Err(other.wrong(name)),
-        }
+        self.expect(2, name).map(|()| self.bytes)
     }
 
-    fn wrong(self, name: &str) -> String {
-        let number = match self {
-            Wire::Number(_) => 0,
-            Wire::Fixed => 1,
-            Wire::Bytes(_) => 2,
-        };
+    fn expect(self, kind: u64, name: &str) -> Result<(), String> {
+        if self.kind == kind {
+            return Ok(());
+        }
         let name = match name.split_at(1) {
             _ if name == "metadata" => "ObjectMeta".to_owned(),
             // The field's name in Go begins with a capital.
             (first, rest) => format!("{}{rest}", first.to_uppercase()),
         };
-        format!("proto: wrong wireType = {number} for field {name}")
+        Err(format!("proto: wrong wireType = {} for field {name}", self.kind))
     }
 }
 
@@ -193,23 +168,25 @@ impl<'a> Wire<'a> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn field(&mut self) -> Result<(u64, Wire<'a>), String> {
-        let tag = self.varint()?;
-        let (number, wire) = (tag >> 3, tag & 7);
-        if number == 0 || number > u64::from(u32::MAX) {
-            return Err(format!("proto: illegal tag {number} (wire type {wire})"));
+    /// The number of the next field, if there is one, and what is in it.
+    fn field(&mut self) -> Result<Option<(u64, Wire<'a>)>, String> {
+        if self.0.is_empty() {
+            return Ok(None);
         }
-        let wire = match wire {
-            0 => Wire::Number(self.varint()?),
-            1 => self.take(8).map(|_| Wire::Fixed)?,
-            2 => {
-                let length = self.varint()?;
-                Wire::Bytes(self.take(length)?)
-            }
-            5 => self.take(4).map(|_| Wire::Fixed)?,
-            wire => return Err(format!("proto: illegal wireType {wire}")),
+        let tag = self.varint()?;
+        let (field, kind) = (tag >> 3, tag & 7);
+        if field == 0 || field > u64::from(u32::MAX) {
+            return Err(format!("proto: illegal tag {field} (wire type {kind})"));
+        }
+        let (number, length) = match kind {
+            0 => (self.varint()?, 0),
+            1 => (0, 8),
+            2 => (0, self.varint()?),
+            5 => (0, 4),
+            kind => return Err(format!("proto: illegal wireType {kind}")),
         };
-        Ok((number, wire))
+        let bytes = self.take(length)?;
+        Ok(Some((field, Wire { kind, number, bytes })))
     }
 
     fn varint(&mut self) -> Result<u64, String> {
@@ -225,10 +202,8 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
-        let taken = usize::try_from(length)
-            .ok()
-            .and_then(|length| self.0.split_at_checked(length));
-        let (taken, rest) = taken.ok_or("unexpected EOF")?;
+        let length = usize::try_from(length).map_err(|_| "unexpected EOF")?;
+        let (taken, rest) = self.0.split_at_checked(length).ok_or("unexpected EOF")?;
         self.0 = rest;
         Ok(taken)
     }

@@ -24,30 +24,24 @@ fn read(text: &str) -> Option<String> {
     let parts = QUANTITY.captures(text)?;
     let part = |i: usize| parts.get(i).map_or("", |part| part.as_str());
     let (whole, fraction) = (part(2), part(3));
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
     let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let decimals = u32::try_from(fraction.len()).ok()?;
     let sign = if part(1) == "-" && digits != 0 { "-" } else { "" };
+    let (units, step, unit): (&[&str], i128, _) = match part(4) {
+        "" => (&DECIMAL, 1000, part(5)),
+        unit => (&BINARY, 1024, unit),
+    };
+    let power = units.iter().position(|known| *known == unit)?;
+    let amount = digits.checked_mul(step.checked_pow(u32::try_from(power).ok()?)?)?;
+    let divisor = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
     // An amount with an exponent of its own, or a fraction of a binary unit that is none, is left as it is.
-    if !part(6).is_empty() {
+    if !part(6).is_empty() || step == 1024 && amount % divisor != 0 {
         return Some(text.to_owned());
     }
-    if !part(4).is_empty() {
-        let power = BINARY.iter().position(|unit| *unit == part(4))?;
-        let amount = digits.checked_mul(1024_i128.checked_pow(u32::try_from(power).ok()?)?)?;
-        let divisor = 10_i128.checked_pow(decimals)?;
-        return match amount % divisor {
-            0 => Some(format!("{sign}{}", with_unit(amount / divisor, 1024, &BINARY))),
-            _ => Some(text.to_owned()),
-        };
-    }
-    let power = DECIMAL.iter().position(|unit| *unit == part(5))?;
-    let amount = digits.checked_mul(1000_i128.checked_pow(u32::try_from(power).ok()?)?)?;
     // What is smaller than a billionth counts as one.
-    let billionths = (amount + 10_i128.checked_pow(decimals)? - 1) / 10_i128.checked_pow(decimals)?;
-    Some(format!("{sign}{}", with_unit(billionths, 1000, &DECIMAL)))
+    Some(format!(
+        "{sign}{}",
+        with_unit((amount + divisor - 1) / divisor, step, units)
+    ))
 }
 
 fn with_unit(mut amount: i128, step: i128, units: &[&str]) -> String {

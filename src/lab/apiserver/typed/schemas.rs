@@ -1,16 +1,16 @@
 //! The schemas of the server's own kinds, with what their documentation does not tell machines: how lists are merged.
 
-use k8s_openapi::schemars::JsonSchema;
-use k8s_openapi::schemars::generate::SchemaSettings;
+use k8s_openapi::Resource;
+use k8s_openapi::schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
 
 use super::messages::{Kind, Merge, Message, known, message_of};
 
 /// The schema of the kind `T`.
-pub(in crate::lab::apiserver) fn schema<T: JsonSchema>(group: &str, kind: &str) -> Value {
+pub(in crate::lab::apiserver) fn schema<T: Resource + JsonSchema>() -> Value {
     let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
     let mut schema = T::json_schema(&mut settings.into_generator()).to_value();
-    if let Some(message) = message_of(group, kind) {
+    if let Some(message) = message_of(T::GROUP, T::KIND) {
         annotate(message, &mut schema);
     }
     schema
@@ -32,14 +32,11 @@ fn annotate_field(kind: &Kind, schema: &mut Value) {
         Kind::Message(name) => annotate(known(name), schema),
         Kind::Map(values) => annotate_field(values, &mut schema["additionalProperties"]),
         Kind::List(merge, items) => {
-            let key = match merge {
-                Merge::Atomic | Merge::Set => None,
-                Merge::ByKey(key) | Merge::PatchedByKey(key) => Some(*key),
-            };
-            let list_type = match merge {
-                Merge::Set => "set",
-                Merge::ByKey(_) => "map",
-                Merge::Atomic | Merge::PatchedByKey(_) => "atomic",
+            let (list_type, key) = match merge {
+                Merge::Atomic => ("atomic", None),
+                Merge::Set => ("set", None),
+                Merge::ByKey(key) => ("map", Some(*key)),
+                Merge::PatchedByKey(key) => ("atomic", Some(*key)),
             };
             schema["x-kubernetes-list-type"] = list_type.into();
             if let Merge::ByKey(key) = merge {
@@ -82,40 +79,24 @@ mod tests {
         }
     }
 
+    fn check_whole<T: Resource + JsonSchema>() -> Value {
+        let (schema, name) = (schema::<T>(), message_of(T::GROUP, T::KIND).unwrap().name);
+        check(&Kind::Message(name), &schema, name);
+        schema
+    }
+
     /// What the table of types knows is documented, so that it is annotated.
     #[test]
     fn all_fields_are_documented() {
-        check(
-            &Kind::Message("Namespace"),
-            &schema::<core::Namespace>("", "Namespace"),
-            "Namespace",
-        );
-        check(
-            &Kind::Message("Secret"),
-            &schema::<core::Secret>("", "Secret"),
-            "Secret",
-        );
-        check(&Kind::Message("Node"), &schema::<core::Node>("", "Node"), "Node");
-        check(
-            &Kind::Message("Event"),
-            &schema::<core::Event>("", "Event"),
-            "Event",
-        );
-        let event = schema::<events::Event>("events.k8s.io", "Event");
-        check(&Kind::Message("events.Event"), &event, "events.Event");
-        check(&Kind::Message("Lease"), &schema::<Lease>("", "Lease"), "Lease");
-        check(
-            &Kind::Message("ClusterRole"),
-            &schema::<rbac::ClusterRole>("", "ClusterRole"),
-            "ClusterRole",
-        );
-        check(
-            &Kind::Message("RoleBinding"),
-            &schema::<rbac::RoleBinding>("", "RoleBinding"),
-            "RoleBinding",
-        );
-        let account = schema::<core::ServiceAccount>("", "ServiceAccount");
-        check(&Kind::Message("ServiceAccount"), &account, "ServiceAccount");
+        check_whole::<core::Namespace>();
+        check_whole::<core::Secret>();
+        check_whole::<core::Node>();
+        check_whole::<core::Event>();
+        check_whole::<events::Event>();
+        check_whole::<Lease>();
+        check_whole::<rbac::ClusterRole>();
+        check_whole::<rbac::RoleBinding>();
+        let account = check_whole::<core::ServiceAccount>();
         assert_eq!(
             account["properties"]["secrets"]["x-kubernetes-list-map-keys"],
             json!(["name"])

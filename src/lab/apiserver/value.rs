@@ -1,0 +1,29 @@
+//! What stands in a field of an object, empty where there is nothing of the kind.
+
+use serde_json::Value;
+
+/// The text in a field.
+pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// The items of the list in a field.
+pub(super) fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
+    object[field].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The texts of the list in a field.
+pub(super) fn texts(object: &Value, field: &str) -> Vec<String> {
+    let texts = list(object, field).iter().filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+/// The fields of the object in a field.
+pub(super) fn fields<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    object[field].as_object().into_iter().flatten()
+}
+
+/// Whether a field is true.
+pub(super) fn flag(object: &Value, field: &str) -> bool {
+    object[field] == Value::Bool(true)
+}
