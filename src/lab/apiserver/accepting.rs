@@ -54,7 +54,7 @@ pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
         manager: "kube-apiserver",
         named: &Named::only(table.resource.clone()),
         subresource: "status",
-        time,
+        time: time.to_owned(),
     };
     track(Some(definition), &mut object, &writer);
     storage.put(&id, meta::text(definition, "name"), object);

@@ -3,122 +3,58 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::body::Reply;
-use super::context::{Context, Named};
 use super::family;
 use super::field::quoted;
-use super::field_set::{FieldSet, compare_objects};
-use super::json;
-use super::managed_fields::{Entry, Writer, conflicts, lose, read_entries, update, write_entries};
-use super::merge::{fields_of, merge, remove, told, with_named};
+use super::field_set::FieldSet;
+use super::managed_fields::{Changes, Entry, Operation, Writer, lose, read_entries, update, write_entries};
+use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
-use super::options::{FieldValidation, WriteOptions};
-use super::read::namespace;
-use super::request::Target;
 use super::status::{Failure, Outcome};
-use super::update::{check_name, current};
-use super::write::{Nulls, ensure_namespace, fit, ignored_fields, wipe_system_fields};
+use super::write::{Nulls, fit, ignored_fields};
 
 /// The manager whose applies follow those that a client computed itself.
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-impl Context<'_> {
-    pub(super) fn apply(
-        &mut self,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
-        body: &Bytes,
-    ) -> Outcome<Reply> {
-        let document = json::read_yaml(body);
-        if let Ok(document) = &document {
-            self.entry.request(&document.value);
-        }
-        let mut storage = self.server.storage();
-        let found = current(&storage, named, target);
-        let mut blank = match family::blank(&named.resource) {
-            Value::Null => json!({}),
-            blank => blank,
-        };
-        blank["apiVersion"] = named.api_version().into();
-        blank["kind"] = named.resource.kind.clone().into();
-        let undecodable = |why: &str| Failure::bad_request(format!("error decoding YAML: {why}"));
-        let document = document.map_err(|why| undecodable(&why))?;
-        let config = match document.value {
-            Value::Null => json!({}),
-            config if config.is_object() => config,
-            _ => return Err(undecodable("json: cannot unmarshal into a map")),
-        };
-        let writer = Writer {
-            manager: &options.field_manager,
-            named,
-            subresource: &target.subresource,
-            time: &self.server.time(),
-        };
-        let live = found.as_ref().map_or(&blank, |found| found.object());
-        let mut object = applied(live, &config, &blank, &writer, options.force)?;
-        match options.field_validation {
-            FieldValidation::Strict if !document.repeated.is_empty() => {
-                let why = json::yaml_error(&document.repeated);
-                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
-                return Err(Failure::bad_request(why));
-            }
-            FieldValidation::Warn => self.warnings.extend(document.repeated),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
-        }
-        if let Err(missing) = &found {
-            let uid = meta::text(&object, "uid");
-            if !uid.is_empty() {
-                let why = format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                );
-                return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
-            }
-            if !target.subresource.is_empty() {
-                return Err(missing.clone());
-            }
-            wipe_system_fields(&mut object);
-        }
-        ensure_namespace(&mut object, namespace(named, target))?;
-        check_name(&object, &target.name)?;
-        match found {
-            Ok(current) => {
-                let stored = self.replace(&mut storage, named, target, options, current, object)?;
-                Ok(Reply::json(200, stored.bytes()))
-            }
-            Err(_) => self.insert(&mut storage, named, target, options, object),
-        }
-    }
-}
-
-/// What becomes of `live` when `config` is applied to it, with its owners. `blank` is an object before it is created.
-fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, force: bool) -> Outcome<Value> {
-    let of = writer.of();
-    check(config, writer)?;
-    let mut entries = read_entries(Some(live));
+/// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
+pub(super) fn applied(
+    live: Option<&Value>,
+    config: &Value,
+    writer: &Writer<'_>,
+    force: bool,
+) -> Outcome<Value> {
+    let mut blank = family::blank(&writer.named.resource);
+    blank["apiVersion"] = writer.named.api_version().into();
+    blank["kind"] = writer.named.resource.kind.clone().into();
+    let live = live.unwrap_or(&blank);
+    let of = Type::object(Some(&writer.named.version().schema));
+    check(config, of, writer)?;
+    let mut entries = read_entries(live);
     if entries.is_empty() {
-        let manager = "before-first-apply";
-        update(&mut entries, blank, live, &Writer { manager, ..*writer });
+        let mut writer = writer.clone();
+        writer.manager = "before-first-apply";
+        update(&mut entries, &blank, live, &writer);
     }
     let mut fields = fields_of(config, of);
     fields.exclude(ignored_fields(writer.named, writer.subresource));
-    let mut own = Entry::new(writer, "Apply", fields);
-    let last = entries.iter().position(|entry| entry.is_of(writer, "Apply"));
+    let mut own = Entry::new(writer, Operation::Apply, fields);
+    let is_own = |entry: &Entry| entry.is_of(writer, Operation::Apply);
+    let last = entries.iter().position(is_own);
     let last = last.map(|place| entries.remove(place));
-    let mut merged = merge(Some(live), Some(config), of).unwrap_or_default();
+    let mut merged = merge(live, config, of);
     if let Some(last) = &last {
         let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
         merged = give_up(&merged, last, &all, writer).unwrap_or(merged);
     }
+    let changes = writer.changes(&entries, live, &merged);
     if !force {
-        check_conflicts(&entries, live, &merged, writer)?;
+        let own = applied_by_client(live, of, writer).unwrap_or_default();
+        check_conflicts(&entries, &changes, &own)?;
     }
-    lose(&mut entries, live, &merged, writer);
+    lose(&mut entries, &changes);
     own.fields.strip();
     let is_changed = merged != *live;
     if !is_changed {
@@ -131,34 +67,34 @@ fn applied(live: &Value, config: &Value, blank: &Value, writer: &Writer<'_>, for
         object = fitting.map_err(|why| Failure::new(500, "", why))?.0;
     }
     write_entries(&mut object, entries);
-    let annotations = object
-        .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut);
-    let annotation = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
+    let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
     if writer.manager == KUBECTL
         && let Some(annotation) = annotation.filter(|text| *text != "")
     {
-        *annotation = format!("{}\n", without_last_applied(config)).into();
+        let mut config = config.clone();
+        annotations(&mut config).map(|annotations| annotations.remove(LAST_APPLIED));
+        *annotation = format!("{config}\n").into();
     }
     Ok(object)
 }
 
+fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.pointer_mut("/metadata/annotations")?.as_object_mut()
+}
+
 /// What cannot be applied at all.
-fn check(config: &Value, writer: &Writer<'_>) -> Outcome<()> {
+fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
     let text = |field: &str| config[field].as_str().unwrap_or_default();
-    let kind_of = |api_version: &str, kind: &str| match api_version.contains('/') || api_version.is_empty() {
-        true if api_version.is_empty() => format!("/, Kind={kind}"),
-        true => format!("{api_version}, Kind={kind}"),
-        false => format!("/{api_version}, Kind={kind}"),
-    };
-    let told_kind = kind_of(text("apiVersion"), text("kind"));
-    if (text("apiVersion"), text("kind")) != (&writer.named.api_version(), &writer.named.resource.kind) {
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    let told_kind = format!("{slash}{api_version}, Kind={kind}");
+    if (api_version, kind) != (&writer.named.api_version(), &writer.named.resource.kind) {
         return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
     }
     if config["metadata"]["managedFields"].is_array() {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
-    let wrong = errors(config, writer.of());
+    let wrong = errors(config, of);
     let wrong = match wrong.as_slice() {
         [] => return Ok(()),
         [only] => only.clone(),
@@ -173,72 +109,67 @@ fn check(config: &Value, writer: &Writer<'_>) -> Outcome<()> {
 /// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
 /// version that is no more.
 fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>) -> Option<Value> {
-    let named_fields = |value: &Value, version: &str| {
-        let of = writer.of_version(version)?;
-        Some(with_named(&fields_of(&writer.convert(value, version)?, of), of))
+    let fields_in = |value: &Value, version: &str| {
+        let (value, of) = writer.view(value, version)?;
+        Some(with_named(&fields_of(&value, of), of))
     };
-    let without = |value: &Value, fields: &FieldSet, version: &str| {
-        Some(remove(
-            &writer.convert(value, version)?,
-            fields,
-            writer.of_version(version)?,
-        ))
+    let gone = |left: &Value, version: &str| {
+        let mut gone = fields_in(merged, version)?;
+        gone.subtract(&fields_in(left, version)?);
+        Some(gone)
     };
-    let owned_before = with_named(&last.fields, writer.of_version(&last.api_version)?);
-    let mut left = without(merged, &owned_before, &last.api_version)?;
+    let first = last.api_version.as_str();
+    let (whole, of) = writer.view(merged, first)?;
+    let owned_before = with_named(&last.fields, of);
+    let mut left = remove(&whole, &owned_before, of);
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for entry in entries {
-        versions
-            .entry(&entry.api_version)
-            .or_default()
-            .union(&entry.fields);
+        let owned = versions.entry(&entry.api_version).or_default();
+        owned.union(&entry.fields);
     }
     // Whatever somebody owns comes back, in the version in which it was owned first.
-    let owned_first = versions.remove_entry(last.api_version.as_str());
+    let owned_first = versions.remove_entry(first);
     for (version, owned) in owned_first.into_iter().chain(versions) {
-        let Some(mut gone) = named_fields(merged, version) else {
+        let Some(mut gone) = gone(&left, version) else {
             continue;
         };
-        gone.subtract(&named_fields(&left, version)?);
-        gone.subtract(&with_named(&owned, writer.of_version(version)?));
-        left = without(merged, &gone, version)?;
+        let (merged, of) = writer.view(merged, version)?;
+        gone.subtract(&with_named(&owned, of));
+        left = remove(&merged, &gone, of);
     }
     // And so does what the applier never owned.
-    let mut gone = named_fields(merged, &last.api_version)?;
-    gone.subtract(&named_fields(&left, &last.api_version)?);
-    let left = without(merged, &gone.intersection(&owned_before), &last.api_version)?;
-    writer.convert(&left, &writer.named.api_version())
+    let gone = gone(&left, first)?.intersection(&owned_before);
+    let left = remove(&whole, &gone, of);
+    let (left, _) = writer.view(&left, &writer.named.api_version())?;
+    Some(left.into_owned())
 }
 
 /// Refuses to change what others own.
-fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Writer<'_>) -> Outcome<()> {
-    let mut found = conflicts(entries, live, merged, writer);
-    if writer.manager == KUBECTL
-        && let Some(own) = applied_by_client(live, writer)
-    {
-        found.iter_mut().for_each(|(_, fields)| fields.subtract(&own));
-        found.retain(|(_, fields)| !fields.is_empty());
-    }
+fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> Outcome<()> {
+    let changed = entries.iter().filter_map(|entry| {
+        let change = changes.get(&entry.api_version)?;
+        let mut fields = change.taken.intersection(&entry.fields);
+        fields.subtract(excused);
+        (!fields.is_empty()).then_some((entry, fields))
+    });
+    let mut found: Vec<(&Entry, FieldSet)> = changed.collect();
     found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
-    let told: Vec<(String, Vec<String>)> = found
-        .iter()
-        .map(|(owner, fields)| (owner.told(), fields.paths(told)))
-        .collect();
-    let causes = told.iter().flat_map(|(owner, paths)| {
+    let owners = found.iter().map(|(owner, fields)| (owner.told(), fields.paths()));
+    let owners: Vec<(String, Vec<String>)> = owners.collect();
+    let causes = owners.iter().flat_map(|(owner, paths)| {
         let message = format!("conflict with {owner}");
-        paths
-            .iter()
-            .map(move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path}))
+        let cause = move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path});
+        paths.iter().map(cause)
     });
     let causes: Vec<Value> = causes.collect();
-    let why = match (told.as_slice(), causes.len()) {
+    let why = match (owners.as_slice(), causes.len()) {
         (_, 0) => return Ok(()),
         ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
         (_, count) => {
-            let owners = told
+            let told = owners
                 .iter()
                 .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
-            format!("{count} conflicts: {}", owners.collect::<Vec<_>>().join("\n"))
+            format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
         }
     };
     let mut failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
@@ -248,15 +179,10 @@ fn check_conflicts(entries: &[Entry], live: &Value, merged: &Value, writer: &Wri
 
 impl Entry {
     /// Its place among others in messages.
-    fn rank(&self) -> (&str, &str, Option<&str>, bool, &str) {
-        let version = (self.operation == "Update").then_some(self.api_version.as_str());
-        (
-            &self.manager,
-            &self.operation,
-            version,
-            self.subresource.is_empty(),
-            &self.subresource,
-        )
+    fn rank(&self) -> impl Ord {
+        let version = (self.operation == Operation::Update).then_some(&self.api_version);
+        let subresource = (self.subresource.is_empty(), &self.subresource);
+        (&self.manager, self.operation, version, subresource)
     }
 
     /// As messages name an owner: those who apply by their name alone.
@@ -265,18 +191,18 @@ impl Entry {
         if !self.subresource.is_empty() {
             told = format!("{told} with subresource {}", quoted(&self.subresource));
         }
-        match self.operation.as_str() {
-            "Update" => format!("{told} using {}", self.api_version),
-            _ => told,
+        match self.operation {
+            Operation::Update => format!("{told} using {}", self.api_version),
+            Operation::Apply => told,
         }
     }
 }
 
 /// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
-fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
-    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
+fn applied_by_client(live: &Value, of: Type<'_>, writer: &Writer<'_>) -> Option<FieldSet> {
+    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
+    let text = text.filter(|_| writer.manager == KUBECTL)?;
     let config: Value = serde_json::from_str(text).ok()?;
-    let of = writer.of();
     if config["apiVersion"] != writer.named.api_version() || !errors(&config, of).is_empty() {
         return None;
     }
@@ -285,15 +211,4 @@ fn applied_by_client(live: &Value, writer: &Writer<'_>) -> Option<FieldSet> {
     fields.subtract(&since.taken);
     fields.subtract(&since.removed);
     Some(fields)
-}
-
-fn without_last_applied(config: &Value) -> Value {
-    let mut config = config.clone();
-    let annotations = config
-        .pointer_mut("/metadata/annotations")
-        .and_then(Value::as_object_mut);
-    if let Some(annotations) = annotations {
-        annotations.remove(LAST_APPLIED);
-    }
-    config
 }

@@ -18,42 +18,28 @@ pub(super) enum Problem {
 }
 
 impl Problem {
-    /// The reason as the API spells it.
-    pub(super) fn reason(self) -> &'static str {
+    /// The reason as the API spells it, and what messages begin with.
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Problem::Required => "FieldValueRequired",
-            Problem::Duplicate => "FieldValueDuplicate",
-            Problem::Invalid => "FieldValueInvalid",
-            Problem::NotSupported => "FieldValueNotSupported",
-            Problem::Forbidden => "FieldValueForbidden",
-            Problem::TooLong => "FieldValueTooLong",
-            Problem::TooMany => "FieldValueTooMany",
-            Problem::TypeInvalid => "FieldValueTypeInvalid",
+            Problem::Required => ("FieldValueRequired", "Required value"),
+            Problem::Duplicate => ("FieldValueDuplicate", "Duplicate value"),
+            Problem::Invalid => ("FieldValueInvalid", "Invalid value"),
+            Problem::NotSupported => ("FieldValueNotSupported", "Unsupported value"),
+            Problem::Forbidden => ("FieldValueForbidden", "Forbidden"),
+            Problem::TooLong => ("FieldValueTooLong", "Too long"),
+            Problem::TooMany => ("FieldValueTooMany", "Too many"),
+            Problem::TypeInvalid => ("FieldValueTypeInvalid", "Invalid value"),
         }
     }
 
-    fn title(self) -> &'static str {
-        match self {
-            Problem::Required => "Required value",
-            Problem::Duplicate => "Duplicate value",
-            Problem::Invalid | Problem::TypeInvalid => "Invalid value",
-            Problem::NotSupported => "Unsupported value",
-            Problem::Forbidden => "Forbidden",
-            Problem::TooLong => "Too long",
-            Problem::TooMany => "Too many",
-        }
+    /// The reason as the API spells it.
+    pub(super) fn reason(self) -> &'static str {
+        self.texts().0
     }
 
     /// Whether rules in CEL are left unchecked once an object has this problem.
     pub(super) fn blocks_rules(self) -> bool {
-        matches!(
-            self,
-            Problem::NotSupported
-                | Problem::Required
-                | Problem::TooLong
-                | Problem::TooMany
-                | Problem::TypeInvalid
-        )
+        !matches!(self, Problem::Duplicate | Problem::Invalid | Problem::Forbidden)
     }
 }
 
@@ -70,13 +56,9 @@ pub(super) struct FieldError {
 
 impl FieldError {
     fn new(problem: Problem, field: impl fmt::Display, value: Option<String>, detail: &str) -> Self {
-        let mut message = problem.title().to_owned();
-        if let Some(value) = value {
-            message = format!("{message}: {value}");
-        }
-        if !detail.is_empty() {
-            message = format!("{message}: {detail}");
-        }
+        let (_, title) = problem.texts();
+        let value = value.map_or_else(String::new, |value| format!(": {value}"));
+        let before = if detail.is_empty() { "" } else { ": " };
         let field = match field.to_string() {
             field if field.is_empty() => "<nil>".to_owned(),
             field => field,
@@ -84,7 +66,7 @@ impl FieldError {
         Self {
             problem,
             field,
-            message,
+            message: format!("{title}{value}{before}{detail}"),
             tolerated: false,
         }
     }
@@ -166,12 +148,8 @@ impl FieldError {
     pub(super) fn too_many(field: impl fmt::Display, actual: Option<u64>, max: u64) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");
-        Self::new(
-            Problem::TooMany,
-            field,
-            actual.map(|actual| actual.to_string()),
-            &detail,
-        )
+        let actual = actual.map(|actual| actual.to_string());
+        Self::new(Problem::TooMany, field, actual, &detail)
     }
 }
 
@@ -182,57 +160,44 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Where a walk through an object is. Lives on the stack, so that a path costs nothing until an error needs it.
 #[derive(Clone, Copy)]
-pub(super) struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
-}
+pub(super) struct Path<'a>(Option<(&'a Path<'a>, Step<'a>)>);
 
 #[derive(Clone, Copy)]
 enum Step<'a> {
-    Root,
     Child(&'a str),
     Index(usize),
     Key(&'a str),
 }
 
 impl<'a> Path<'a> {
-    pub(super) const ROOT: Path<'static> = Path {
-        parent: None,
-        step: Step::Root,
-    };
-
-    fn then(&'a self, step: Step<'a>) -> Path<'a> {
-        let parent = Some(self);
-        Path { parent, step }
-    }
+    pub(super) const ROOT: Path<'static> = Path(None);
 
     /// `parent.name`
     pub(super) fn child(&'a self, name: &'a str) -> Path<'a> {
-        self.then(Step::Child(name))
+        Path(Some((self, Step::Child(name))))
     }
 
     /// `parent[3]`
     pub(super) fn index(&'a self, index: usize) -> Path<'a> {
-        self.then(Step::Index(index))
+        Path(Some((self, Step::Index(index))))
     }
 
     /// `parent[key]`
     pub(super) fn key(&'a self, key: &'a str) -> Path<'a> {
-        self.then(Step::Key(key))
+        Path(Some((self, Step::Key(key))))
     }
 }
 
 /// The alternate form (`{path:#}`) tells keys like fields.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(parent) = self.parent else {
+        let Some((parent, step)) = self.0 else {
             return Ok(());
         };
         parent.fmt(f)?;
-        match self.step {
-            Step::Root => Ok(()),
+        match step {
             Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
-            Step::Child(name) | Step::Key(name) if matches!(parent.step, Step::Root) => f.write_str(name),
+            Step::Child(name) | Step::Key(name) if parent.0.is_none() => f.write_str(name),
             Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),
         }

@@ -1,9 +1,8 @@
 //! JSON as the API server reads it: a field may stand twice, and the last one counts.
 
-use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
@@ -18,10 +17,9 @@ pub(super) struct Document {
 /// Reads YAML, of which JSON is a part. The error is the reader's.
 pub(super) fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
     let twice = |line: u64, key: &str| format!("line {line}: key \"{key}\" already set in map");
-    if let Ok(mut document) = read(bytes) {
-        for complaint in &mut document.repeated {
-            let path = complaint.trim_end_matches('"');
-            *complaint = twice(1, path.rsplit(['.', '"']).next().unwrap_or_default());
+    if let Ok(mut document) = serde_json::from_slice::<Document>(bytes) {
+        for path in &mut document.repeated {
+            *path = twice(1, path.rsplit('.').next().unwrap_or_default());
         }
         return Ok(document);
     }
@@ -49,101 +47,82 @@ pub(super) fn yaml_error(repeated: &[String]) -> String {
 
 /// Reads a document.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
-    let repeated = RefCell::default();
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = At {
-        path: String::new(),
-        repeated: &repeated,
+    let mut document: Document = serde_json::from_slice(bytes)?;
+    for path in &mut document.repeated {
+        *path = format!("duplicate field \"{}\"", path.trim_start_matches('.'));
     }
-    .deserialize(&mut reader)?;
-    reader.end()?;
+    Ok(document)
+}
+
+/// Reads a value, and the paths of the fields below it that stand twice (`.a.b[0].c`).
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+fn scalar<E>(value: impl Into<Value>) -> Result<Document, E> {
     Ok(Document {
-        value,
-        repeated: repeated.into_inner(),
+        value: value.into(),
+        repeated: Vec::new(),
     })
 }
 
-/// A value at some path.
-struct At<'a> {
-    path: String,
-    repeated: &'a RefCell<Vec<String>>,
-}
-
-impl<'de> DeserializeSeed<'de> for At<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for At<'_> {
-    type Value = Value;
+impl<'de> Visitor<'de> for Reader {
+    type Value = Document;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn visit_unit<E: Error>(self) -> Result<Document, E> {
+        scalar(())
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Document, E> {
+        scalar(value)
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Document, E> {
+        scalar(value)
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Document, E> {
+        scalar(value)
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Document, E> {
+        scalar(value)
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_str<E: Error>(self, value: &str) -> Result<Document, E> {
+        scalar(value)
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        loop {
-            let at = At {
-                path: format!("{}[{}]", self.path, list.len()),
-                repeated: self.repeated,
-            };
-            match items.next_element_seed(at)? {
-                Some(item) => list.push(item),
-                None => return Ok(list.into()),
-            }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Document, A::Error> {
+        let (mut list, mut repeated) = (Vec::new(), Vec::new());
+        while let Some(item) = items.next_element::<Document>()? {
+            let i = list.len();
+            repeated.extend(item.repeated.iter().map(|path| format!("[{i}]{path}")));
+            list.push(item.value);
         }
+        let value = list.into();
+        Ok(Document { value, repeated })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(name) = fields.next_key::<String>()? {
-            let path = match self.path.as_str() {
-                "" => name.clone(),
-                path => format!("{path}.{name}"),
-            };
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Document, A::Error> {
+        let (mut map, mut repeated) = (Map::new(), Vec::new());
+        while let Some((name, field)) = fields.next_entry::<String, Document>()? {
             if map.contains_key(&name) {
-                let complaint = format!("duplicate field \"{path}\"");
-                self.repeated.borrow_mut().push(complaint);
+                repeated.push(format!(".{name}"));
             }
-            let at = At {
-                path,
-                repeated: self.repeated,
-            };
-            map.insert(name, fields.next_value_seed(at)?);
+            repeated.extend(field.repeated.iter().map(|path| format!(".{name}{path}")));
+            map.insert(name, field.value);
         }
-        Ok(map.into())
+        let value = map.into();
+        Ok(Document { value, repeated })
     }
 }
 

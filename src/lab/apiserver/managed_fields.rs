@@ -3,15 +3,19 @@
 //! A write is compared with what was there. What it added or changed becomes the writer's, and is taken from all
 //! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::context::Named;
+use super::context::{Context, Named};
 use super::family;
-use super::field_set::{Comparison, FieldSet, compare_objects};
-use super::merge::Type;
-use super::schema::{Schema, prune};
+use super::field_set::FieldSet;
+use super::merge::{Comparison, Type, compare_objects};
+use super::meta::metadata_mut;
+use super::options::WriteOptions;
+use super::schema::prune;
 use super::write::ignored_fields;
 
 /// More managers than this are merged into one.
@@ -19,7 +23,7 @@ const MAX_MANAGERS: usize = 10;
 const MERGED_MANAGER: &str = "ancient-changes";
 
 /// Who writes, and what.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Writer<'a> {
     pub(super) manager: &'a str,
     /// The resource, and the version in which it is written.
@@ -27,265 +31,204 @@ pub(super) struct Writer<'a> {
     /// Empty for the object itself.
     pub(super) subresource: &'a str,
     /// RFC 3339, in seconds.
-    pub(super) time: &'a str,
+    pub(super) time: String,
 }
 
 impl Writer<'_> {
-    pub(super) fn of(&self) -> Type<'_> {
-        Type::object(Some(&self.named.version().schema))
-    }
-
-    /// What a write changed, in the version in which an owner knows its fields. `None` when there is no such version.
-    fn comparison(&self, api_version: &str, old: &Value, new: &Value) -> Option<Comparison> {
-        if api_version == self.named.api_version() {
-            let ignored = ignored_fields(self.named, self.subresource);
-            return Some(compare_objects(old, new, self.of(), ignored));
-        }
-        let (old, new) = (self.convert(old, api_version)?, self.convert(new, api_version)?);
-        // Of other versions, only writes to a subresource know what they cannot change.
-        let ignored = match self.subresource {
-            "" => &[],
-            subresource => ignored_fields(self.named, subresource),
-        };
-        Some(compare_objects(
-            &old,
-            &new,
-            self.of_version(api_version)?,
-            ignored,
-        ))
-    }
-
-    fn schema(&self, api_version: &str) -> Option<&Schema> {
+    /// An object as it is in a version, and the type it has there. `None` when there is no such version.
+    pub(super) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;
         let mut versions = resource.versions.iter();
-        let version = versions.find(|version| resource.api_version(&version.name) == api_version)?;
-        Some(&version.schema)
-    }
-
-    /// The type of the objects in another version.
-    pub(super) fn of_version(&self, api_version: &str) -> Option<Type<'_>> {
-        Some(Type::object(Some(self.schema(api_version)?)))
-    }
-
-    /// An object in another version.
-    pub(super) fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
-        let schema = self.schema(api_version)?;
-        let mut object = object.clone();
-        if object.get("apiVersion").is_some_and(|known| known != api_version) {
-            object["apiVersion"] = api_version.into();
-            prune(&mut object, schema);
+        let known = versions.find(|known| resource.api_version(&known.name) == version)?;
+        let of = Type::object(Some(&known.schema));
+        if object.get("apiVersion").is_none_or(|own| own == version) {
+            return Some((Cow::Borrowed(object), of));
         }
-        Some(object)
+        let mut object = object.clone();
+        object["apiVersion"] = version.into();
+        prune(&mut object, &known.schema);
+        Some((Cow::Owned(object), of))
+    }
+
+    /// What a write changed, in the writer's version and in those in which owners know their fields.
+    pub(super) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
+        let own = self.named.api_version();
+        let versions = entries.iter().map(|entry| entry.api_version.as_str());
+        let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
+        let changes = versions.into_iter().filter_map(|version| {
+            // Of other versions, only writes to a subresource know what they cannot change.
+            let ignored = match self.subresource {
+                "" if version != own => &[],
+                subresource => ignored_fields(self.named, subresource),
+            };
+            let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
+            Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
+        });
+        changes.collect()
     }
 }
 
-/// One manager's fields.
-#[derive(Clone, Debug)]
+/// What a write changed, by the version in which the fields are named.
+pub(super) type Changes = BTreeMap<String, Comparison>;
+
+/// How an owner came by its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Operation {
+    Apply,
+    Update,
+}
+
+/// One manager's fields. Entries are sorted by what stands first in them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "fieldsType", rename = "FieldsV1")]
 pub(super) struct Entry {
-    pub(super) manager: String,
-    pub(super) operation: String,
-    pub(super) api_version: String,
-    pub(super) subresource: String,
+    pub(super) operation: Operation,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) time: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) manager: String,
+    pub(super) api_version: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) subresource: String,
+    #[serde(default, rename = "fieldsV1")]
     pub(super) fields: FieldSet,
 }
 
 impl Entry {
-    fn read(json: &Value) -> Option<Self> {
-        let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
-        let entry = Entry {
-            manager: text("manager"),
-            operation: text("operation"),
-            api_version: text("apiVersion"),
-            subresource: text("subresource"),
-            time: text("time"),
-            fields: FieldSet::from_fields(&json["fieldsV1"]),
-        };
-        let good = matches!(entry.operation.as_str(), "Update" | "Apply")
-            && !entry.api_version.is_empty()
-            && text("fieldsType") == "FieldsV1";
-        good.then_some(entry)
-    }
-
-    fn to_value(&self) -> Value {
-        let mut entry = Map::new();
-        for (key, value) in [
-            ("manager", &self.manager),
-            ("operation", &self.operation),
-            ("apiVersion", &self.api_version),
-            ("time", &self.time),
-        ] {
-            if !value.is_empty() {
-                entry.insert(key.into(), value.clone().into());
-            }
-        }
-        entry.insert("fieldsType".into(), "FieldsV1".into());
-        entry.insert("fieldsV1".into(), self.fields.to_fields());
-        if !self.subresource.is_empty() {
-            entry.insert("subresource".into(), self.subresource.clone().into());
-        }
-        entry.into()
-    }
-
     /// What `writer` owns by `operation`. Those who apply do so in whatever version.
-    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: &str) -> bool {
+    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: Operation) -> bool {
         self.operation == operation
             && self.manager == writer.manager
             && self.subresource == writer.subresource
-            && (operation == "Apply" || self.api_version == writer.named.api_version())
+            && (operation == Operation::Apply || self.api_version == writer.named.api_version())
     }
 
-    pub(super) fn new(writer: &Writer<'_>, operation: &str, fields: FieldSet) -> Self {
+    pub(super) fn new(writer: &Writer<'_>, operation: Operation, fields: FieldSet) -> Self {
         Self {
+            operation,
+            time: writer.time.clone(),
             manager: writer.manager.to_owned(),
-            operation: operation.to_owned(),
             api_version: writer.named.api_version(),
             subresource: writer.subresource.to_owned(),
-            time: writer.time.to_owned(),
             fields,
         }
     }
 }
 
 /// All entries, or none when one of them cannot be read.
-pub(super) fn read_entries(object: Option<&Value>) -> Vec<Entry> {
-    let list = object.and_then(|object| object["metadata"]["managedFields"].as_array());
-    let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(Entry::read).collect();
+pub(super) fn read_entries(object: &Value) -> Vec<Entry> {
+    let list = object["metadata"]["managedFields"].as_array();
+    let read = |json: &Value| {
+        let entry = Entry::deserialize(json).ok()?;
+        (json["fieldsType"] == "FieldsV1" && !entry.api_version.is_empty()).then_some(entry)
+    };
+    let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(read).collect();
     entries.unwrap_or_default()
 }
 
-/// A client clears the list by sending an empty one, or one with an empty entry.
-fn is_reset(list: &Value) -> bool {
-    match list.as_array().map(Vec::as_slice) {
-        Some([]) => true,
-        Some([only]) => only.as_object().is_some_and(Map::is_empty),
-        _ => false,
+impl Context<'_> {
+    /// Who sent the request, as an owner of fields of what it is about.
+    pub(super) fn writer<'w>(
+        &self,
+        named: &'w Named,
+        subresource: &'w str,
+        options: &'w WriteOptions,
+    ) -> Writer<'w> {
+        Writer {
+            manager: &options.field_manager,
+            named,
+            subresource,
+            time: self.server.time(),
+        }
     }
 }
 
 /// Writes into `new` who owns its fields once `writer` has replaced `live` by it.
 pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
-    let sent = &new["metadata"]["managedFields"];
-    let mut entries = match () {
-        () if !writer.subresource.is_empty() => read_entries(live),
-        () if is_reset(sent) => Vec::new(),
-        () => match read_entries(Some(new)) {
-            sent if sent.is_empty() => read_entries(live),
-            sent => sent,
-        },
+    let blank = family::blank(&writer.named.resource);
+    let old = live.unwrap_or(&blank);
+    let is_whole = writer.subresource.is_empty();
+    // A client clears the list by sending an empty one, or one with an empty entry.
+    let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
+    let sent = if is_whole { read_entries(new) } else { Vec::new() };
+    let mut entries = match is_reset || !sent.is_empty() {
+        true => sent,
+        false => read_entries(old),
     };
     // What was owned by way of another group, which has other names for the fields, is nobody's any more.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
     let was_tracked = !entries.is_empty();
     entries.retain(|entry| group(&entry.api_version) == group(&writer.named.api_version()));
-    if let Value::Object(object) = new {
-        super::meta::metadata_mut(object).remove("managedFields");
-    }
     // Objects that were not tracked from the start are not tracked later.
-    if !was_tracked && live.is_some() {
-        return;
+    if was_tracked || live.is_none() {
+        update(&mut entries, old, new, writer);
     }
-    let blank = family::blank(&writer.named.resource);
-    update(&mut entries, live.unwrap_or(&blank), new, writer);
     write_entries(new, entries);
 }
 
 /// Hands over what `writer` changed.
 pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
-    let Comparison { taken, .. } = lose(entries, old, new, writer);
-    if !taken.is_empty() {
-        match entries.iter_mut().find(|entry| entry.is_of(writer, "Update")) {
-            Some(own) => {
-                own.fields.union(&taken);
-                own.time = writer.time.to_owned();
-            }
-            None => entries.push(Entry::new(writer, "Update", taken)),
+    let mut changes = writer.changes(entries, old, new);
+    lose(entries, &changes);
+    let change = changes.remove(&writer.named.api_version());
+    let taken = change.unwrap_or_default().taken;
+    let is_own = |entry: &&mut Entry| entry.is_of(writer, Operation::Update);
+    match entries.iter_mut().find(is_own) {
+        _ if taken.is_empty() => {}
+        Some(own) => {
+            own.fields.union(&taken);
+            own.time = writer.time.clone();
         }
+        None => entries.push(Entry::new(writer, Operation::Update, taken)),
     }
     merge_oldest(entries);
 }
 
-/// Takes from all entries what has changed or is gone, and returns what that is to the writer.
-pub(super) fn lose(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) -> Comparison {
-    let own = writer.named.api_version();
-    let mut versions = BTreeMap::from([(own.clone(), writer.comparison(&own, old, new))]);
+/// Takes from all entries what has changed or is gone.
+pub(super) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
     entries.retain_mut(|entry| {
-        let version = versions.entry(entry.api_version.clone());
-        let comparison = version.or_insert_with_key(|version| writer.comparison(version, old, new));
-        let Some(Comparison { taken, removed }) = comparison else {
+        // What was owned in a version that is no more is nobody's.
+        let Some(change) = changes.get(&entry.api_version) else {
             return false;
         };
-        entry.fields.subtract(taken);
-        entry.fields.subtract(removed);
+        entry.fields.subtract(&change.taken);
+        entry.fields.subtract(&change.removed);
         !entry.fields.is_empty()
     });
-    versions.remove(&own).flatten().unwrap_or_default()
-}
-
-/// What of each entry's fields a write changes: pairs of the entry and its changed fields.
-pub(super) fn conflicts<'a>(
-    entries: &'a [Entry],
-    old: &Value,
-    new: &Value,
-    writer: &Writer<'_>,
-) -> Vec<(&'a Entry, FieldSet)> {
-    let changed = |entry: &Entry| writer.comparison(&entry.api_version, old, new);
-    let both = entries
-        .iter()
-        .filter_map(|entry| Some((entry, changed(entry)?.taken.intersection(&entry.fields))));
-    both.filter(|(_, fields)| !fields.is_empty()).collect()
 }
 
 /// Writes who owns the fields of `object` into it.
 pub(super) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     let Value::Object(object) = object else { return };
-    let metadata = super::meta::metadata_mut(object);
+    let metadata = metadata_mut(object);
     metadata.remove("managedFields");
     entries.retain(|entry| !entry.fields.is_empty());
-    entries.sort_by(|a, b| order(a).cmp(&order(b)));
+    entries.sort();
     if !entries.is_empty() {
-        metadata.insert(
-            "managedFields".into(),
-            entries.iter().map(Entry::to_value).collect(),
-        );
+        metadata.insert("managedFields".into(), json!(entries));
     }
-}
-
-fn order(entry: &Entry) -> (&str, &str, &str, &str, &str) {
-    (
-        &entry.operation,
-        &entry.time,
-        &entry.manager,
-        &entry.api_version,
-        &entry.subresource,
-    )
 }
 
 /// Keeps the number of updaters bounded: the oldest of each version share one entry.
 fn merge_oldest(entries: &mut Vec<Entry>) {
-    while entries.iter().filter(|entry| entry.operation == "Update").count() > MAX_MANAGERS {
-        let mut updaters: Vec<Entry> = entries
-            .iter()
-            .filter(|entry| entry.operation == "Update")
-            .cloned()
-            .collect();
-        updaters.sort_by(|a, b| order(a).cmp(&order(b)));
+    loop {
+        entries.sort();
+        // Who applies stands first.
+        let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
+        let updaters = &entries[first..];
         let pair = updaters.iter().enumerate().find_map(|(i, later)| {
-            let earlier = updaters[..i]
-                .iter()
-                .find(|entry| entry.api_version == later.api_version)?;
-            Some((earlier.clone(), later.clone()))
+            let mut earlier = updaters[..i].iter();
+            let first = earlier.position(|entry| entry.api_version == later.api_version)?;
+            Some((first, i))
         });
-        let Some((earlier, later)) = pair else { return };
-        entries.retain(|entry| order(entry) != order(&earlier) && order(entry) != order(&later));
-        let mut fields = earlier.fields;
-        fields.union(&later.fields);
-        entries.push(Entry {
-            manager: MERGED_MANAGER.to_owned(),
-            subresource: String::new(),
-            fields,
-            ..later
-        });
+        let Some((earlier, later)) = pair.filter(|_| updaters.len() > MAX_MANAGERS) else {
+            return;
+        };
+        let earlier = entries.remove(first + earlier);
+        let merged = &mut entries[first + later - 1];
+        merged.fields.union(&earlier.fields);
+        merged.manager = MERGED_MANAGER.to_owned();
+        merged.subresource.clear();
     }
 }
 
@@ -298,9 +241,7 @@ pub(super) fn same_but_times(a: &Value, b: &Value) -> bool {
         let mut object = object.clone();
         let entries = object["metadata"]["managedFields"].as_array_mut();
         for entry in entries.into_iter().flatten() {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("time");
-            }
+            entry.as_object_mut().map(|entry| entry.remove("time"));
         }
         object
     };

@@ -1,35 +1,20 @@
-//! Values as their schema sees them: which fields they have, and what becomes of one when another is applied to it.
-//! The rules are those of structured merge, by which the real server decides who owns what.
+//! Values as their schema sees them: which fields they have, how two of them differ, and what becomes of one when
+//! another is applied to it. The rules are those of structured merge, by which the real server decides who owns what.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value, json};
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Map, Value};
 
 use super::field::quoted;
 use super::field_set::FieldSet;
 use super::schema::{Extra, ListType, Schema, Type as Kind, list_key};
+use super::typed;
 
-/// Metadata as it is owned: labels, annotations, finalizers and owners one by one.
-static METADATA: LazyLock<Schema> = LazyLock::new(|| {
-    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let (text, number) = (json!({"type": "string"}), json!({"type": "integer"}));
-    Schema::read_constant(&json!({"type": "object", "properties": {
-        "name": text, "generateName": text, "namespace": text, "selfLink": text, "uid": text,
-        "resourceVersion": text, "creationTimestamp": text, "deletionTimestamp": text,
-        "generation": number, "deletionGracePeriodSeconds": number,
-        "labels": texts, "annotations": texts,
-        "finalizers": {"type": "array", "x-kubernetes-list-type": "set", "items": text},
-        "ownerReferences": {
-            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-            "items": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
-                "apiVersion": text, "kind": text, "name": text, "uid": text,
-                "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
-            }},
-        },
-        "managedFields": {"type": "array", "items": {"type": "object"}},
-    }}))
-});
-static TEXT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&json!({"type": "string"})));
+/// An object, for what all objects have: `apiVersion`, `kind` and `metadata`.
+static OBJECT: LazyLock<Schema> =
+    LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>("", "ConfigMap")));
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +25,6 @@ pub(super) struct Type<'a> {
     is_object: bool,
     /// Somewhere above, unknown fields are preserved.
     is_lenient: bool,
-}
-
-/// How a value is looked at, whatever it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Map,
-    List,
-    Scalar,
 }
 
 impl<'a> Type<'a> {
@@ -75,32 +52,23 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type of the field `name`. `None` when there is no such field.
-    pub(super) fn field(self, name: &str) -> Option<Type<'a>> {
-        match (name, self.schema) {
-            ("metadata", _) if self.is_object => return Some(Type::known(&METADATA, false)),
-            ("apiVersion" | "kind", _) if self.is_object => return Some(Type::known(&TEXT, false)),
-            (_, None) => return Some(Type::ANY),
-            _ => {}
-        }
-        let schema = self.schema?;
-        let is_free = matches!(schema.extra, Extra::Any)
-            || self.is_lenient
-            || schema.preserve_unknown
-            || schema.properties.is_empty() && !self.is_object;
-        let known = schema
-            .field(name)
-            .map(|known| Type::known(known, self.is_lenient));
-        known.or(is_free.then_some(Type::ANY))
+    /// The type of a field that all objects have.
+    fn meta(self, name: &str) -> Option<Type<'a>> {
+        let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
+        let schema = is_meta.then(|| OBJECT.field(name)).flatten()?;
+        Some(Type::known(schema, false))
     }
 
-    /// Whether the schema names the field, instead of describing all fields alike.
-    pub(super) fn names(self, name: &str) -> bool {
-        let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
-        is_meta
-            || self
-                .schema
-                .is_some_and(|schema| schema.properties.contains_key(name))
+    /// The type of the field `name`. `None` when there is no such field.
+    pub(super) fn field(self, name: &str) -> Option<Type<'a>> {
+        let known = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
+        let is_free = self.is_lenient
+            || self.schema.is_none_or(|schema| {
+                let says_nothing = schema.properties.is_empty() && !self.is_object;
+                says_nothing || schema.preserve_unknown || matches!(schema.extra, Extra::Any)
+            });
+        let known = self.meta(name).or_else(known);
+        known.or(is_free.then_some(Type::ANY))
     }
 
     pub(super) fn item(self) -> Type<'a> {
@@ -108,8 +76,20 @@ impl<'a> Type<'a> {
         items.map_or(Type::ANY, |items| Type::known(items, self.is_lenient))
     }
 
-    pub(super) fn is_atomic_map(self) -> bool {
-        self.schema.is_some_and(|schema| schema.atomic_map)
+    /// The type of the part to which a step leads.
+    fn below(self, step: &str) -> Type<'a> {
+        match step.strip_prefix("f:") {
+            Some(name) => self.field(name).unwrap_or(Type::ANY),
+            None => self.item(),
+        }
+    }
+
+    /// Whether the schema names the field to which a step leads, instead of describing all fields alike.
+    fn names(self, step: &str) -> bool {
+        step.strip_prefix("f:").is_some_and(|name| {
+            let properties = self.schema.map(|schema| &schema.properties);
+            properties.is_some_and(|known| known.contains_key(name)) || self.meta(name).is_some()
+        })
     }
 
     pub(super) fn list_type(self) -> ListType {
@@ -128,224 +108,192 @@ impl<'a> Type<'a> {
         }
     }
 
-    pub(super) fn shape(self, value: &Value) -> Shape {
-        match (self.kind(), value) {
-            (Some(Kind::Object), _) | (None, Value::Object(_) | Value::Null) => Shape::Map,
-            (Some(Kind::Array), _) | (None, Value::Array(_)) => Shape::List,
-            _ => Shape::Scalar,
-        }
-    }
-
-    /// Whether a value of this shape has no parts to own.
-    fn is_atomic(self, shape: Shape) -> bool {
-        match shape {
-            Shape::Map => self.is_atomic_map(),
-            Shape::List => self.list_type() == ListType::Atomic,
-            Shape::Scalar => true,
+    /// Whether a value has no parts to own.
+    fn is_atomic(self, value: &Value) -> bool {
+        match value {
+            Value::Object(_) => self.schema.is_some_and(|schema| schema.atomic_map),
+            Value::Array(_) => self.list_type() == ListType::Atomic,
+            _ => true,
         }
     }
 
     /// What tells an item of a list from the others, as FieldsV1 spells it. The error says why nothing does.
     pub(super) fn step(self, item: &Value) -> Result<String, String> {
-        match (self.schema, item) {
-            (Some(schema), Value::Object(_)) if schema.list_type == ListType::Map => {
-                let key = list_key(item, schema);
-                match key.is_empty() {
-                    false => Ok(format!("k:{}", Value::Object(key))),
-                    true => Err(format!(
+        let keyed = self.schema.filter(|schema| schema.list_type == ListType::Map);
+        let why = match (keyed, item) {
+            (Some(schema), Value::Object(_)) => match list_key(item, schema) {
+                key if key.is_empty() => {
+                    let keys: Vec<String> = self.keys().iter().map(|key| quoted(key)).collect();
+                    return Err(format!(
                         "associative list with keys has an element that omits all key fields [{}] (and doesn't have \
                          default values for any key fields)",
-                        self.keys()
-                            .iter()
-                            .map(|key| quoted(key))
-                            .collect::<Vec<_>>()
-                            .join(" ")
-                    )),
+                        keys.join(" ")
+                    ));
                 }
-            }
-            (Some(schema), _) if schema.list_type == ListType::Map => Err(match item {
-                Value::Null => "associative list with keys may not have a null element".to_owned(),
-                _ => "associative list with keys may not have non-map elements".to_owned(),
-            }),
-            (_, Value::Object(_)) => {
-                Err("associative list without keys has an element that's a map type".to_owned())
-            }
-            (_, Value::Array(_)) => Err("not supported: associative list with lists as elements".to_owned()),
-            (_, Value::Null) => {
-                Err("associative list without keys has an element that's an explicit null".to_owned())
-            }
-            _ => Ok(format!("v:{item}")),
-        }
+                key => return Ok(format!("k:{}", Value::Object(key))),
+            },
+            (Some(_), Value::Null) => "associative list with keys may not have a null element",
+            (Some(_), _) => "associative list with keys may not have non-map elements",
+            (None, Value::Object(_)) => "associative list without keys has an element that's a map type",
+            (None, Value::Array(_)) => "not supported: associative list with lists as elements",
+            (None, Value::Null) => "associative list without keys has an element that's an explicit null",
+            (None, scalar) => return Ok(format!("v:{scalar}")),
+        };
+        Err(why.to_owned())
     }
 
-    /// The steps to the items of a list, in its order; none for what is no list.
-    pub(super) fn steps(self, list: Option<&Value>) -> Vec<(String, Value)> {
-        let items = list.and_then(Value::as_array).into_iter().flatten();
-        items
-            .filter_map(|item| Some((self.step(item).ok()?, item.clone())))
-            .collect()
+    /// What a value is made of, with the steps there, in its order: fields or items. Nothing for what is atomic.
+    fn parts(self, value: &Value) -> Vec<(String, &Value)> {
+        match value {
+            _ if self.is_atomic(value) => Vec::new(),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                fields.map(|(name, field)| (format!("f:{name}"), field)).collect()
+            }
+            _ => {
+                let items = value.as_array().into_iter().flatten();
+                let part = |item| Some((self.step(item).ok()?, item));
+                items.filter_map(part).collect()
+            }
+        }
     }
 }
 
-/// A step of a path as messages tell it: `.name`, `[type="Joined"]`, `[="v"]`.
-pub(super) fn told(step: &str) -> String {
-    let (kind, rest) = step.split_once(':').unwrap_or(("f", step));
-    match (kind, serde_json::from_str(rest)) {
-        ("k", Ok(Value::Object(key))) => {
-            let fields: Vec<String> = key
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            format!("[{}]", fields.join(","))
-        }
-        ("v", Ok(value)) => format!("[={value}]"),
-        ("i", _) => format!("[{rest}]"),
-        _ => format!(".{rest}"),
+/// The value that is made of these parts; null when there are none.
+fn whole(parts: Vec<(String, Value)>) -> Value {
+    let is_map = parts.first().map(|(step, _)| step.starts_with("f:"));
+    let parts = parts.into_iter();
+    match is_map {
+        None => Value::Null,
+        Some(true) => parts.map(|(step, part)| (step[2..].to_owned(), part)).collect(),
+        Some(false) => parts.map(|(_, part)| part).collect(),
     }
+}
+
+/// Whether one value cannot become the other part by part. A null is an empty value of the other's kind.
+fn is_other_kind(a: &Value, b: &Value) -> bool {
+    !a.is_null() && !b.is_null() && std::mem::discriminant(a) != std::mem::discriminant(b)
 }
 
 /// The fields that a value has.
 pub(super) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
-    let shape = of.shape(value);
-    let mut set = FieldSet::default();
-    if of.is_atomic(shape) {
-        set.add_self();
-        return set;
-    }
-    for (name, field) in value.as_object().into_iter().flatten() {
-        let mut below = fields_of(field, of.field(name).unwrap_or(Type::ANY));
-        let is_nothing = field.is_null() || field.as_object().is_some_and(Map::is_empty);
-        if is_nothing || !of.names(name) {
-            below.add_self();
-        }
-        set.add(format!("f:{name}"), below);
-    }
-    for (step, item) in of.steps(Some(value)) {
-        let mut below = fields_of(&item, of.item());
-        below.add_self();
-        set.add(step, below);
+    let mut set = FieldSet {
+        member: of.is_atomic(value),
+        ..FieldSet::default()
+    };
+    for (step, part) in of.parts(value) {
+        let mut below = fields_of(part, of.below(&step));
+        let is_nothing = part.is_null() || part.as_object().is_some_and(Map::is_empty);
+        below.member |= is_nothing || !of.names(&step);
+        set.add(&step, below);
     }
     set
-}
-
-/// What becomes of `live` when `applied` is applied to it: no field goes, and of a field that both have, the applied
-/// one stays.
-pub(super) fn merge(live: Option<&Value>, applied: Option<&Value>, of: Type<'_>) -> Option<Value> {
-    let newest = applied.or(live)?;
-    let shape = of.shape(newest);
-    // A value of another shape has nothing to merge with.
-    let live = live.filter(|live| of.shape(live) == shape);
-    let is_empty = |value: Option<&Value>| match value {
-        Some(Value::Object(fields)) => fields.is_empty(),
-        Some(Value::Array(items)) => items.is_empty(),
-        _ => true,
-    };
-    if of.is_atomic(shape) || is_empty(live) && is_empty(applied) {
-        return Some(newest.clone());
-    }
-    if shape == Shape::List {
-        return Some(merge_lists(of.steps(live), of.steps(applied), of.item()).into());
-    }
-    let fields = |value: Option<&'_ Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
-    let (mut merged, applied) = (fields(live), fields(applied));
-    for (name, field) in applied {
-        let below = of.field(&name).unwrap_or(Type::ANY);
-        if let Some(field) = merge(merged.get(&name), Some(&field), below) {
-            merged.insert(name, field);
-        }
-    }
-    Some(merged.into())
-}
-
-/// Both lists' items: in the order of the applied one, and among those the others as near as they were.
-fn merge_lists(live: Vec<(String, Value)>, applied: Vec<(String, Value)>, of: Type<'_>) -> Vec<Value> {
-    let find = |list: &[(String, Value)], step: &str| list.iter().position(|(known, _)| known == step);
-    let mut shared = applied
-        .iter()
-        .filter(|(step, _)| find(&live, step).is_some())
-        .map(|(step, _)| step);
-    let mut next = shared.next();
-    let mut merged = Vec::with_capacity(live.len().max(applied.len()));
-    let (mut l, mut a) = (0, 0);
-    while l < live.len() || a < applied.len() {
-        if let Some((step, item)) = live.get(l) {
-            match find(&applied, step) {
-                // Nobody applies it: it stays where it is.
-                None => {
-                    merged.push(item.clone());
-                    l += 1;
-                    continue;
-                }
-                Some(place) if place == a => l += 1,
-                // Another item of both lists comes first.
-                Some(_) if a < applied.len() && next.is_some_and(|next| next != step) => {
-                    l += 1;
-                    continue;
-                }
-                Some(place) if place < a => l += 1,
-                Some(_) => {}
-            }
-        }
-        let Some((step, item)) = applied.get(a) else {
-            continue;
-        };
-        let before = find(&live, step).map(|place| &live[place].1);
-        merged.extend(merge(before, Some(item), of));
-        if next == Some(step) {
-            next = shared.next();
-        }
-        a += 1;
-    }
-    merged
-}
-
-/// The value without these fields and items.
-pub(super) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
-    let shape = of.shape(value);
-    if shape == Shape::Scalar {
-        return value.clone();
-    }
-    if of.is_atomic(shape) {
-        return Value::Null;
-    }
-    let without = |step: &str, part: &Value, of: Type<'_>| match fields.child(step) {
-        Some(below) if below.has_self() => None,
-        Some(below) => Some(remove(part, below, of)),
-        None => Some(part.clone()),
-    };
-    if shape == Shape::List {
-        let items = of.steps(Some(value));
-        let left: Vec<Value> = items
-            .iter()
-            .filter_map(|(step, item)| without(step, item, of.item()))
-            .collect();
-        return if left.is_empty() { Value::Null } else { left.into() };
-    }
-    let parts = value.as_object().into_iter().flatten();
-    let left: Map<String, Value> = parts
-        .filter_map(|(name, part)| {
-            let below = of.field(name).unwrap_or(Type::ANY);
-            Some((name.clone(), without(&format!("f:{name}"), part, below)?))
-        })
-        .collect();
-    if left.is_empty() { Value::Null } else { left.into() }
 }
 
 /// The set, with the fields that the schema names and below which it has others.
 pub(super) fn with_named(fields: &FieldSet, of: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
-    for (step, below) in fields.children() {
-        let name = step.strip_prefix("f:");
-        let known = match name {
-            Some(name) => of.field(name).unwrap_or(Type::ANY),
-            None if step.starts_with("k:") => of.item(),
-            None => Type::ANY,
-        };
-        let mut with = with_named(below, known);
-        if below.has_self() || name.is_some_and(|name| of.names(name)) {
-            with.add_self();
-        }
-        set.add(step.clone(), with);
+    for (step, below) in &fields.children {
+        let mut with = with_named(below, of.below(step));
+        with.member = below.member || of.names(step);
+        set.add(step, with);
     }
     set
+}
+
+/// What a write did to an object.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// Added or changed.
+    pub(super) taken: FieldSet,
+    pub(super) removed: FieldSet,
+}
+
+/// Compares whole objects, leaving out what nobody owns and what the write cannot change.
+pub(super) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
+    let mut found = compare(Some(old), Some(new), of);
+    for set in [&mut found.taken, &mut found.removed] {
+        set.strip();
+        set.exclude(ignored);
+    }
+    // A field whose value gave way to another kind of value is taken, not removed.
+    found.removed.subtract(&found.taken);
+    found
+}
+
+fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison {
+    let mut found = Comparison::default();
+    if old == new {
+        return found;
+    }
+    if old.zip(new).is_some_and(|(old, new)| is_other_kind(old, new)) {
+        // The old value goes with all its parts, the new one comes.
+        found.taken = compare(None, new, of).taken;
+        found.removed = compare(old, None, of).removed;
+        return found;
+    }
+    let mut parts: BTreeMap<String, [Option<&Value>; 2]> = BTreeMap::new();
+    for (side, value) in [old, new].into_iter().enumerate() {
+        for (step, part) in value.into_iter().flat_map(|value| of.parts(value)) {
+            parts.entry(step).or_default()[side] = Some(part);
+        }
+    }
+    if parts.is_empty() || old.is_none() || new.is_none() {
+        found.taken.member = new.is_some();
+        found.removed.member = new.is_none();
+    }
+    for (step, [old, new]) in parts {
+        let below = compare(old, new, of.below(&step));
+        found.taken.add(&step, below.taken);
+        found.removed.add(&step, below.removed);
+    }
+    found
+}
+
+/// What becomes of `live` when `applied` is applied to it: no part goes, and of one that both have, the applied one
+/// stays. Items come in the order of the applied list, and among those the others as near as they were.
+pub(super) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
+    let (old, new) = (of.parts(live), of.parts(applied));
+    if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
+        return applied.clone();
+    }
+    let known: BTreeMap<_, _> = old.iter().rev().cloned().collect();
+    let wanted: BTreeSet<_> = new.iter().map(|(step, _)| step).collect();
+    let both = |(step, part): &(String, &Value)| {
+        let live = known.get(step).copied().unwrap_or(&Value::Null);
+        (step.clone(), merge(live, part, of.below(step)))
+    };
+    let mut merged = Vec::with_capacity(old.len().max(new.len()));
+    let mut rest = new.as_slice();
+    for (step, part) in &old {
+        if !wanted.contains(step) {
+            // Nobody applies it: it stays where it is.
+            merged.push((step.clone(), (*part).clone()));
+            continue;
+        }
+        let next = rest.iter().position(|(step, _)| known.contains_key(step));
+        if let Some(next) = next.filter(|next| rest[*next].0 == *step) {
+            let (here, later) = rest.split_at(next + 1);
+            merged.extend(here.iter().map(both));
+            rest = later;
+        }
+    }
+    merged.extend(rest.iter().map(both));
+    whole(merged)
+}
+
+/// The value without these fields and items.
+pub(super) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
+    if !value.is_object() && !value.is_array() {
+        return value.clone();
+    }
+    let left = of.parts(value).into_iter().filter_map(|(step, part)| {
+        let left = match fields.children.get(&step) {
+            Some(below) if below.member => return None,
+            Some(below) => remove(part, below, of.below(&step)),
+            None => part.clone(),
+        };
+        Some((step, left))
+    });
+    whole(left.collect())
 }

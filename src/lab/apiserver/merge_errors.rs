@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::field::quoted;
-use super::merge::{Shape, Type, told};
+use super::field_set::told;
+use super::merge::Type;
 use super::schema::{ListType, Type as Kind};
 
 /// What is wrong with a value that is to be applied, with the path of each error before it.
@@ -20,10 +21,9 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
         "" => why,
         path => format!("{path}: {why}"),
     };
-    let got = || go_text(value, false);
-    match (of.shape(value), value) {
+    match (of.kind(), value) {
         (_, Value::Null) => {}
-        (Shape::Map, Value::Object(fields)) => {
+        (None | Some(Kind::Object), Value::Object(fields)) => {
             for (name, field) in fields {
                 let below = format!("{path}.{name}");
                 match of.field(name) {
@@ -32,16 +32,16 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                 }
             }
         }
-        (Shape::Map, _) => found.push(at(format!("expected map, got &{{{}}}", got()))),
-        (Shape::List, Value::Array(items)) => {
+        (None | Some(Kind::Array), Value::Array(items)) => {
             let mut seen = BTreeSet::new();
             for (i, item) in items.iter().enumerate() {
                 let step = match of.list_type() {
-                    ListType::Atomic => format!("i:{i}"),
-                    _ => match of.step(item) {
-                        Ok(step) => step,
-                        Err(why) => return found.push(at(format!("element {i}: {why}"))),
-                    },
+                    ListType::Atomic => Ok(format!("i:{i}")),
+                    ListType::Set | ListType::Map => of.step(item),
+                };
+                let step = match step {
+                    Ok(step) => step,
+                    Err(why) => return found.push(at(format!("element {i}: {why}"))),
                 };
                 let told = told(&step);
                 if !seen.insert(step) {
@@ -50,57 +50,59 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                 check(item, of.item(), &format!("{path}{told}"), found);
             }
         }
-        (Shape::List, _) => found.push(at(format!("expected list, got &{{{}}}", got()))),
-        (Shape::Scalar, _) => match of.kind() {
-            Some(Kind::String) if !value.is_string() => found.push(at(format!(
-                "expected string, got &value.valueUnstructured{{Value:{}}}",
-                go_text(value, true)
-            ))),
-            Some(Kind::Boolean) if !value.is_boolean() => {
-                found.push(at(format!("expected boolean, got &{{{}}}", got())));
-            }
-            Some(Kind::Integer | Kind::Number) if !value.is_number() => {
-                let kind = match value {
-                    Value::String(_) => "string",
-                    Value::Bool(_) => "bool",
-                    Value::Array(_) => "[]interface {}",
-                    _ => "map[string]interface {}",
-                };
-                found.push(at(format!("expected numeric (int or float), got {kind}")));
-            }
-            _ => {}
-        },
+        (Some(kind), _) => found.extend(mismatch(value, kind).map(at)),
+        (None, _) => {}
+    }
+}
+
+/// Why a value is not of the kind that it has to be.
+fn mismatch(value: &Value, kind: Kind) -> Option<String> {
+    let wanted = match kind {
+        Kind::Object => "map",
+        Kind::Array => "list",
+        Kind::Boolean if !value.is_boolean() => "boolean",
+        Kind::String if !value.is_string() => "string",
+        Kind::Integer | Kind::Number if !value.is_number() => "numeric (int or float)",
+        _ => return None,
+    };
+    let got = match kind {
+        Kind::Integer | Kind::Number => go_type(value).to_owned(),
+        Kind::String => format!("&value.valueUnstructured{{Value:{}}}", go_text(value, true)),
+        _ => format!("&{{{}}}", go_text(value, false)),
+    };
+    Some(format!("expected {wanted}, got {got}"))
+}
+
+/// The type of Go that a decoder without a schema gives a value.
+pub(super) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
     }
 }
 
 /// A value as Go prints it, or as it would stand in a source.
 pub(super) fn go_text(value: &Value, is_source: bool) -> String {
-    let below = |value: &Value| go_text(value, is_source);
+    let joined = |parts: Vec<String>| match is_source {
+        true => format!("{}{{{}}}", go_type(value), parts.join(", ")),
+        false => format!("[{}]", parts.join(" ")),
+    };
     match value {
         Value::Null if is_source => "interface {}(nil)".to_owned(),
         Value::Null => "<nil>".to_owned(),
         Value::String(text) if !is_source => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(below).collect();
-            match is_source {
-                true => format!("[]interface {{}}{{{}}}", items.join(", ")),
-                false => format!("[{}]", items.join(" ")),
-            }
-        }
-        Value::Object(fields) if is_source => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| format!("{}:{}", quoted(name), below(field)));
-            format!(
-                "map[string]interface {{}}{{{}}}",
-                fields.collect::<Vec<_>>().join(", ")
-            )
-        }
+        Value::Array(items) => joined(items.iter().map(|item| go_text(item, is_source)).collect()),
         Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| format!("{name}:{}", below(field)));
-            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
+            let fields = fields.iter().map(|(name, field)| match is_source {
+                true => format!("{}:{}", quoted(name), go_text(field, true)),
+                false => format!("{name}:{}", go_text(field, false)),
+            });
+            let start = if is_source { "" } else { "map" };
+            format!("{start}{}", joined(fields.collect()))
         }
         scalar => scalar.to_string(),
     }

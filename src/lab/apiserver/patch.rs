@@ -3,22 +3,26 @@
 use bytes::Bytes;
 use json_patch::jsonptr::Pointer;
 use json_patch::{AddOperation, PatchOperation};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
+use super::apply::applied;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::FieldError;
-use super::json;
+use super::json::{self, Document};
+use super::managed_fields::track;
 use super::merge::Type;
 use super::merge_errors::go_text;
-use super::options::WriteOptions;
+use super::meta;
+use super::options::{FieldValidation, WriteOptions};
 use super::read::namespace;
 use super::request::Target;
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
 use super::strategic;
 use super::update::{check_name, current};
-use super::write::{Nulls, ensure_namespace, fit};
+use super::write::{Nulls, ensure_namespace, fit, wipe_system_fields};
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -34,38 +38,102 @@ impl Context<'_> {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
-        if !kinds.contains(&media_type) {
+        if !kinds.contains(media_type) {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
         let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
-        if is_apply {
-            return self.apply(named, target, &options, body);
-        }
-        let is_strategic = media_type == STRATEGIC_PATCH;
-        let undecodable = |why: &str| match is_strategic {
-            true => Failure::bad_request(why),
-            false => Failure::bad_request(format!("error decoding patch: {why}")),
+        let document = match is_apply {
+            true => json::read_yaml(body),
+            false => json::read(body).map_err(|error| error.to_string()),
         };
-        let json::Document {
-            value: patch,
-            repeated,
-        } = json::read(body).map_err(|error| undecodable(&error.to_string()))?;
-        self.entry.request(&patch);
+        let undecodable = |why: &str| match media_type {
+            STRATEGIC_PATCH => Failure::bad_request(why),
+            APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        };
+        let mut document = document.map_err(|why| undecodable(&why))?;
+        self.entry.request(&document.value);
+        let writer = self.writer(named, &target.subresource, &options);
         let mut storage = self.server.storage();
-        let current = current(&storage, named, target)?;
-        let mut patched = current.object().clone();
+        let found = current(&storage, named, target);
+        if is_apply && document.value.is_null() {
+            document.value = json!({});
+        } else if !is_apply && let Err(missing) = found {
+            return Err(missing);
+        }
+        if !document.value.is_object() && media_type != JSON_PATCH {
+            return Err(undecodable("json: cannot unmarshal into a map"));
+        }
+        let live = found.as_ref().map(|live| live.object());
+        let mut object = match live {
+            Ok(live) if !is_apply => self.change(live, document, media_type, named, &options)?,
+            live => {
+                let object = applied(live.ok(), &document.value, &writer, options.force)?;
+                self.check_repeated(document.repeated, options.field_validation)?;
+                object
+            }
+        };
+        let uid = meta::text(&object, "uid");
+        if found.is_err() && !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+        }
+        ensure_namespace(&mut object, namespace(named, target))?;
+        check_name(&object, &target.name)?;
+        match found {
+            Ok(current) => {
+                if !is_apply {
+                    track(Some(current.object()), &mut object, &writer);
+                }
+                let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+                Ok(Reply::json(200, stored.bytes()))
+            }
+            Err(missing) if !target.subresource.is_empty() => Err(missing),
+            Err(_) => {
+                wipe_system_fields(&mut object);
+                self.insert(&mut storage, named, target, &options, object)
+            }
+        }
+    }
+
+    /// Refuses what is applied for fields that stand twice in it, or warns of them.
+    fn check_repeated(&mut self, repeated: Vec<String>, validation: FieldValidation) -> Outcome<()> {
+        match validation {
+            FieldValidation::Strict if !repeated.is_empty() => {
+                let why = json::yaml_error(&repeated);
+                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                return Err(Failure::bad_request(why));
+            }
+            FieldValidation::Warn => self.warnings.extend(repeated),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
+        }
+        Ok(())
+    }
+
+    /// An object with the changes of a patch of another kind.
+    fn change(
+        &mut self,
+        live: &Value,
+        patch: Document,
+        media_type: &str,
+        named: &Named,
+        options: &WriteOptions,
+    ) -> Outcome<Value> {
+        let (patch, repeated) = (patch.value, patch.repeated);
+        let is_strategic = media_type == STRATEGIC_PATCH;
+        let mut patched = live.clone();
         match (&mut patched, &patch) {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
                 // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
-                let schema =
-                    (named.resource.family != Family::Definition).then_some(&*named.version().schema);
-                let merged = strategic::merge(std::mem::take(fields), patch.clone(), Type::object(schema))?;
-                *fields = merged;
+                let has_tags = named.resource.family != Family::Definition;
+                let of = Type::object(has_tags.then_some(&*named.version().schema));
+                *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
-            (_, Value::Object(_)) => json_patch::merge(&mut patched, &patch),
-            _ => return Err(undecodable("json: cannot unmarshal into a map")),
+            _ => json_patch::merge(&mut patched, &patch),
         }
         let text = match is_strategic {
             true => go_text(&patch, false),
@@ -73,52 +141,40 @@ impl Context<'_> {
         };
         let invalid = |why: &str| {
             let error = FieldError::invalid_text("patch", &text, why);
-            let subject = Qualified {
-                group: "",
-                resource: "",
-            };
-            Failure::invalid(subject, "", &[error])
+            let (group, resource) = ("", "");
+            Failure::invalid(Qualified { group, resource }, "", &[error])
         };
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let (mut object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
-        self.complain(options.field_validation, complaints)
-            .map_err(|why| invalid(&why))?;
-        check_name(&object, &target.name)?;
-        ensure_namespace(&mut object, namespace(named, target))?;
-        self.track(named, target, &options, &current, &mut object);
-        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
-        Ok(Reply::json(200, stored.bytes()))
+        let complained = self.complain(options.field_validation, complaints);
+        complained.map_err(|why| invalid(&why))?;
+        Ok(object)
     }
 }
 
 fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
-    let operations = patch.as_array().map_or(0, Vec::len);
-    if operations > MAX_OPERATIONS {
-        return Err(Failure::too_large(format!(
-            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {operations}"
-        )));
-    }
-    if !patch.is_array() {
+    let Some(operations) = patch.as_array() else {
         let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
                    []handlers.jsonPatchOp";
         return Err(Failure::bad_request(why));
-    }
-    let applied = match serde_json::from_value::<json_patch::Patch>(patch.clone()) {
-        Ok(patch) => patch.0.into_iter().all(|operation| apply(object, operation)),
-        Err(_) => false,
     };
-    applied.then_some(()).ok_or_else(|| {
-        let mut failure = Failure::new(
-            422,
-            "Invalid",
-            "the server rejected our request due to an error in our request",
-        );
-        failure.details = Some(Value::Object(serde_json::Map::new()));
-        failure
-    })
+    let count = operations.len();
+    if count > MAX_OPERATIONS {
+        return Err(Failure::too_large(format!(
+            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
+        )));
+    }
+    let patch = json_patch::Patch::deserialize(patch);
+    if patch.is_ok_and(|patch| patch.0.into_iter().all(|operation| apply(object, operation))) {
+        return Ok(());
+    }
+    let why = "the server rejected our request due to an error in our request";
+    let mut failure = Failure::new(422, "Invalid", why);
+    failure.details = Some(json!({}));
+    Err(failure)
 }
 
 /// Whether the operation could be done.

@@ -8,6 +8,7 @@ use super::auth::User;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::FieldError;
+use super::managed_fields::track;
 use super::meta;
 use super::options::WriteOptions;
 use super::rbac::{self, Act};
@@ -25,7 +26,7 @@ impl Context<'_> {
         let mut review = self.decode(named, &options, body)?;
         self.entry.object(&review);
         ensure_namespace(&mut review, namespace(named, target))?;
-        self.track_new(named, "", &options, &mut review);
+        track(None, &mut review, &self.writer(named, "", &options));
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({

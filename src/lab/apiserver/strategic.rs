@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::merge::Type;
-use super::merge_errors::go_text;
+use super::merge_errors::{go_text, go_type};
 use super::schema::ListType;
 use super::status::{Failure, Outcome};
 
@@ -25,111 +25,101 @@ pub(super) fn merge(
             return Ok(patch);
         }
         Some(Some("delete")) => return Ok(Map::new()),
-        Some(_) => return Err(unknown_directive(&patch)),
+        Some(_) => return Err(unknown_directive(patch)),
     }
     if let Some(keys) = patch.remove(RETAIN) {
         retain(&mut original, &patch, &keys)?;
     }
-    let is_order = |name: &&String| name.starts_with(ORDER);
-    let orders: Vec<String> = patch.keys().filter(is_order).cloned().collect();
-    for directive in orders {
+    let (orders, mut patch): (Map<_, _>, Map<_, _>) =
+        patch.into_iter().partition(|(name, _)| name.starts_with(ORDER));
+    for (directive, order) in orders {
         let name = listed(&directive, ORDER).ok_or_else(|| invalid("setElementOrder list"))?;
-        let order = list(patch.remove(&directive).unwrap_or_default())?;
-        let known = of.field(name).unwrap_or(Type::ANY);
-        let theirs = patch.remove(name).map(list).transpose()?;
+        let (order, known) = (list(order)?, of.field(name).unwrap_or(Type::ANY));
         let ours = original.get(name).cloned().map(list).transpose()?;
+        let theirs = patch.remove(name).map(list).transpose()?;
         check_order(theirs.as_deref().unwrap_or_default(), &order, known)?;
-        let merged = match (ours.clone(), theirs) {
+        let before = ours.clone().unwrap_or_default();
+        let merged = match (ours, theirs) {
             (None, None) => continue,
             (Some(ours), None) => ours,
             (None, Some(theirs)) => theirs.into_iter().filter_map(without_directives).collect(),
-            (Some(ours), Some(theirs)) if is_merged(known) => merge_lists(ours, theirs, known)?,
-            (Some(_), Some(theirs)) => theirs,
+            (Some(ours), Some(theirs)) => merge_lists(ours, theirs, known)?,
         };
-        let merged = in_order(merged, &order, &ours.unwrap_or_default(), known);
+        let merged = in_order(merged, &order, &before, known);
         original.insert(name.to_owned(), merged.into());
     }
-    for (name, value) in patch {
-        let is_deletion = name.starts_with(DELETE);
-        let name = match is_deletion {
-            true => listed(&name, DELETE)
-                .ok_or_else(|| invalid("primitive list"))?
-                .to_owned(),
-            false => name,
-        };
-        let known = of.field(&name).unwrap_or(Type::ANY);
-        let new = match (original.remove(&name), value) {
+    for (key, value) in patch {
+        let deleted = listed(&key, DELETE);
+        if deleted.is_none() && key.starts_with(DELETE) {
+            return Err(invalid("primitive list"));
+        }
+        let name = deleted.unwrap_or(&key);
+        let known = of.field(name).unwrap_or(Type::ANY);
+        let new = match (original.remove(name), value) {
             (_, Value::Null) => None,
             (Some(Value::Object(ours)), Value::Object(theirs)) => Some(merge(ours, theirs, known)?.into()),
-            (Some(Value::Array(ours)), Value::Array(theirs)) if is_deletion => {
-                Some(ours.into_iter().filter(|item| !theirs.contains(item)).collect())
+            (Some(Value::Array(mut ours)), Value::Array(theirs)) if deleted.is_some() => {
+                ours.retain(|item| !theirs.contains(item));
+                Some(ours.into())
             }
-            (Some(Value::Array(ours)), Value::Array(theirs)) if is_merged(known) => {
+            (Some(Value::Array(ours)), Value::Array(theirs)) => {
                 Some(merge_lists(ours, theirs, known)?.into())
             }
-            (Some(Value::Array(_)), Value::Array(theirs)) => Some(theirs.into()),
-            (ours, _) if is_deletion => ours,
+            (ours, _) if deleted.is_some() => ours,
             (_, theirs) => without_directives(without_nulls(theirs)),
         };
-        original.extend(new.map(|new| (name, new)));
+        original.extend(new.map(|new| (name.to_owned(), new)));
     }
     Ok(original)
 }
 
-fn is_merged(of: Type<'_>) -> bool {
-    of.list_type() != ListType::Atomic
+/// What tells an item of a list from the others.
+fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
+    let Some(key) = of.keys().first() else {
+        return Ok(item);
+    };
+    item.get(key).ok_or_else(|| {
+        let item = go_text(item, false);
+        internal(format!("map: {item} does not contain declared merge key: {key}"))
+    })
 }
 
-/// What tells an item of a list from the others.
-fn identity<'a>(item: &'a Value, of: Type<'_>) -> Option<&'a Value> {
-    match of.keys().first() {
-        Some(key) => item.get(key),
-        None => Some(item),
-    }
+/// Whether this is what tells an item from the others.
+fn is_identity(wanted: &Value, item: &Value, of: Type<'_>) -> bool {
+    identity(item, of).is_ok_and(|known| known == wanted)
 }
 
 fn place(item: &Value, list: &[Value], of: Type<'_>) -> Option<usize> {
-    let wanted = identity(item, of)?;
-    list.iter().position(|known| identity(known, of) == Some(wanted))
+    let wanted = identity(item, of).ok()?;
+    list.iter().position(|known| is_identity(wanted, known, of))
 }
 
-fn need_identity(item: &Value, of: Type<'_>) -> Outcome<()> {
-    match (identity(item, of), of.keys().first()) {
-        (None, Some(key)) => Err(internal(format!(
-            "map: {} does not contain declared merge key: {key}",
-            go_text(item, false)
-        ))),
-        _ => Ok(()),
+/// Merges lists item by item, or replaces those that are one value.
+fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Vec<Value>> {
+    if of.list_type() == ListType::Atomic {
+        return Ok(theirs);
     }
-}
-
-/// Merges lists item by item.
-fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Vec<Value>> {
-    let kind = |item: &Value| std::mem::discriminant(item);
-    let all = || ours.iter().chain(&theirs);
-    if all().any(|item| all().next().is_some_and(|first| kind(item) != kind(first))) {
-        let told = [&ours, &theirs]
-            .map(|list| go_text(&Value::from(list.clone()), false))
-            .join(" ");
+    let mut kinds = ours.iter().chain(&theirs).map(std::mem::discriminant);
+    let first = kinds.next();
+    if kinds.any(|kind| Some(kind) != first) {
+        let [ours, theirs] = [ours, theirs].map(|list| go_text(&list.into(), false));
         return Err(internal(format!(
-            "list element types are not identical: [{told}]"
+            "list element types are not identical: [{ours} {theirs}]"
         )));
     }
-    let (mut ours, mut plain, mut is_replaced) = (ours, Vec::new(), false);
+    let (mut plain, mut is_replaced) = (Vec::new(), false);
     for item in theirs {
         match item.get(DIRECTIVE).map(|directive| directive.as_str()) {
             None => plain.push(item),
             Some(Some("replace")) => is_replaced = true,
             Some(Some("delete")) => {
-                need_identity(&item, of)?;
-                ours.retain(|known| identity(known, of) != identity(&item, of));
+                let gone = identity(&item, of)?;
+                ours.retain(|known| !is_identity(gone, known, of));
             }
             Some(Some("merge")) => {
-                return Err(internal(
-                    "merging lists cannot yet be specified in the patch".to_owned(),
-                ));
+                return Err(internal("merging lists cannot yet be specified in the patch"));
             }
-            Some(_) => return Err(unknown_directive(item.as_object().unwrap_or(&Map::new()))),
+            Some(_) => return Err(unknown_directive(item)),
         }
     }
     if is_replaced {
@@ -137,7 +127,7 @@ fn merge_lists(ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Ve
     }
     let mut merged = ours.clone();
     for item in &plain {
-        need_identity(item, of)?;
+        identity(item, of)?;
         match (place(item, &merged, of), item) {
             (Some(at), Value::Object(theirs)) => {
                 let ours = merged[at].as_object().cloned().unwrap_or_default();
@@ -161,8 +151,10 @@ fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_
     let mut ordered = Vec::new();
     for item in named {
         let at = place(&item, before, of);
-        let is_before =
-            |other: &Value| at.is_some() && place(other, before, of).is_some_and(|other| Some(other) < at);
+        let is_before = |other: &Value| {
+            at.zip(place(other, before, of))
+                .is_some_and(|(at, other)| other < at)
+        };
         while let Some(other) = others.next_if(is_before) {
             ordered.push(other);
         }
@@ -179,9 +171,9 @@ fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> 
     }
     let mut rest = order.iter();
     for item in patched.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
-        need_identity(item, of)?;
-        if !rest.any(|known| identity(known, of) == identity(item, of)) {
-            let [patched, order] = [patched, order].map(|list| go_text(&Value::from(list), false));
+        let wanted = identity(item, of)?;
+        if !rest.any(|known| is_identity(wanted, known, of)) {
+            let [patched, order] = [patched, order].map(|list| go_text(&list.into(), false));
             return Err(internal(format!(
                 "The order in patch list:\n{patched}\n doesn't match {ORDER} list:\n{order}\n"
             )));
@@ -195,10 +187,8 @@ fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &
     let keys = keys.as_array().ok_or_else(|| invalid("retainKeys"))?;
     let is_kept = |name: &String| keys.iter().any(|key| key == name);
     let is_directive = |name: &String| name.starts_with(DELETE) || name.starts_with(ORDER);
-    let mut fields = patch
-        .iter()
-        .filter(|(name, value)| !value.is_null() && !is_directive(name));
-    if !fields.all(|(name, _)| is_kept(name)) {
+    let mut fields = patch.iter().filter(|(_, value)| !value.is_null());
+    if !fields.all(|(name, _)| is_kept(name) || is_directive(name)) {
         return Err(invalid("retainKeys"));
     }
     original.retain(|name, _| is_kept(name));
@@ -211,37 +201,23 @@ fn listed<'a>(key: &'a str, directive: &str) -> Option<&'a str> {
 }
 
 fn list(value: Value) -> Outcome<Vec<Value>> {
+    let kind = go_type(&value);
+    let why = || internal(format!("expected a []interface {{}}, but received a {kind}"));
     match value {
         Value::Array(items) => Ok(items),
-        other => {
-            let kind = match other {
-                Value::Object(_) => "map[string]interface {}",
-                Value::String(_) => "string",
-                Value::Bool(_) => "bool",
-                Value::Number(_) => "int64",
-                _ => "nil",
-            };
-            Err(internal(format!(
-                "expected a []interface {{}}, but received a {kind}"
-            )))
-        }
+        _ => Err(why()),
     }
 }
 
-fn without_nulls(mut value: Value) -> Value {
-    match &mut value {
+fn without_nulls(value: Value) -> Value {
+    match value {
         Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields
-                .values_mut()
-                .for_each(|field| *field = without_nulls(field.take()));
+            let fields = fields.into_iter().filter(|(_, field)| !field.is_null());
+            fields.map(|(name, field)| (name, without_nulls(field))).collect()
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| *item = without_nulls(item.take())),
-        _ => {}
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        other => other,
     }
-    value
 }
 
 /// What is new has nothing that a directive could be about.
@@ -249,21 +225,17 @@ fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
         Value::Object(fields) => {
-            let fields = fields.into_iter();
-            Some(Value::Object(
-                fields
-                    .filter_map(|(name, field)| Some((name, without_directives(field)?)))
-                    .collect(),
-            ))
+            let kept = |(name, field)| Some((name, without_directives(field)?));
+            Some(fields.into_iter().filter_map(kept).collect())
         }
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
         other => Some(other),
     }
 }
 
-fn unknown_directive(patch: &Map<String, Value>) -> Box<Failure> {
-    let [directive, patch] =
-        [&patch[DIRECTIVE], &Value::Object(patch.clone())].map(|value| go_text(value, false));
+fn unknown_directive(patch: impl Into<Value>) -> Box<Failure> {
+    let patch = patch.into();
+    let [directive, patch] = [&patch[DIRECTIVE], &patch].map(|value| go_text(value, false));
     internal(format!("unknown patch type: {directive} in map: {patch}"))
 }
 
@@ -272,6 +244,6 @@ fn invalid(what: &str) -> Box<Failure> {
 }
 
 /// The real server does not blame the client.
-fn internal(why: String) -> Box<Failure> {
+fn internal(why: impl Into<String>) -> Box<Failure> {
     Failure::new(500, "", why)
 }

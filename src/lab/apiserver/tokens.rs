@@ -8,6 +8,7 @@ use super::body::Reply;
 use super::builtin;
 use super::context::{Context, Named};
 use super::field::FieldError;
+use super::managed_fields::track;
 use super::meta;
 use super::options::WriteOptions;
 use super::request::Target;
@@ -48,7 +49,8 @@ impl Context<'_> {
             let error = FieldError::invalid("spec.expirationSeconds", &seconds.into(), why);
             return Err(Failure::invalid(named.resource.qualified_kind(), "", &[error]));
         }
-        self.track_new(&named, &target.subresource, &options, &mut request);
+        let writer = self.writer(&named, &target.subresource, &options);
+        track(None, &mut request, &writer);
         let spec = &mut request["spec"];
         // Told even where it is nothing.
         spec["boundObjectRef"] = spec["boundObjectRef"].take();

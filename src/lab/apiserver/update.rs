@@ -11,7 +11,7 @@ use super::context::{Context, Named};
 use super::delete::finish_deletions;
 use super::family;
 use super::field::FieldError;
-use super::managed_fields::{Writer, same_but_times, track};
+use super::managed_fields::{same_but_times, track};
 use super::meta;
 use super::names;
 use super::options::WriteOptions;
@@ -19,12 +19,9 @@ use super::read::{in_version, namespace, object_key};
 use super::request::Target;
 use super::resource::Family;
 use super::scale;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome};
 use super::storage::{Storage, Stored};
 use super::write::{ensure_namespace, store};
-
-const MODIFIED: &str =
-    "the object has been modified; please apply your changes to the latest version and try again";
 
 impl Context<'_> {
     pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
@@ -55,31 +52,13 @@ impl Context<'_> {
             );
             return Err(Failure::conflict(resource.qualified(), &target.name, &why));
         }
+        let writer = self.writer(named, &target.subresource, &options);
+        track(found.as_ref().map(|it| it.object()), &mut object, &writer);
         let Some(current) = found else {
-            self.track_new(named, "", &options, &mut object);
             return self.insert(&mut storage, named, target, &options, object);
         };
-        self.track(named, target, &options, &current, &mut object);
         let stored = self.replace(&mut storage, named, target, &options, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
-    }
-
-    /// Tells who owns the fields of `object`, which is to replace `current`.
-    pub(super) fn track(
-        &self,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
-        current: &Stored,
-        object: &mut Value,
-    ) {
-        let writer = Writer {
-            manager: &options.field_manager,
-            named,
-            subresource: &target.subresource,
-            time: &self.server.time(),
-        };
-        track(Some(current.object()), object, &writer);
     }
 
     /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
@@ -96,7 +75,8 @@ impl Context<'_> {
         if let Some(scaled) = &named.scaled {
             let whole = self::current(storage, scaled, target)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
-            self.track(scaled, target, options, &whole, &mut object);
+            let writer = self.writer(scaled, &target.subresource, options);
+            track(Some(whole.object()), &mut object, &writer);
             let stored = self.replace(storage, scaled, target, options, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
@@ -105,9 +85,7 @@ impl Context<'_> {
         self.check_escalation(storage, named, target, &object, Some(old))?;
         check_resource_version(named, target, &mut object, old)?;
         prepare(named, target, &mut object, old);
-        let (warnings, outcome) = check(named, target, &object, old);
-        self.warnings.extend(warnings);
-        outcome?;
+        self.check(named, target, &object, old)?;
         if target.subresource.is_empty() {
             let warnings = family::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
@@ -116,16 +94,14 @@ impl Context<'_> {
             return Ok(current);
         }
         let key = object_key(named, target);
-        let deleting = !old["metadata"]["deletionTimestamp"].is_null();
         let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
-        if deleting && meta::finalizers(&object).is_empty() && !waits {
-            if !options.dry_run {
-                storage.remove(&named.resource.id(), &key);
-                finish_deletions(storage, &time);
-            }
-            return Ok(Arc::new(Stored::new(object, current.revision)));
+        let is_deleted = !old["metadata"]["deletionTimestamp"].is_null() && !waits;
+        let is_last = is_deleted && meta::finalizers(&object).is_empty();
+        if is_last && !options.dry_run {
+            storage.remove(&named.resource.id(), &key);
+            finish_deletions(storage, &time);
         }
-        if options.dry_run {
+        if is_last || options.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
         let stored = store(storage, named, &key, object);
@@ -133,6 +109,29 @@ impl Context<'_> {
             settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(in_version(&stored, named))
+    }
+
+    /// What is wrong with an object refuses it; what was wrong with it before is warned of.
+    fn check(&mut self, named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
+        let (resource, version) = (&named.resource, named.version());
+        let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
+        errors.extend(meta::validate_update(object, old));
+        let mut more = family::check_type(resource, version, object);
+        if more.is_empty() {
+            // The real server judges changes of metadata twice, and tells so twice.
+            more = meta::validate_update(object, old);
+            let subresource = &target.subresource;
+            family::check(resource, version, object, Some(old), subresource, &mut more);
+        }
+        errors.extend(more);
+        let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
+        let told = |error: &FieldError| format!("{}: {}", error.field, error.message);
+        self.warnings.extend(tolerated.iter().map(told));
+        if errors.is_empty() {
+            return Ok(());
+        }
+        let kind = family::kind_of(resource, object);
+        Err(Failure::invalid(kind, meta::text(object, "name"), &errors))
     }
 }
 
@@ -171,105 +170,59 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             Ok(())
         }
         "" | "0" => {
+            let why = "must be specified for an update";
+            let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
             // The real answer bears the resource where the kind belongs.
-            let subject = Qualified {
-                group: &resource.group,
-                resource: &resource.plural,
-            };
-            let error = FieldError::invalid(
-                "metadata.resourceVersion",
-                &0.into(),
-                "must be specified for an update",
-            );
-            Err(Failure::invalid(subject, &target.name, &[error]))
+            Err(Failure::invalid(resource.qualified(), &target.name, &[error]))
         }
-        sent if sent != known => {
-            if sent.parse::<u64>().is_err() {
-                let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
-                return Err(Failure::new(500, "", why));
-            }
-            Err(Failure::conflict(resource.qualified(), &target.name, MODIFIED))
+        sent if sent == known => Ok(()),
+        sent if sent.parse::<u64>().is_err() => {
+            let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
+            Err(Failure::new(500, "", why))
         }
-        _ => Ok(()),
+        _ => {
+            let why =
+                "the object has been modified; please apply your changes to the latest version and try again";
+            Err(Failure::conflict(resource.qualified(), &target.name, why))
+        }
     }
+}
+
+/// Takes a field from another object: what it has there, or nothing.
+fn take(object: &mut Value, field: &str, from: &Value) {
+    let Value::Object(fields) = object else { return };
+    match from.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
 }
 
 /// Takes from the old object what such a write cannot change.
 fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
-    let keep = |object: &mut Value, field: &str| {
-        let Value::Object(fields) = object else { return };
-        let metadata = meta::metadata_mut(fields);
-        match old["metadata"].get(field) {
-            Some(value) => metadata.insert(field.to_owned(), value.clone()),
-            None => metadata.remove(field),
-        };
-    };
     let is_status = target.subresource == "status";
-    if is_status && named.resource.message().is_some() {
-        // Such a write may change metadata too.
-        object["spec"] = old["spec"].clone();
-    } else if is_status {
+    if is_status && named.resource.message().is_none() {
         // Only the status is new, and who owns it.
-        let mut kept = old.clone();
-        if let (Value::Object(kept), Value::Object(object)) = (&mut kept, &mut *object) {
-            match object.remove("status") {
-                Some(status) => kept.insert("status".into(), status),
-                None => kept.remove("status"),
-            };
-            let owners = meta::metadata_mut(object).remove("managedFields");
-            let metadata = meta::metadata_mut(kept);
-            match owners {
-                Some(owners) => metadata.insert("managedFields".into(), owners),
-                None => metadata.remove("managedFields"),
-            };
+        let sent = std::mem::replace(object, old.clone());
+        take(object, "status", &sent);
+        return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
+    }
+    let is_deleted = !old["metadata"]["deletionTimestamp"].is_null();
+    let is_sent = !meta::text(object, "uid").is_empty();
+    let (metadata, known) = (&mut object["metadata"], &old["metadata"]);
+    for (field, is_taken) in [
+        ("generation", true),
+        ("creationTimestamp", true),
+        ("uid", !is_sent),
+        ("deletionTimestamp", is_deleted),
+        ("deletionGracePeriodSeconds", is_deleted),
+    ] {
+        if is_taken {
+            take(metadata, field, known);
         }
-        *object = kept;
-        return;
     }
-    keep(object, "generation");
-    if !is_status {
-        family::prepare_update(&named.resource, named.version(), object, old);
+    match is_status {
+        // Such a write may change metadata too.
+        true => take(object, "spec", old),
+        false => family::prepare_update(&named.resource, named.version(), object, old),
     }
-    if meta::text(object, "uid").is_empty() {
-        keep(object, "uid");
-    }
-    keep(object, "creationTimestamp");
-    if !old["metadata"]["deletionTimestamp"].is_null() {
-        keep(object, "deletionTimestamp");
-        keep(object, "deletionGracePeriodSeconds");
-    }
-}
-
-/// What is wrong with an object refuses it; what was wrong with it before is returned, for warnings.
-fn check(named: &Named, target: &Target, object: &Value, old: &Value) -> (Vec<String>, Outcome<()>) {
-    let (resource, version) = (&named.resource, named.version());
-    let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
-    errors.extend(meta::validate_update(object, old));
-    let mut more = family::check_type(resource, version, object);
-    if more.is_empty() {
-        // The real server judges changes of metadata twice, and tells so twice.
-        more = meta::validate_update(object, old);
-        family::check(
-            resource,
-            version,
-            object,
-            Some(old),
-            &target.subresource,
-            &mut more,
-        );
-    }
-    errors.extend(more);
-    let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
-    let warnings = tolerated
-        .iter()
-        .map(|error| format!("{}: {}", error.field, error.message));
-    let outcome = match errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(Failure::invalid(
-            family::kind_of(resource, object),
-            meta::text(object, "name"),
-            errors,
-        )),
-    };
-    (warnings.collect(), outcome)
 }

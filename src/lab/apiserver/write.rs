@@ -12,7 +12,7 @@ use super::embedded::coerce_embedded;
 use super::family;
 use super::json::{self, Document};
 use super::known_fields::keep_known;
-use super::managed_fields::{Writer, track};
+use super::managed_fields::track;
 use super::meta;
 use super::options::{FieldValidation, WriteOptions};
 use super::rbac::{self, Act};
@@ -195,7 +195,7 @@ impl Context<'_> {
         }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
-        self.track_new(named, "", &options, &mut object);
+        track(None, &mut object, &self.writer(named, "", &options));
         let mut storage = self.server.storage();
         self.insert(&mut storage, named, target, &options, object)
     }
@@ -248,23 +248,6 @@ impl Context<'_> {
             settle(storage, &stored.open().object()["spec"]["group"], &time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
-    }
-
-    /// Notes whose the fields of a new object are.
-    pub(super) fn track_new(
-        &self,
-        named: &Named,
-        subresource: &str,
-        options: &WriteOptions,
-        object: &mut Value,
-    ) {
-        let writer = Writer {
-            manager: &options.field_manager,
-            named,
-            subresource,
-            time: &self.server.time(),
-        };
-        track(None, object, &writer);
     }
 
     /// Makes a name where only the beginning of one was given.
