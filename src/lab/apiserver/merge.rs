@@ -13,8 +13,7 @@ use super::schema::{Extra, ListType, Schema, Type as Kind, list_key};
 use super::typed;
 
 /// An object, for what all objects have: `apiVersion`, `kind` and `metadata`.
-static OBJECT: LazyLock<Schema> =
-    LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>("", "ConfigMap")));
+static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>()));
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug)]

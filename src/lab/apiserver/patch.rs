@@ -38,7 +38,7 @@ impl Context<'_> {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
-        if !kinds.contains(media_type) {
+        if !kinds.contains(&media_type) {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
