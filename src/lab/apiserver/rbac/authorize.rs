@@ -243,3 +243,53 @@ pub(in crate::lab::apiserver) fn forbidden(user: &User, act: &Act<'_>, reason: &
     }
     Failure::forbidden(Qualified { group, resource }, act.name, &why)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::lab::apiserver::server::ApiServer;
+
+    /// What is kept of bindings is no older than the roles and the bindings.
+    #[test]
+    fn rights_follow_roles_and_bindings() {
+        let server = ApiServer::new(Clock::system());
+        let user = User::with_rules("u", Vec::new());
+        let act = Act {
+            verb: "get",
+            resource: "nodes",
+            ..Act::default()
+        };
+        let set_verbs = |verbs: &[&str]| {
+            let rules = json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": verbs}]);
+            let role = json!({"kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules});
+            server.place((GROUP, "clusterroles"), role);
+        };
+        let binding = json!({
+            "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
+            "subjects": [{"kind": "User", "name": "u"}], "roleRef": {"kind": "ClusterRole", "name": "r"},
+        });
+        let reason = |expected: bool| {
+            let decision = server.authorize(&user, &act);
+            assert_eq!(decision.allowed, expected, "{}", decision.reason);
+            decision.reason
+        };
+        assert_eq!(reason(false), "");
+        server.place((GROUP, "clusterrolebindings"), binding);
+        assert_eq!(
+            reason(false),
+            "RBAC: clusterrole.rbac.authorization.k8s.io \"r\" not found"
+        );
+        set_verbs(&["get"]);
+        let why = "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to User \"u\"";
+        assert_eq!(reason(true), why);
+        set_verbs(&["list"]);
+        assert_eq!(reason(false), "");
+        set_verbs(&["*"]);
+        assert_eq!(reason(true), why);
+        server.withdraw((GROUP, "clusterrolebindings"), "", "b");
+        assert_eq!(reason(false), "");
+    }
+}
