@@ -234,6 +234,8 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
         keep(object, "uid");
     }
     keep(object, "creationTimestamp");
+    // Nobody has one any more.
+    keep(object, "selfLink");
     if !old["metadata"]["deletionTimestamp"].is_null() {
         keep(object, "deletionTimestamp");
         keep(object, "deletionGracePeriodSeconds");
