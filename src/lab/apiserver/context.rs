@@ -149,7 +149,7 @@ impl Context<'_> {
             "update" if is_named => self.update(&named, target, &body.await?),
             "patch" if is_named => self.patch(&named, target, &body.await?),
             "delete" if is_whole => self.delete(&named, target, &body.await?),
-            "deletecollection" => self.delete_collection(&named, target, &body.await?),
+            "deletecollection" => self.delete_many(&named, target, &body.await?),
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
             verb => Err(Failure::method_not_allowed(of.qualified(), verb)),

@@ -68,12 +68,7 @@ impl Context<'_> {
         Ok(Reply::value(200, &self.entry.status))
     }
 
-    pub(super) fn delete_collection(
-        &mut self,
-        named: &Named,
-        target: &Target,
-        body: &Bytes,
-    ) -> Outcome<Reply> {
+    pub(super) fn delete_many(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
         if named.resource.family == Family::Namespace {
             return Err(Failure::method_not_routed());
         }

@@ -212,6 +212,8 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
     for (field, is_taken) in [
         ("generation", true),
         ("creationTimestamp", true),
+        // Nobody has one any more.
+        ("selfLink", true),
         ("uid", !is_sent),
         ("deletionTimestamp", is_deleted),
         ("deletionGracePeriodSeconds", is_deleted),

@@ -97,17 +97,12 @@ pub(super) fn fit(
 
 impl Context<'_> {
     /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
-    pub(super) fn complain(
-        &mut self,
-        validation: FieldValidation,
-        complaints: Vec<String>,
-    ) -> Result<(), String> {
-        match validation {
-            FieldValidation::Strict if !complaints.is_empty() => {
-                return Err(format!("strict decoding error: {}", complaints.join(", ")));
-            }
-            FieldValidation::Warn => self.warnings.extend(complaints),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
+    pub(super) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
+        if how == FieldValidation::Strict && !complaints.is_empty() {
+            return Err(format!("strict decoding error: {}", complaints.join(", ")));
+        }
+        if how == FieldValidation::Warn {
+            self.warnings.extend(complaints);
         }
         Ok(())
     }
@@ -227,6 +222,10 @@ impl Context<'_> {
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
         object["metadata"]["creationTimestamp"] = time.clone().into();
+        // Once an object told its own address. The field is still known, and never kept.
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("selfLink");
+        }
         family::prepare_create(resource, named.version(), &mut object);
         check_new(named, &object)?;
         let warnings = family::warnings(resource.family, &object, None);
@@ -288,12 +287,11 @@ pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Val
 
 /// What is not the client's to say of a new object.
 pub(super) fn wipe_system_fields(object: &mut Value) {
-    const FIELDS: [&str; 5] = [
+    const FIELDS: [&str; 4] = [
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "uid",
-        "selfLink",
     ];
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|name, _| !FIELDS.contains(&name.as_str()));
