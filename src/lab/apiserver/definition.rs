@@ -298,7 +298,7 @@ fn read_versions(spec: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
             status_subresource: version["subresources"]["status"].is_object(),
             schema: Schema::compile(schema, &Path::ROOT).unwrap_or_default(),
             selectable: parts::selectable(&version[SELECTABLE]),
-            columns: parts::columns(&version[COLUMNS]),
+            columns: Arc::new(version[COLUMNS].clone()),
             scale: parts::scale(&version["subresources"]["scale"]),
             openapi: Arc::new(schema.clone()),
             warning: deprecation(spec, version),

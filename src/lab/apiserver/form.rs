@@ -3,37 +3,27 @@
 use serde_json::{Value, json};
 
 use super::body::{Reply, ReplyBody};
-use super::context::Named;
+use super::context::{Named, media_type};
 use super::request::Query;
 use super::status::{Failure, Outcome};
 use super::table::{self, Look};
 
-/// One of the kinds of answer that an Accept header allows: `application/json;as=Table;g=meta.k8s.io;v=v1`.
-pub(super) struct Wish<'a>(&'a str);
-
-impl<'a> Wish<'a> {
-    /// All wishes of an Accept header, in its order. No header is no wish in particular.
-    pub(super) fn all(accept: &'a str) -> impl Iterator<Item = Self> {
-        let accept = if accept.trim().is_empty() { "*/*" } else { accept };
-        accept.split(',').map(Self)
-    }
-
-    /// Whether JSON will do.
-    pub(super) fn is_json(&self) -> bool {
-        let kind = self.0.split(';').next().unwrap_or_default().trim();
-        matches!(kind, "application/json" | "application/*" | "*/*")
-    }
-
-    /// What to convert the answer to: its kind, group and version; the kind is empty when it is good as it is.
-    pub(super) fn conversion(&self) -> (&'a str, &'a str, &'a str) {
+/// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
+/// `application/json;as=Table;g=meta.k8s.io;v=v1`. The kind is empty where the answer is good as it is.
+pub(super) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    // No header is no wish in particular.
+    let accept = if accept.trim().is_empty() { "*/*" } else { accept };
+    let wishes = accept.split(',');
+    let wishes =
+        wishes.filter(|wish| matches!(media_type(wish), "application/json" | "application/*" | "*/*"));
+    wishes.map(|wish| {
         let parameter = |name: &str| {
-            let mut parameters = self.0.split(';').filter_map(|pair| pair.trim().split_once('='));
-            parameters
-                .find(|(key, _)| *key == name)
-                .map_or("", |(_, value)| value)
+            let mut parameters = wish.split(';').filter_map(|pair| pair.trim().split_once('='));
+            let found = parameters.find(|(key, _)| *key == name);
+            found.map_or("", |(_, value)| value)
         };
         (parameter("as"), parameter("g"), parameter("v"))
-    }
+    })
 }
 
 /// What becomes of an object, or of a list of them, on its way out.
@@ -51,31 +41,23 @@ pub(super) enum Form {
 impl Form {
     /// The first wish that can be fulfilled. Only JSON is spoken; other kinds may be wished for, as long as it will do.
     pub(super) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
-        let mut wishes = Wish::all(accept).filter(Wish::is_json);
-        let form = wishes.find_map(|wish| {
-            let version = match wish.conversion() {
-                ("", ..) => return Some(Ok(Self::Objects)),
-                (_, "meta.k8s.io", "v1") => "meta.k8s.io/v1",
-                (_, "meta.k8s.io", "v1beta1") => "meta.k8s.io/v1beta1",
-                _ => return None,
+        for (kind, group, version) in conversions(accept) {
+            let version = match (group, version) {
+                _ if kind.is_empty() => return Ok(Self::Objects),
+                ("meta.k8s.io", "v1") => "meta.k8s.io/v1",
+                ("meta.k8s.io", "v1beta1") => "meta.k8s.io/v1beta1",
+                _ => continue,
             };
-            Some(Ok(match wish.conversion().0 {
-                "Table" => match Look::read(version, query) {
-                    Ok(look) => Self::Table(look),
-                    Err(failure) => return Some(Err(failure)),
-                },
-                "PartialObjectMetadata" => Self::Metadata {
-                    version,
-                    of_list: false,
-                },
-                "PartialObjectMetadataList" => Self::Metadata {
-                    version,
-                    of_list: true,
-                },
-                _ => return None,
-            }))
-        });
-        form.unwrap_or_else(|| Err(Failure::not_acceptable(&["application/json"])))
+            let of_list = kind == "PartialObjectMetadataList";
+            match kind {
+                "Table" => return Ok(Self::Table(Look::read(version, query)?)),
+                "PartialObjectMetadata" | "PartialObjectMetadataList" => {
+                    return Ok(Self::Metadata { version, of_list });
+                }
+                _ => {}
+            }
+        }
+        Err(Failure::not_acceptable(&["application/json"]))
     }
 
     /// The reply in this form.
@@ -83,9 +65,7 @@ impl Form {
         let (ReplyBody::Json(bytes), false) = (&reply.body, matches!(self, Self::Objects)) else {
             return Ok(reply);
         };
-        let Ok(mut answer) = serde_json::from_slice::<Value>(bytes) else {
-            return Ok(reply);
-        };
+        let mut answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
         if answer["kind"] == "Status" {
             return Ok(reply);
         }
@@ -120,10 +100,8 @@ impl Form {
             }
             _ => self.object(&answer, named, now, true),
         };
-        Ok(Reply {
-            body: ReplyBody::Json(formed.to_string().into()),
-            ..reply
-        })
+        let body = ReplyBody::Json(formed.to_string().into());
+        Ok(Reply { body, ..reply })
     }
 
     /// One object in this form. Of the Tables of a watch only the first tells its columns.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::field::{FieldError, Path};
-use super::resource::{Column, Scale};
+use super::resource::Scale;
 
 /// More fields than this cannot be selected by.
 const MAX_SELECTABLE: usize = 8;
@@ -26,21 +26,6 @@ pub(super) fn selectable(fields: &Value) -> Vec<String> {
     let paths = fields.filter_map(|field| field["jsonPath"].as_str());
     paths
         .map(|path| path.trim_start_matches('.').to_owned())
-        .collect()
-}
-
-pub(super) fn columns(columns: &Value) -> Arc<[Column]> {
-    let columns = columns.as_array().into_iter().flatten();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    columns
-        .map(|column| Column {
-            name: text(&column["name"]),
-            kind: text(&column["type"]),
-            format: text(&column["format"]),
-            description: text(&column["description"]),
-            priority: column["priority"].as_i64().unwrap_or_default(),
-            path: text(&column["jsonPath"]),
-        })
         .collect()
 }
 

@@ -39,8 +39,8 @@ pub(super) struct Version {
     pub(super) schema: Arc<Schema>,
     /// Fields by which lists can be selected, besides name and namespace: `spec.clusterManager.name`.
     pub(super) selectable: Vec<String>,
-    /// The columns of a Table besides name and age.
-    pub(super) columns: Arc<[Column]>,
+    /// The columns of a Table besides the name, as the definition has them.
+    pub(super) columns: Arc<Value>,
     pub(super) scale: Option<Arc<Scale>>,
     /// The schema as it was given, with its descriptions.
     pub(super) openapi: Arc<Value>,
@@ -64,20 +64,6 @@ impl Version {
             warning: None,
         }
     }
-}
-
-/// A column of the Tables in which kubectl asks for lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) name: String,
-    /// `string`, `integer`, `number`, `boolean`, `date`.
-    pub(super) kind: String,
-    pub(super) format: String,
-    pub(super) description: String,
-    /// Above zero, only wide output shows it.
-    pub(super) priority: i64,
-    /// The JSONPath of its cells: `.spec.clusterManager.name`.
-    pub(super) path: String,
 }
 
 /// Where a scale subresource finds what it tells: JSONPaths of the plain kind (`.spec.replicas`).

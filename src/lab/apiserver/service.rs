@@ -14,7 +14,7 @@ use super::audit::Entry;
 use super::auth::impersonated;
 use super::body::{self, Reply, ReplyBody, ResponseBody};
 use super::context::Context;
-use super::form::Wish;
+use super::form::conversions;
 use super::rbac::{self, Act};
 use super::request::RequestInfo;
 use super::server::ApiServer;
@@ -131,8 +131,7 @@ impl ApiServer {
     ) -> Response<ResponseBody> {
         let status = failure.to_value();
         // What is not answered with a Status has none in the log; nor has what nobody wished to be told by one.
-        let mut wishes = Wish::all(accept).filter(Wish::is_json);
-        let is_wished = wishes.any(|wish| wish.conversion().0.is_empty());
+        let is_wished = conversions(accept).any(|(kind, ..)| kind.is_empty());
         let told = (failure.plain.is_none() && is_wished).then_some(&status);
         if failure.plain.is_none() {
             entry.answer(status.to_string().as_bytes());

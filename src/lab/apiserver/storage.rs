@@ -1,5 +1,6 @@
 //! What the server holds: objects, their revisions and a bounded history for watches.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -7,7 +8,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::resource::{Family, Resource};
+use super::resource::{Family, Resource, Version};
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
@@ -18,7 +19,6 @@ pub(super) struct Stored {
     pub(super) revision: u64,
     object: OnceLock<Value>,
     bytes: OnceLock<Bytes>,
-    untyped: OnceLock<Bytes>,
 }
 
 impl Stored {
@@ -27,7 +27,6 @@ impl Stored {
             revision,
             object: object.into(),
             bytes: OnceLock::new(),
-            untyped: OnceLock::new(),
         }
     }
 
@@ -36,7 +35,6 @@ impl Stored {
             revision,
             object: OnceLock::new(),
             bytes: bytes.into(),
-            untyped: OnceLock::new(),
         }
     }
 
@@ -54,15 +52,10 @@ impl Stored {
 
     /// The object as JSON without its type, as the lists of the server's own resources have it.
     pub(super) fn untyped_bytes(&self) -> Bytes {
-        let untyped = self.untyped.get_or_init(|| {
-            let mut object = self.object().clone();
-            if let Value::Object(fields) = &mut object {
-                fields.remove("apiVersion");
-                fields.remove("kind");
-            }
-            object.to_string().into()
-        });
-        untyped.clone()
+        let fields = self.object().as_object().into_iter().flatten();
+        let told = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
+        let told: BTreeMap<_, _> = told.collect();
+        serde_json::to_vec(&told).unwrap_or_default().into()
     }
 }
 
@@ -133,7 +126,7 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) resource: Arc<Resource>,
-    objects: BTreeMap<String, Arc<Kept>>,
+    objects: Objects,
     history: VecDeque<Arc<Change>>,
     /// The number of changes that the history has dropped.
     dropped: u64,
@@ -141,23 +134,38 @@ pub(super) struct Table {
     compacted: u64,
     /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
     forgotten: u64,
-    /// How many changes the history keeps.
-    memory: usize,
     wake: watch::Sender<u64>,
 }
 
+/// The objects of a resource by their keys.
+type Objects = BTreeMap<String, Arc<Kept>>;
+
 /// The key of an object within its resource.
 pub(super) fn key(namespace: &str, name: &str) -> String {
+    prefix(namespace) + name
+}
+
+/// What the keys of all objects in a namespace begin with; without one, of all there are.
+pub(super) fn prefix(namespace: &str) -> String {
     match namespace {
-        "" => name.to_owned(),
-        namespace => format!("{namespace}/{name}"),
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
     }
 }
 
+/// Those of `objects` that are in `namespace` (all, when empty), in the order of their keys.
+pub(super) fn within<'a>(
+    objects: &'a Objects,
+    namespace: &str,
+) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> + use<'a> {
+    let prefix = prefix(namespace);
+    let objects = objects.range(prefix.clone()..);
+    objects.take_while(move |(key, _)| key.starts_with(&prefix))
+}
+
 impl Table {
-    fn new(resource: Arc<Resource>, revision: u64, memory: usize) -> Self {
+    fn new(resource: Arc<Resource>, revision: u64) -> Self {
         Self {
-            memory,
             resource,
             objects: BTreeMap::new(),
             history: VecDeque::new(),
@@ -168,36 +176,22 @@ impl Table {
         }
     }
 
-    fn is_custom(&self) -> bool {
-        self.resource.family == Family::Custom
-    }
-
     /// All objects of `namespace` (all there are, when empty), in the order of their keys.
-    pub(super) fn list<'a>(
-        &'a self,
-        namespace: &str,
-    ) -> Box<dyn Iterator<Item = (&'a String, &'a Arc<Kept>)> + 'a> {
-        if namespace.is_empty() {
-            return Box::new(self.objects.iter());
-        }
-        let prefix = format!("{namespace}/");
-        let start = self.objects.range(prefix.clone()..);
-        Box::new(start.take_while(move |(key, _)| key.starts_with(&prefix)))
+    pub(super) fn list(&self, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Kept>)> + use<'_> {
+        within(&self.objects, namespace)
     }
 
     /// All objects as they were at `revision`. `None` when that is no longer known.
-    pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Kept>>> {
+    pub(super) fn at(&self, revision: u64) -> Option<Cow<'_, Objects>> {
         if revision < self.forgotten {
             return None;
         }
-        let mut objects = self.objects.clone();
-        for change in self.history.iter().rev() {
-            if change.revision <= revision {
-                break;
-            }
+        let mut objects = Cow::Borrowed(&self.objects);
+        let later = self.history.iter().rev();
+        for change in later.take_while(|change| change.revision > revision) {
             match &change.before {
-                Some(before) => objects.insert(change.key.clone(), before.clone()),
-                None => objects.remove(&change.key),
+                Some(before) => objects.to_mut().insert(change.key.clone(), before.clone()),
+                None => objects.to_mut().remove(&change.key),
             };
         }
         Some(objects)
@@ -228,30 +222,14 @@ impl Table {
         Some(self.history.iter().skip(skip).cloned().collect())
     }
 
-    /// Forgets the history up to now, as a compaction of etcd does.
-    pub(super) fn compact(&mut self, revision: u64) {
-        self.dropped += self.history.len() as u64;
-        self.history.clear();
-        self.compacted = revision;
-        self.forgotten = revision;
-    }
-
     /// Forgets what is more than the history may keep.
-    fn shorten(&mut self) {
-        while self.history.len() > self.memory
-            && let Some(oldest) = self.history.pop_front()
-        {
-            self.dropped += 1;
-            self.compacted = oldest.revision;
-            self.forgotten = oldest.revision;
+    fn shorten(&mut self, memory: usize) {
+        let excess = self.history.len().saturating_sub(memory);
+        if let Some(newest) = self.history.drain(..excess).last() {
+            self.dropped += excess as u64;
+            self.compacted = newest.revision;
+            self.forgotten = newest.revision;
         }
-    }
-
-    fn record(&mut self, change: Change) {
-        let revision = change.revision;
-        self.history.push_back(Arc::new(change));
-        self.shorten();
-        self.wake.send_replace(revision);
     }
 }
 
@@ -259,41 +237,34 @@ impl Table {
 pub(super) type ResourceId = (String, String);
 
 /// Everything that is stored.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Storage {
     /// The newest resourceVersion.
     pub(super) revision: u64,
     tables: BTreeMap<ResourceId, Table>,
-    /// How many changes of each resource are kept.
-    memory: usize,
-}
-
-impl Default for Storage {
-    fn default() -> Self {
-        Self {
-            revision: 0,
-            tables: BTreeMap::new(),
-            memory: HISTORY,
-        }
-    }
+    /// How many changes of each resource are kept, if not as many as ever.
+    memory: Option<usize>,
+    /// What [`super::openapi`] tells of what is served, once somebody asked.
+    pub(super) documents: OnceLock<BTreeMap<String, Bytes>>,
 }
 
 impl Storage {
     /// Begins to serve a resource, or serves it as now described.
     pub(super) fn serve(&mut self, resource: Resource) {
+        self.documents.take();
         let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
         match self.tables.get_mut(&id) {
             Some(table) => table.resource = resource,
             None => {
-                self.tables
-                    .insert(id, Table::new(resource, self.revision, self.memory));
+                self.tables.insert(id, Table::new(resource, self.revision));
             }
         }
     }
 
     /// Stops serving a resource: its objects are gone and its watches end.
     pub(super) fn stop_serving(&mut self, id: &ResourceId) {
+        self.documents.take();
         self.tables.remove(id);
     }
 
@@ -310,6 +281,15 @@ impl Storage {
         self.tables.values()
     }
 
+    /// The versions in which resources are served.
+    pub(super) fn served(&self) -> impl Iterator<Item = (&Resource, &Version)> {
+        let resources = self.tables().map(|table| &*table.resource);
+        resources.flat_map(|resource| {
+            let served = resource.versions.iter().filter(|version| version.served);
+            served.map(move |version| (resource, version))
+        })
+    }
+
     /// The object as it is stored.
     pub(super) fn get(&self, id: &ResourceId, key: &str) -> Option<Arc<Stored>> {
         Some(self.kept(id, key)?.open())
@@ -320,59 +300,54 @@ impl Storage {
     }
 
     /// Stores `object` under a new revision, which it then bears.
-    pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Kept> {
-        self.revision += 1;
-        let revision = self.revision;
-        object["metadata"]["resourceVersion"] = revision.to_string().into();
-        let table = self.tables.get_mut(id);
-        let is_custom = table.as_ref().is_some_and(|table| table.is_custom());
-        let stored = Arc::new(Kept::new(object, revision, is_custom));
-        if let Some(table) = table {
-            let before = table.objects.insert(key.to_owned(), stored.clone());
-            table.record(Change {
-                revision,
-                key: key.to_owned(),
-                before,
-                object: stored.clone(),
-                deleted: false,
-            });
-        }
-        stored
+    pub(super) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
+        self.change(id, key, object, false)
     }
 
     /// Removes an object. What watches are told bears the revision of the removal.
     pub(super) fn remove(&mut self, id: &ResourceId, key: &str) {
-        let Some(table) = self.tables.get_mut(id) else {
-            return;
-        };
-        let Some(before) = table.objects.remove(key) else {
-            return;
-        };
+        if let Some(before) = self.get(id, key) {
+            self.change(id, key, before.object().clone(), true);
+        }
+    }
+
+    fn change(&mut self, id: &ResourceId, key: &str, mut object: Value, deleted: bool) -> Arc<Kept> {
         self.revision += 1;
-        let mut object = before.open().object().clone();
-        object["metadata"]["resourceVersion"] = self.revision.to_string().into();
-        table.record(Change {
-            revision: self.revision,
-            key: key.to_owned(),
-            before: Some(before),
-            object: Arc::new(Kept::new(object, self.revision, table.is_custom())),
-            deleted: true,
-        });
+        let revision = self.revision;
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
+        let table = self.tables.get_mut(id);
+        let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
+        let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
+        if let Some(table) = table {
+            let before = match deleted {
+                true => table.objects.remove(key),
+                false => table.objects.insert(key.to_owned(), object.clone()),
+            };
+            table.history.push_back(Arc::new(Change {
+                revision,
+                key: key.to_owned(),
+                before,
+                object: object.clone(),
+                deleted,
+            }));
+            table.shorten(self.memory.unwrap_or(HISTORY));
+            table.wake.send_replace(revision);
+        }
+        object
     }
 
     /// Keeps so many changes of each resource from now on.
     pub(super) fn remember(&mut self, changes: usize) {
-        self.memory = changes;
-        for table in self.tables.values_mut() {
-            table.memory = changes;
-            table.shorten();
-        }
+        self.memory = Some(changes);
+        self.tables.values_mut().for_each(|table| table.shorten(changes));
     }
 
-    /// Forgets all history.
+    /// Forgets all history, as a compaction of etcd does.
     pub(super) fn compact(&mut self) {
         for table in self.tables.values_mut() {
-            table.compact(self.revision);
+            table.shorten(0);
+            table.compacted = self.revision;
+            table.forgotten = self.revision;
         }
     }
 
