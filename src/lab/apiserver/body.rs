@@ -68,9 +68,9 @@ impl Reply {
         Self::json(code, value.to_string())
     }
 
-    pub(super) fn typed(kind: &'static str, value: &Value) -> Self {
+    pub(super) fn typed(kind: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
-            body: ReplyBody::Typed(kind, value.to_string().into()),
+            body: ReplyBody::Typed(kind, body.into()),
             ..Self::json(200, Bytes::new())
         }
     }

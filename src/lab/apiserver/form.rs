@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::body::{Reply, ReplyBody};
 use super::context::{Named, media_type};
+use super::field::quoted;
 use super::request::Query;
 use super::status::{Failure, Outcome};
-use super::table::{self, Look};
+use super::table;
 
 /// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
 /// `application/json;as=Table;g=meta.k8s.io;v=v1`. The kind is empty where the answer is good as it is.
@@ -27,78 +28,77 @@ pub(super) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &st
 }
 
 /// What becomes of an object, or of a list of them, on its way out.
-#[derive(Clone, Debug)]
-pub(super) enum Form {
-    Objects,
-    /// `PartialObjectMetadata`, or a list of it, in this version.
-    Metadata {
-        version: &'static str,
-        of_list: bool,
-    },
-    Table(Look),
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for objects as they are.
+    kind: String,
+    pub(super) version: String,
+    /// What each row of a Table tells of its object besides the cells: `Metadata` unless told otherwise.
+    pub(super) include: String,
 }
 
 impl Form {
     /// The first wish that can be fulfilled. Only JSON is spoken; other kinds may be wished for, as long as it will do.
     pub(super) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
-        for (kind, group, version) in conversions(accept) {
-            let version = match (group, version) {
-                _ if kind.is_empty() => return Ok(Self::Objects),
-                ("meta.k8s.io", "v1") => "meta.k8s.io/v1",
-                ("meta.k8s.io", "v1beta1") => "meta.k8s.io/v1beta1",
-                _ => continue,
-            };
-            let of_list = kind == "PartialObjectMetadataList";
-            match kind {
-                "Table" => return Ok(Self::Table(Look::read(version, query)?)),
-                "PartialObjectMetadata" | "PartialObjectMetadataList" => {
-                    return Ok(Self::Metadata { version, of_list });
-                }
-                _ => {}
+        let include = query.get("includeObject").to_owned();
+        let mut wishes = conversions(accept);
+        let wish = wishes.find(|(kind, group, version)| match *kind {
+            "" => true,
+            "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" => {
+                *group == "meta.k8s.io" && matches!(*version, "v1" | "v1beta1")
             }
+            _ => false,
+        });
+        match wish {
+            None => Err(Failure::not_acceptable(&["application/json"])),
+            Some(("", ..)) => Ok(Self::default()),
+            Some(("Table", ..)) if !matches!(include.as_str(), "" | "None" | "Metadata" | "Object") => {
+                let include = quoted(&include);
+                Err(Failure::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {include}: must be \
+                     'Metadata', 'Object', 'None', or empty"
+                )))
+            }
+            Some((kind, group, version)) => Ok(Self {
+                kind: kind.to_owned(),
+                version: format!("{group}/{version}"),
+                include,
+            }),
         }
-        Err(Failure::not_acceptable(&["application/json"]))
+    }
+
+    /// Whether objects stay as they are.
+    pub(super) fn is_plain(&self) -> bool {
+        self.kind.is_empty()
     }
 
     /// The reply in this form.
     pub(super) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
-        let (ReplyBody::Json(bytes), false) = (&reply.body, matches!(self, Self::Objects)) else {
+        let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
             return Ok(reply);
         };
-        let mut answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
         if answer["kind"] == "Status" {
             return Ok(reply);
         }
-        // Lists of the server's own resources do not have it to begin with.
-        if answer["metadata"]["continue"] == ""
-            && let Some(fields) = answer["metadata"].as_object_mut()
-        {
-            fields.remove("continue");
+        let mut metadata = answer["metadata"].clone();
+        if let Some(fields) = metadata.as_object_mut() {
+            // Lists of the server's own resources do not have it to begin with.
+            fields.retain(|name, value| name != "continue" || value != "");
         }
-        let formed = match (self, answer["items"].as_array()) {
-            (Self::Table(look), Some(items)) => {
-                table::of(look, named, items, answer["metadata"].clone(), true, now)
-            }
-            (
-                Self::Metadata {
-                    version,
-                    of_list: true,
-                },
-                Some(items),
-            ) => {
-                let items: Vec<Value> = items.iter().map(|item| metadata_of(version, item)).collect();
+        let formed = match (self.kind.as_str(), answer["items"].as_array()) {
+            ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
+            ("PartialObjectMetadataList", Some(items)) => {
+                let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
                 // Of none, a real server writes null.
                 let items = (!items.is_empty()).then_some(items);
-                json!({
-                    "kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": answer["metadata"],
-                    "items": items,
-                })
+                json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
             }
-            (Self::Metadata { .. }, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
-            (Self::Metadata { of_list: true, .. }, None) => {
+            (_, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
+            ("PartialObjectMetadataList", None) => {
                 return Err(Failure::new(500, "", "content is not a list"));
             }
-            _ => self.object(&answer, named, now, true),
+            (_, None) => self.object(&answer, named, now, true),
         };
         let body = ReplyBody::Json(formed.to_string().into());
         Ok(Reply { body, ..reply })
@@ -106,18 +106,15 @@ impl Form {
 
     /// One object in this form. Of the Tables of a watch only the first tells its columns.
     pub(super) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
-        match self {
-            Self::Objects => object.clone(),
-            Self::Metadata { version, .. } => metadata_of(version, object),
-            Self::Table(look) => {
-                let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-                table::of(look, named, std::slice::from_ref(object), metadata, first, now)
-            }
+        if self.kind != "Table" {
+            return self.metadata_of(object);
         }
+        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+        table::of(self, named, std::slice::from_ref(object), metadata, first, now)
     }
-}
 
-/// An object's metadata.
-pub(super) fn metadata_of(version: &str, object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": object["metadata"]})
+    /// An object's metadata.
+    pub(super) fn metadata_of(&self, object: &Value) -> Value {
+        json!({"kind": "PartialObjectMetadata", "apiVersion": self.version, "metadata": object["metadata"]})
+    }
 }

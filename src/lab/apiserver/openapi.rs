@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
+use http::StatusCode;
 use k8s_openapi::api::{coordination, core, events, rbac};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
@@ -12,14 +13,16 @@ use k8s_openapi::schemars::generate::SchemaSettings;
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
-use super::discovery::{is_own, path_of};
+use super::discovery::{Documents, is_own, path_of};
 use super::resource::{Family, Resource, Version};
 use super::storage::Storage;
 
 const SCHEMAS: &str = "#/components/schemas/";
+pub(super) const JSON: &str = "application/json";
+/// The type is not what is in the index, but so it is told.
+pub(super) const INDEX: &str = "text/plain; charset=utf-8";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
-const JSON: &str = "application/json";
 /// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
 /// then, and not by what it knows itself, which is more.
 const PATCHES: [&str; 3] = [
@@ -62,15 +65,14 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     schemas
 });
 
-/// All documents as they are sent, by their paths behind `/openapi/`.
-pub(super) fn documents(storage: &Storage) -> BTreeMap<String, Bytes> {
+/// The documents of what is served.
+pub(super) fn documents(storage: &Storage) -> Documents {
     let mut swagger = Parts::default();
     let mut places: BTreeMap<_, Parts> = BTreeMap::new();
     for (resource, version) in storage.served() {
-        let kind = Kind::new(resource, version);
         let place = places.entry((&resource.group, &version.name)).or_default();
-        place.add(&kind);
-        swagger.add(&kind);
+        place.add_schemas(resource, version);
+        place.add_paths(resource, version);
     }
     let mut documents = BTreeMap::new();
     let mut index = Map::new();
@@ -90,37 +92,39 @@ pub(super) fn documents(storage: &Storage) -> BTreeMap<String, Bytes> {
         let path = path_of(group, version);
         let address = format!("/openapi/v3{path}?hash={hash}");
         index.insert(path[1..].to_owned(), json!({"serverRelativeURL": address}));
-        documents.insert(format!("v3{path}"), document);
+        documents.insert((format!("/openapi/v3{path}"), JSON), document);
+        swagger.schemas.extend(schemas);
+        swagger.paths.extend(paths);
     }
     swagger.schemas.values_mut().for_each(reduce);
     swagger.paths.values_mut().for_each(reduce_operations);
     let swagger = json!({
-        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"}, "paths": swagger.paths,
-        "definitions": swagger.schemas,
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"}, "produces": [JSON],
+        "paths": swagger.paths, "definitions": swagger.schemas,
     });
     let swagger = swagger.to_string().replace(SCHEMAS, "#/definitions/");
-    documents.insert("v2".to_owned(), swagger.into());
-    documents.insert("v3".to_owned(), json!({"paths": index}).to_string().into());
+    documents.insert(("/openapi/v2".to_owned(), JSON), swagger.into());
+    let index = json!({"paths": index}).to_string();
+    documents.insert(("/openapi/v3".to_owned(), INDEX), index.into());
     documents
 }
 
-/// What the schema of a kind of the server's own says of a field: `spec.holderIdentity`. Empty when it is silent.
+/// What the schema of a kind of the server's own says of a field: `spec.holderIdentity`. Empty when it is silent. Both
+/// groups' Events are told alike.
 pub(super) fn description(kind: &str, path: &str) -> String {
     // Metadata is told alike everywhere.
     let (kind, path) = match path.strip_prefix("metadata.") {
         Some(path) => ("ObjectMeta", path),
         None => (kind, path),
     };
-    // Both groups' Events are told alike, too.
-    let is_of_kind = |name: &&String| name.rsplit('.').next() == Some(kind);
-    let mut name = KNOWN.keys().find(is_of_kind).cloned();
+    let mut known = KNOWN.iter();
+    let known = known.find(|(name, _)| name.rsplit('.').next() == Some(kind));
+    let mut schema = known.map_or(&Value::Null, |(_, schema)| schema);
     let mut told = &Value::Null;
     for field in path.split('.') {
-        let Some(schema) = name.and_then(|name| KNOWN.get(&name)) else {
-            break;
-        };
         told = &schema["properties"][field];
-        name = references(told).into_iter().next();
+        let below = references(told).first().and_then(|name| KNOWN.get(name));
+        schema = below.unwrap_or(&Value::Null);
     }
     told["description"].as_str().unwrap_or_default().to_owned()
 }
@@ -174,21 +178,6 @@ fn reduce(schema: &mut Value) {
     for_each_below(schema, reduce);
 }
 
-/// The operations: method, action (that kubectl looks for), the beginning of the name (with group and version for `*`),
-/// what is sent, what is answered with, the codes of that, and the parameters.
-const OPERATIONS: [&str; 7] = [
-    "get get read* - Object 200 resourceVersion",
-    "put put replace* Object Object 200,201 dryRun fieldManager fieldValidation",
-    "patch patch patch* Patch Object 200 dryRun fieldManager fieldValidation force",
-    "delete delete delete* DeleteOptions Status 200,202 dryRun gracePeriodSeconds orphanDependents propagationPolicy",
-    "get list list* - List 200 allowWatchBookmarks continue fieldSelector labelSelector limit resourceVersion \
-     resourceVersionMatch sendInitialEvents timeoutSeconds watch",
-    "post post create* Object Object 200,201,202 dryRun fieldManager fieldValidation",
-    "delete deletecollection delete*Collection DeleteOptions Status 200 continue dryRun fieldSelector \
-     gracePeriodSeconds labelSelector limit orphanDependents propagationPolicy resourceVersion resourceVersionMatch \
-     timeoutSeconds",
-];
-
 /// What a document is made of.
 #[derive(Default)]
 struct Parts {
@@ -209,19 +198,19 @@ impl Parts {
         }
     }
 
-    /// Adds the paths and the schemas of a kind, of lists of it, and of what comes with every kind.
-    fn add(&mut self, kind: &Kind<'_>) {
-        let (resource, version, name) = (kind.resource, kind.version, &kind.schema);
+    /// Adds the schemas of a kind, of lists of it, and of what comes with every kind.
+    fn add_schemas(&mut self, resource: &Resource, version: &Version) {
+        let name = schema_name(resource, version);
         for shared in ["ObjectMeta", "ListMeta", "DeleteOptions", "Patch", "Status"] {
             self.add_known(&format!("{META}.{shared}"));
         }
-        self.add_known(name);
+        self.add_known(&name);
         let complete_like = |known: &str, schema: &mut Value| {
             for field in ["apiVersion", "kind", "metadata"] {
                 schema["properties"][field] = KNOWN[known]["properties"][field].clone();
             }
         };
-        let mut one = self.schemas.remove(name).unwrap_or_else(|| {
+        let mut one = self.schemas.remove(&name).unwrap_or_else(|| {
             let mut schema = (*version.openapi).clone();
             complete(&mut schema);
             complete_like("io.k8s.api.core.v1.Namespace", &mut schema);
@@ -239,122 +228,105 @@ impl Parts {
             "properties": {"items": {"description": told, "type": "array", "items": items}},
         });
         complete_like(&format!("{META}.Status"), &mut list);
-        for (schema, name) in [(&mut one, &resource.kind), (&mut list, &resource.list_kind)] {
-            schema["x-kubernetes-group-version-kind"] = json!([kind.tagged(name)]);
+        for (schema, kind) in [(&mut one, &resource.kind), (&mut list, &resource.list_kind)] {
+            schema["x-kubernetes-group-version-kind"] = json!([tag(resource, version, kind)]);
             if resource.family == Family::Custom && !version.selectable.is_empty() {
                 let fields = version.selectable.iter().map(|path| json!({"fieldPath": path}));
                 schema["x-kubernetes-selectable-fields"] = fields.collect();
             }
         }
         self.schemas.insert(format!("{name}List"), list);
-        self.schemas.insert(name.clone(), one);
-        self.paths.extend(kind.paths());
+        self.schemas.insert(name, one);
+    }
+
+    /// Adds the paths by which a kind is reached.
+    fn add_paths(&mut self, resource: &Resource, version: &Version) {
+        let (namespaces, scope) = match resource.namespaced {
+            true => ("/namespaces/{namespace}", "Namespaced"),
+            false => ("", ""),
+        };
+        let lines = include_str!("operations.txt")
+            .replace("{root}", &path_of(&resource.group, &version.name))
+            .replace("{namespaces}", namespaces)
+            .replace("{plural}", &resource.plural)
+            .replace("{place}", &camel(&resource.group, &version.name))
+            .replace("{scope}", scope)
+            .replace("{kind}", &resource.kind)
+            .replace("{schema}", &schema_name(resource, version))
+            .replace("{meta}", META);
+        let mut path = "";
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('/') {
+                path = line;
+            }
+            match line.trim().split(' ').collect::<Vec<_>>().as_slice() {
+                _ if path.ends_with("/status") && !version.status_subresource => {}
+                [_, "deletecollection", ..] if resource.family == Family::Namespace => {}
+                [method, action, name, told @ ..] => {
+                    let described = &mut self.paths[path][method];
+                    *described = operation(told);
+                    described["operationId"] = (*name).into();
+                    described["x-kubernetes-action"] = (*action).into();
+                    described["x-kubernetes-group-version-kind"] = tag(resource, version, &resource.kind);
+                }
+                _ => {
+                    let names = ["name", "namespace", "pretty"].into_iter();
+                    let names =
+                        names.filter(|name| *name == "pretty" || path.contains(&format!("{{{name}}}")));
+                    let parameters: Vec<Value> = names.map(parameter).collect();
+                    self.paths
+                        .insert(path.to_owned(), json!({"parameters": parameters}));
+                }
+            }
+        }
     }
 }
 
-/// A kind, in one of its versions.
-struct Kind<'a> {
-    resource: &'a Resource,
-    version: &'a Version,
-    /// The name of its schema: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
-    schema: String,
+/// The name of the schema of a kind: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
+fn schema_name(resource: &Resource, version: &Version) -> String {
+    let labels: Vec<&str> = resource.group.rsplit('.').collect();
+    let package = match (resource.family, labels.last()) {
+        (Family::Custom, _) => labels.join("."),
+        (Family::Definition, _) => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
+        (_, None | Some(&"")) => "io.k8s.api.core".to_owned(),
+        (_, Some(group)) => format!("io.k8s.api.{group}"),
+    };
+    format!("{package}.{}.{}", version.name, resource.kind)
 }
 
-impl<'a> Kind<'a> {
-    fn new(resource: &'a Resource, version: &'a Version) -> Self {
-        let labels: Vec<&str> = resource.group.rsplit('.').collect();
-        let package = match (resource.family, labels.last()) {
-            (Family::Custom, _) => labels.join("."),
-            (Family::Definition, _) => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
-            (_, None | Some(&"")) => "io.k8s.api.core".to_owned(),
-            (_, Some(group)) => format!("io.k8s.api.{group}"),
-        };
-        Self {
-            resource,
-            version,
-            schema: format!("{package}.{}.{}", version.name, resource.kind),
-        }
-    }
+/// A kind of a resource's group, as clients look for it.
+fn tag(resource: &Resource, version: &Version, kind: &str) -> Value {
+    json!({"group": resource.group, "version": version.name, "kind": kind})
+}
 
-    /// The paths by which it is reached, each described.
-    fn paths(&self) -> Vec<(String, Value)> {
-        let (plural, namespaced) = (&self.resource.plural, self.resource.namespaced);
-        let root = path_of(&self.resource.group, &self.version.name);
-        let scope = if namespaced { "/namespaces/{namespace}" } else { "" };
-        let many = format!("{root}{scope}/{plural}");
-        let one = format!("{many}/{{name}}");
-        let all: &[&str] = match self.resource.family {
-            Family::Namespace => &["list", "post"],
-            _ => &["list", "post", "deletecollection"],
-        };
-        let mut paths = vec![
-            self.path(many, "", all),
-            self.path(one.clone(), "", &["get", "put", "delete", "patch"]),
-        ];
-        if self.version.status_subresource {
-            paths.push(self.path(format!("{one}/status"), "Status", &["get", "put", "patch"]));
-        }
-        if namespaced {
-            paths.push(self.path(format!("{root}/{plural}"), "ForAllNamespaces", &["list"]));
-        }
-        paths
-    }
-
-    /// Describes a path with the operations of these actions, the names of which end in `suffix`.
-    fn path(&self, path: String, suffix: &str, actions: &[&str]) -> (String, Value) {
-        let Self {
-            resource, version, ..
-        } = self;
-        let of_path = ["name", "namespace", "pretty"].into_iter();
-        let of_path = of_path.filter(|name| *name == "pretty" || path.contains(&format!("{{{name}}}")));
-        let mut described = json!({"parameters": of_path.map(parameter).collect::<Vec<_>>()});
-        let group_version = camel(&resource.group, &version.name);
-        let scope = path.contains("{namespace}").then_some("Namespaced");
-        let subject = format!("{}{}{suffix}", scope.unwrap_or_default(), resource.kind);
-        for operation in OPERATIONS.map(|operation| operation.split(' ').collect::<Vec<_>>()) {
-            let [method, action, verb, sent, answered, codes, ref query @ ..] = operation[..] else {
-                continue;
-            };
-            if !actions.contains(&action) {
-                continue;
-            }
-            let mut responses = json!({"401": {"description": "Unauthorized"}});
-            for code in codes.split(',') {
-                responses[code] = json!({"content": self.content(answered, &[JSON]), "description": match code {
-                    "200" => "OK",
-                    "201" => "Created",
-                    _ => "Accepted",
-                }});
-            }
-            described[method] = json!({
-                "operationId": verb.replace('*', &group_version) + &subject, "responses": responses,
-                "parameters": query.iter().map(|name| parameter(name)).collect::<Vec<_>>(),
-                "x-kubernetes-action": action, "x-kubernetes-group-version-kind": self.tagged(&resource.kind),
-            });
-            if sent != "-" {
-                let kinds: &[&str] = if sent == "Patch" { &PATCHES } else { &[JSON] };
-                described[method]["requestBody"] =
-                    json!({"content": self.content(sent, kinds), "required": sent != "DeleteOptions"});
-            }
-        }
-        (path, described)
-    }
-
-    /// A kind of this group and version, as clients look for it.
-    fn tagged(&self, kind: &str) -> Value {
-        json!({"group": self.resource.group, "version": self.version.name, "kind": kind})
-    }
-
-    fn content(&self, what: &str, kinds: &[&str]) -> Value {
-        let name = match what {
-            "Object" => self.schema.clone(),
-            "List" => format!("{}List", self.schema),
-            shared => format!("{META}.{shared}"),
-        };
+/// Describes an operation by what is sent, what is answered with, the codes of that, and the parameters.
+fn operation(told: &[&str]) -> Value {
+    let [sent, answered, codes, parameters @ ..] = told else {
+        return Value::Null;
+    };
+    let content = |name: &str, kinds: &[&str]| -> Value {
         let schema = json!({"schema": {"$ref": format!("{SCHEMAS}{name}")}});
         let kinds = kinds.iter().map(|kind| ((*kind).to_owned(), schema.clone()));
         kinds.collect()
+    };
+    let mut responses = json!({"401": {"description": "Unauthorized"}});
+    for code in codes.split(',') {
+        let told = StatusCode::from_bytes(code.as_bytes()).ok();
+        let told = told.and_then(|code| code.canonical_reason());
+        responses[code] = json!({"content": content(answered, &[JSON]), "description": told});
     }
+    let parameters: Vec<Value> = parameters.iter().map(|name| parameter(name)).collect();
+    let mut described = json!({"parameters": parameters, "responses": responses});
+    if *sent != "-" {
+        let kinds: &[&str] = if sent.ends_with(".Patch") {
+            &PATCHES
+        } else {
+            &[JSON]
+        };
+        let is_needed = !sent.ends_with(".DeleteOptions");
+        described["requestBody"] = json!({"content": content(sent, kinds), "required": is_needed});
+    }
+    described
 }
 
 /// A group and version within the name of an operation: `MulticlusterXK8sIoV1alpha1`, `CoordinationV1`.
@@ -391,22 +363,21 @@ fn reduce_operations(told: &mut Value) {
         Value::Object(fields) => fields,
         _ => return,
     };
-    if fields.contains_key("operationId") {
-        fields.insert("produces".to_owned(), json!([JSON]));
-    }
-    if let Some(mut body) = fields.remove("requestBody") {
+    if let (Some(mut body), Some(Value::Array(parameters))) =
+        (fields.remove("requestBody"), fields.get_mut("parameters"))
+    {
         let kinds = body["content"].as_object().into_iter().flat_map(Map::keys);
-        fields.insert("consumes".to_owned(), kinds.cloned().collect());
+        let kinds = kinds.cloned().collect();
         body["name"] = "body".into();
         body["in"] = "body".into();
-        body["required"] = true.into();
-        let parameters = fields.get_mut("parameters").and_then(Value::as_array_mut);
-        parameters.into_iter().for_each(|all| all.push(body.clone()));
+        parameters.push(body);
+        fields.insert("consumes".to_owned(), kinds);
     }
     // Whatever the kind of the content, its schema is the same.
     if let Some(Value::Object(content)) = fields.remove("content") {
-        let schemas = content.into_iter().take(1);
-        fields.extend(schemas.map(|(_, mut told)| ("schema".to_owned(), told["schema"].take())));
+        for mut told in content.into_values().take(1) {
+            fields.insert("schema".to_owned(), told["schema"].take());
+        }
     }
     if fields.get("in").is_some_and(|place| place != "body")
         && let Some(Value::Object(schema)) = fields.remove("schema")

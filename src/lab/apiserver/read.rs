@@ -179,54 +179,34 @@ pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
 /// Combinations of parameters that make no sense.
 fn check_list_options(query: &Query) -> Outcome<()> {
     const MATCH: &str = "resourceVersionMatch";
+    const EVENTS: &str = "sendInitialEvents";
     let (version, matching) = (query.get("resourceVersion"), query.get(MATCH));
     let (is_list, matches) = (!query.flag("watch"), !matching.is_empty());
-    let streams = !query.get("sendInitialEvents").is_empty();
-    let rules = [
-        (
-            is_list && matches && version.is_empty(),
-            (
-                MATCH,
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            ),
-        ),
-        (
-            is_list && matches && !query.get("continue").is_empty(),
-            (
-                MATCH,
-                "resourceVersionMatch is forbidden when continue is provided",
-            ),
-        ),
-        (
-            is_list && matching == "Exact" && version == "0",
-            (
-                MATCH,
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-            ),
-        ),
-        (
-            is_list && streams,
-            ("sendInitialEvents", "sendInitialEvents is forbidden for list"),
-        ),
-        (
-            !is_list && streams && matching != "NotOlderThan",
-            (
-                MATCH,
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            ),
-        ),
-        (
-            !is_list && !streams && matches,
-            (
-                MATCH,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            ),
-        ),
-    ];
-    let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);
-    let mut errors: Vec<FieldError> = broken
-        .map(|(_, (field, why))| FieldError::forbidden(field, why))
-        .collect();
+    let streams = !query.get(EVENTS).is_empty();
+    let mut errors = Vec::new();
+    let mut forbid = |is_forbidden: bool, field: &str, why: &str| {
+        let error = FieldError::forbidden(field, &format!("{field} is forbidden {why}"));
+        errors.extend(is_forbidden.then_some(error));
+    };
+    let is_unsaid = is_list && matches && version.is_empty();
+    forbid(is_unsaid, MATCH, "unless resourceVersion is provided");
+    let continues = is_list && matches && !query.get("continue").is_empty();
+    forbid(continues, MATCH, "when continue is provided");
+    forbid(is_list && streams, EVENTS, "for list");
+    let is_matched = !is_list && matches && !streams;
+    forbid(
+        is_matched,
+        MATCH,
+        "for watch unless sendInitialEvents is provided",
+    );
+    if !is_list && streams && matching != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.push(FieldError::forbidden(MATCH, why));
+    }
+    if is_list && matching == "Exact" && version == "0" {
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        errors.push(FieldError::forbidden(MATCH, why));
+    }
     let supported = match is_list {
         true => ["Exact", "NotOlderThan", ""].map(str::to_owned).to_vec(),
         false => vec!["NotOlderThan".to_owned()],
@@ -250,23 +230,18 @@ pub(super) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
     if is_custom && metadata["continue"].is_null() {
         metadata["continue"] = "".into();
     }
-    let mut json =
-        json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata})
-            .to_string()
-            .into_bytes();
-    json.pop();
-    json.extend(b",\"items\":[");
-    for (i, item) in items.iter().enumerate() {
-        if i > 0 {
-            json.push(b',');
-        }
-        json.extend(match is_custom {
-            true => item.bytes(),
-            false => item.untyped_bytes(),
-        });
-    }
-    json.extend(b"]}");
-    json.into()
+    let list =
+        json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
+    let list = list.to_string();
+    let told = match is_custom {
+        true => Stored::bytes,
+        false => Stored::untyped_bytes,
+    };
+    let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
+    let items = items.join(&b","[..]);
+    [list[..list.len() - 1].as_bytes(), b",\"items\":[", &items, b"]}"]
+        .concat()
+        .into()
 }
 
 /// Where a list goes on.

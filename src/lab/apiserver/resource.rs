@@ -30,7 +30,7 @@ pub(super) enum Family {
 }
 
 /// One version of a resource.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) served: bool,
@@ -55,13 +55,7 @@ impl Version {
             name: name.to_owned(),
             served: true,
             storage: true,
-            status_subresource: false,
-            schema: Arc::default(),
-            selectable: Vec::new(),
-            columns: Arc::default(),
-            scale: None,
-            openapi: Arc::default(),
-            warning: None,
+            ..Self::default()
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Label and field selectors of lists and watches.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -14,7 +15,7 @@ static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
     let word = r"[^\s!=<>(),]*";
     let values = r"\s+(?<set>in|notin)\s*\((?<values>[^()]*)\)";
     let value = format!(r"\s*(?<sign>!=|==?|<|>)\s*(?<value>{word})");
-    let pattern = format!(r"^(?<absent>!\s*)?(?<key>{word})(?:{values}|{value})?$");
+    let pattern = format!(r"^(?:!\s*(?<absent>{word})|(?<key>{word})(?:{values}|{value})?)$");
     Regex::new(&pattern).expect("a pattern")
 });
 
@@ -25,30 +26,33 @@ const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
     labels: Vec<Requirement>,
-    fields: Vec<FieldTerm>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Requirement {
-    key: String,
-    operator: Operator,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operator {
-    Exists,
-    Absent,
-    In(Vec<String>),
-    NotIn(Vec<String>),
-    Greater(i64),
-    Less(i64),
+    fields: Vec<Requirement>,
 }
 
 #[derive(Clone, Debug)]
-struct FieldTerm {
-    path: String,
-    value: String,
-    equal: bool,
+struct Requirement {
+    /// Of a label, or the path of a field.
+    key: String,
+    /// `in`, `=` and `==`; `notin` and `!=`; `<`, `>`; `!` for what is not to be there, nothing for what is.
+    sign: String,
+    values: Vec<String>,
+}
+
+impl Requirement {
+    /// Whether it lets a value pass, or that there is none.
+    fn accepts(&self, value: Option<&str>) -> bool {
+        let is_among = || value.is_some_and(|value| self.values.iter().any(|known| known == value));
+        let number = |text: &str| text.parse::<i64>().ok();
+        let order = || Some(number(value?)?.cmp(&number(&self.values[0])?));
+        match self.sign.as_str() {
+            "" => value.is_some(),
+            "!" => value.is_none(),
+            "!=" | "notin" => !is_among(),
+            ">" => order() == Some(Ordering::Greater),
+            "<" => order() == Some(Ordering::Less),
+            _ => is_among(),
+        }
+    }
 }
 
 impl Selector {
@@ -57,8 +61,7 @@ impl Selector {
         let labels = read_labels(labels)
             .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))?;
         let fields = read_fields(fields)?;
-        for term in &fields {
-            let path = &term.path;
+        for Requirement { key: path, .. } in &fields {
             let known = path == "metadata.name"
                 || path == "metadata.namespace" && resource.namespaced
                 || version.selectable.contains(path);
@@ -75,23 +78,10 @@ impl Selector {
 
     pub(super) fn matches(&self, object: &Value) -> bool {
         let labels = &object["metadata"]["labels"];
-        let mut labels = self.labels.iter().map(|requirement| {
-            let value = labels.get(&requirement.key).and_then(Value::as_str);
-            let is_among =
-                |list: &[String]| value.is_some_and(|value| list.iter().any(|known| known == value));
-            let number = || value?.parse::<i64>().ok();
-            match &requirement.operator {
-                Operator::Exists => value.is_some(),
-                Operator::Absent => value.is_none(),
-                Operator::In(wanted) => is_among(wanted),
-                Operator::NotIn(unwanted) => !is_among(unwanted),
-                Operator::Greater(bound) => number().is_some_and(|number| number > *bound),
-                Operator::Less(bound) => number().is_some_and(|number| number < *bound),
-            }
-        });
-        let mut fields = self.fields.iter();
-        labels.all(|matches| matches)
-            && fields.all(|term| (text_at(object, &term.path) == term.value) == term.equal)
+        let label = |key: &str| labels.get(key).and_then(Value::as_str);
+        let (mut of_labels, mut of_fields) = (self.labels.iter(), self.fields.iter());
+        of_labels.all(|wanted| wanted.accepts(label(&wanted.key)))
+            && of_fields.all(|wanted| wanted.accepts(Some(&text_at(object, &wanted.key))))
     }
 }
 
@@ -111,7 +101,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-fn read_fields(text: &str) -> Outcome<Vec<FieldTerm>> {
+fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
@@ -121,10 +111,10 @@ fn read_fields(text: &str) -> Outcome<Vec<FieldTerm>> {
                 let why = format!("invalid selector: '{text}'; can't understand '{term}'");
                 return Err(Failure::bad_request(why));
             };
-            Ok(FieldTerm {
-                path: path.to_owned(),
-                value: value.to_owned(),
-                equal: symbol != "!=",
+            Ok(Requirement {
+                key: path.to_owned(),
+                sign: symbol.to_owned(),
+                values: vec![value.to_owned()],
             })
         })
         .collect()
@@ -153,34 +143,29 @@ fn read_requirement(term: &str) -> Result<Requirement, String> {
         });
     };
     let part = |name: &str| parts.name(name).map(|part| part.as_str());
-    let key = part("key").unwrap_or_default();
+    let key = part("absent").or(part("key")).unwrap_or_default();
+    let sign = match part("absent") {
+        Some(_) => "!",
+        None => part("set").or(part("sign")).unwrap_or_default(),
+    };
     if let Some(why) = names::label_key(key).first() {
         return Err(format!("<nil>: Invalid value: \"{key}\": {why}"));
     }
     let values = part("values").or(part("value")).unwrap_or_default();
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
-    let bound = || {
-        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-        let bound = values[0].parse::<i64>();
-        bound.map_err(|_| format!("values[0]: Invalid value: \"{}\": {why}", values[0]))
-    };
     for value in &values {
         if let Some(why) = names::label_value(value).first() {
             return Err(format!("values[0][{key}]: Invalid value: \"{value}\": {why}"));
         }
     }
-    let operator = match (part("absent"), part("set").or(part("sign"))) {
-        (Some(_), None) => Operator::Absent,
-        (Some(_), Some(sign)) => return Err(format!("found '{sign}', expected: ',' or 'end of string'")),
-        (None, None) => Operator::Exists,
-        (None, Some("!=" | "notin")) => Operator::NotIn(values),
-        (None, Some(">")) => Operator::Greater(bound()?),
-        (None, Some("<")) => Operator::Less(bound()?),
-        (None, Some(_)) => Operator::In(values),
-    };
+    if matches!(sign, "<" | ">") && values[0].parse::<i64>().is_err() {
+        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+        return Err(format!("values[0]: Invalid value: \"{}\": {why}", values[0]));
+    }
     Ok(Requirement {
         key: key.to_owned(),
-        operator,
+        sign: sign.to_owned(),
+        values,
     })
 }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::discovery::Documents;
 use super::resource::{Family, Resource, Version};
 
 /// How many changes of one resource a watch may lag behind.
@@ -17,37 +18,37 @@ const HISTORY: usize = 16_384;
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) revision: u64,
+    bytes: Bytes,
     object: OnceLock<Value>,
-    bytes: OnceLock<Bytes>,
 }
 
 impl Stored {
     pub(super) fn new(object: Value, revision: u64) -> Self {
         Self {
             revision,
+            bytes: object.to_string().into(),
             object: object.into(),
-            bytes: OnceLock::new(),
         }
     }
 
     fn of_bytes(bytes: Bytes, revision: u64) -> Self {
+        let object = OnceLock::new();
         Self {
             revision,
-            object: OnceLock::new(),
-            bytes: bytes.into(),
+            bytes,
+            object,
         }
     }
 
     pub(super) fn object(&self) -> &Value {
-        let read = || serde_json::from_slice(self.bytes.get().map_or(&[], |bytes| bytes));
+        let read = || serde_json::from_slice(&self.bytes);
         // It was written by this server.
         self.object.get_or_init(|| read().unwrap_or_default())
     }
 
     /// The object as JSON.
     pub(super) fn bytes(&self) -> Bytes {
-        let bytes = self.bytes.get_or_init(|| self.object().to_string().into());
-        bytes.clone()
+        self.bytes.clone()
     }
 
     /// The object as JSON without its type, as the lists of the server's own resources have it.
@@ -68,7 +69,7 @@ pub(super) struct Kept {
     bytes: Bytes,
     parsed: Option<Arc<Stored>>,
     /// The object in versions other than the stored one.
-    versions: Mutex<Vec<(String, Bytes)>>,
+    versions: Mutex<BTreeMap<String, Bytes>>,
 }
 
 impl Kept {
@@ -101,13 +102,9 @@ impl Kept {
             return self.open();
         }
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = versions.iter().find(|(known, _)| known == api_version);
-        if let Some((_, bytes)) = known {
-            return Stored::of_bytes(bytes.clone(), self.revision).into();
-        }
-        let converted = Stored::new(convert(self.open().object()), self.revision);
-        versions.push((api_version.to_owned(), converted.bytes()));
-        converted.into()
+        let known = versions.entry(api_version.to_owned());
+        let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
+        Stored::of_bytes(bytes.clone(), self.revision).into()
     }
 }
 
@@ -128,13 +125,14 @@ pub(super) struct Table {
     pub(super) resource: Arc<Resource>,
     objects: Objects,
     history: VecDeque<Arc<Change>>,
-    /// The number of changes that the history has dropped.
+    /// The revision of the newest change that the history has dropped: whoever saw that has missed nothing.
     dropped: u64,
     /// The newest revision that the history no longer tells of: watches begin after it.
-    compacted: u64,
+    pub(super) compacted: u64,
     /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
     forgotten: u64,
-    wake: watch::Sender<u64>,
+    /// Tells of each change.
+    pub(super) wake: watch::Sender<u64>,
 }
 
 /// The objects of a resource by their keys.
@@ -164,18 +162,6 @@ pub(super) fn within<'a>(
 }
 
 impl Table {
-    fn new(resource: Arc<Resource>, revision: u64) -> Self {
-        Self {
-            resource,
-            objects: BTreeMap::new(),
-            history: VecDeque::new(),
-            dropped: 0,
-            compacted: revision,
-            forgotten: 0,
-            wake: watch::Sender::new(0),
-        }
-    }
-
     /// All objects of `namespace` (all there are, when empty), in the order of their keys.
     pub(super) fn list(&self, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Kept>)> + use<'_> {
         within(&self.objects, namespace)
@@ -197,36 +183,24 @@ impl Table {
         Some(objects)
     }
 
-    /// Wakes its holder after each change.
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.wake.subscribe()
+    /// The changes after `revision`. `None` when the history has dropped some of them.
+    pub(super) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<Change>>> {
+        let start = self.history.partition_point(|change| change.revision <= revision);
+        (revision >= self.dropped).then(|| self.history.range(start..).cloned().collect())
     }
 
-    /// Where in the history the changes after `revision` begin. The error is the oldest revision one can ask for.
-    pub(super) fn position_after(&self, revision: u64) -> Result<u64, u64> {
-        if revision < self.compacted {
-            return Err(self.compacted);
-        }
-        let older = self.history.partition_point(|change| change.revision <= revision);
-        Ok(self.dropped + older as u64)
-    }
-
-    /// Where the next change will be.
-    pub(super) fn end(&self) -> u64 {
-        self.dropped + self.history.len() as u64
-    }
-
-    /// Changes from `position` on. `None` when the history has dropped some of them.
-    pub(super) fn changes_from(&self, position: u64) -> Option<Vec<Arc<Change>>> {
-        let skip = usize::try_from(position.checked_sub(self.dropped)?).ok()?;
-        Some(self.history.iter().skip(skip).cloned().collect())
+    /// Whether there are no changes after `revision`.
+    pub(super) fn is_quiet_after(&self, revision: u64) -> bool {
+        self.history
+            .back()
+            .is_none_or(|newest| newest.revision <= revision)
     }
 
     /// Forgets what is more than the history may keep.
     fn shorten(&mut self, memory: usize) {
         let excess = self.history.len().saturating_sub(memory);
         if let Some(newest) = self.history.drain(..excess).last() {
-            self.dropped += excess as u64;
+            self.dropped = newest.revision;
             self.compacted = newest.revision;
             self.forgotten = newest.revision;
         }
@@ -244,8 +218,8 @@ pub(super) struct Storage {
     tables: BTreeMap<ResourceId, Table>,
     /// How many changes of each resource are kept, if not as many as ever.
     memory: Option<usize>,
-    /// What [`super::openapi`] tells of what is served, once somebody asked.
-    pub(super) documents: OnceLock<BTreeMap<String, Bytes>>,
+    /// What is told of what is served, once somebody asked.
+    pub(super) documents: OnceLock<Documents>,
 }
 
 impl Storage {
@@ -254,12 +228,16 @@ impl Storage {
         self.documents.take();
         let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
-        match self.tables.get_mut(&id) {
-            Some(table) => table.resource = resource,
-            None => {
-                self.tables.insert(id, Table::new(resource, self.revision));
-            }
-        }
+        let table = self.tables.entry(id).or_insert_with(|| Table {
+            resource: resource.clone(),
+            objects: BTreeMap::new(),
+            history: VecDeque::new(),
+            dropped: 0,
+            compacted: self.revision,
+            forgotten: 0,
+            wake: watch::Sender::new(0),
+        });
+        table.resource = resource;
     }
 
     /// Stops serving a resource: its objects are gone and its watches end.

@@ -10,45 +10,9 @@ use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use super::context::Named;
-use super::form::metadata_of;
+use super::form::Form;
 use super::openapi;
-use super::request::Query;
 use super::resource::Family;
-use super::status::{Failure, Outcome};
-
-/// What a Table is to look like.
-#[derive(Clone, Debug)]
-pub(super) struct Look {
-    version: &'static str,
-    /// What each row tells of its object besides the cells.
-    include: Include,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Include {
-    Nothing,
-    Metadata,
-    Object,
-}
-
-impl Look {
-    /// Reads what the parameters say of it.
-    pub(super) fn read(version: &'static str, query: &Query) -> Outcome<Self> {
-        let include = match query.get("includeObject") {
-            "None" => Include::Nothing,
-            "" | "Metadata" => Include::Metadata,
-            "Object" => Include::Object,
-            other => {
-                let other = super::field::quoted(other);
-                return Err(Failure::bad_request(format!(
-                    "Unable to convert to Table as requested: includeObject: Invalid value: {other}: must be 'Metadata', \
-                     'Object', 'None', or empty"
-                )));
-            }
-        };
-        Ok(Self { version, include })
-    }
-}
 
 /// A column of a Table.
 struct Column {
@@ -84,10 +48,9 @@ impl Column {
             true => told.to_owned(),
             false => openapi::description(kind, told),
         };
-        let kind = if matches!(cells, "date" | "time") {
-            "date"
-        } else {
-            "string"
+        let kind = match cells {
+            "date" | "time" => "date",
+            _ => "string",
         };
         let format = if name == "Name" { "name" } else { "" };
         let read = |path: &str| JsonPath::parse(&format!("$.{path}")).ok();
@@ -167,7 +130,7 @@ impl Column {
 
 /// The Table of `objects` of one kind, with its columns or without.
 pub(super) fn of(
-    look: &Look,
+    form: &Form,
     named: &Named,
     objects: &[Value],
     metadata: Value,
@@ -184,21 +147,21 @@ pub(super) fn of(
     let columns = || own.iter().chain(&custom);
     let row = |object: &Value| {
         let cells: Vec<Value> = columns().map(|column| column.cell(object, now)).collect();
-        let included = match look.include {
-            Include::Nothing => Value::Null,
-            Include::Metadata => metadata_of(look.version, object),
-            Include::Object => {
+        let included = match form.include.as_str() {
+            "None" => Value::Null,
+            "Object" => {
                 let mut object = object.clone();
                 object["apiVersion"] = named.api_version().into();
                 object["kind"] = named.resource.kind.clone().into();
                 object
             }
+            _ => form.metadata_of(object),
         };
         json!({"cells": cells, "object": included})
     };
     let definitions = with_columns.then(|| columns().map(|column| &column.definition).collect::<Vec<_>>());
     json!({
-        "kind": "Table", "apiVersion": look.version, "metadata": metadata, "columnDefinitions": definitions,
+        "kind": "Table", "apiVersion": form.version, "metadata": metadata, "columnDefinitions": definitions,
         "rows": objects.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -41,6 +41,8 @@ impl Context<'_> {
         let table = storage
             .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
+        let faults = self.server.inner.faults.of_watches();
+        let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.branch();
         audit.started(200, None, self.server.audit_time());
         let mut watcher = Watcher {
@@ -48,26 +50,27 @@ impl Context<'_> {
             named: named.clone(),
             prefix: prefix(namespace(named, target)),
             selector,
-            wake: table.subscribe(),
+            wake: table.wake.subscribe(),
             drops: self.server.inner.drops.subscribe(),
-            after: asked,
-            position: table.end(),
+            seen: if asked == 0 || streaming {
+                storage.revision
+            } else {
+                asked
+            },
             ready: VecDeque::new(),
-            over: false,
             bookmarks: query.flag("allowWatchBookmarks"),
             form: form.clone(),
             first: true,
             next_bookmark: Instant::now(),
             told: storage.revision,
             deadline: Instant::now() + timeout,
-            faults: self.server.inner.faults.of_watches(),
+            left: faults.drop_after,
+            faults,
             held_until: None,
-            told_events: 0,
             audit,
         };
         watcher.drops.mark_unchanged();
         watcher.plan_bookmark();
-        let streaming = query.flag("sendInitialEvents");
         if streaming && asked > storage.revision {
             watcher.fail(&too_large(asked, storage.revision));
         } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
@@ -80,15 +83,12 @@ impl Context<'_> {
             if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
-        } else if asked != 0 {
-            match table.position_after(asked) {
-                Ok(position) => watcher.position = position,
-                Err(oldest) => {
-                    let message = format!("too old resource version: {asked} ({oldest})");
-                    watcher.fail(&Failure::expired(message));
-                }
-            }
+        } else if watcher.seen < table.compacted {
+            let message = format!("too old resource version: {asked} ({})", table.compacted);
+            watcher.fail(&Failure::expired(message));
         }
+        drop(storage);
+        watcher.hold();
         Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
             Some((watcher.next().await?, watcher))
         })))
@@ -104,14 +104,12 @@ struct Watcher {
     selector: Selector,
     wake: Receiver<u64>,
     drops: Receiver<u64>,
-    /// Changes up to here are not wanted, even if they are yet to come.
-    after: u64,
-    /// Where in the history it is.
-    position: u64,
+    /// The revision of the newest change that it knows; it may be yet to come.
+    seen: u64,
     /// Events to be sent.
     ready: VecDeque<Bytes>,
-    /// Nothing follows the ready events.
-    over: bool,
+    /// After how many events it ends, if it is to.
+    left: Option<usize>,
     bookmarks: bool,
     form: Form,
     /// Nothing was told yet.
@@ -123,7 +121,6 @@ struct Watcher {
     faults: WatchFaults,
     /// Until when changes are held back, once there are any.
     held_until: Option<Instant>,
-    told_events: usize,
     audit: Entry,
 }
 
@@ -136,14 +133,15 @@ impl Drop for Watcher {
 impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.faults.drop_after == Some(self.told_events) {
+            if self.left == Some(0) {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                self.told_events += 1;
+                self.left = self.left.map(|left| left - 1);
                 return Some(event);
             }
-            if self.over || !self.is_held() && !self.catch_up() {
+            let is_held = self.held_until.is_some_and(|until| until > Instant::now());
+            if !is_held && !self.catch_up() {
                 return None;
             }
             if !self.ready.is_empty() {
@@ -154,7 +152,10 @@ impl Watcher {
                 biased;
                 // Dropped on demand, or the server is gone.
                 _ = self.drops.changed() => return None,
-                changed = self.wake.changed() => changed.ok()?,
+                changed = self.wake.changed() => {
+                    changed.ok()?;
+                    self.hold();
+                }
                 () = tokio::time::sleep_until(self.deadline) => return None,
                 () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
@@ -167,43 +168,28 @@ impl Watcher {
         }
     }
 
-    /// Whether there are changes of which it is not yet the time to tell.
-    fn is_held(&mut self) -> bool {
-        if self.faults.hold.is_zero() {
-            return false;
+    /// Lets changes wait, where it is to tell of them late and there are any.
+    fn hold(&mut self) {
+        if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
+            self.held_until.get_or_insert(Instant::now() + self.faults.hold);
         }
-        self.wake.mark_unchanged();
-        let now = Instant::now();
-        let until = match self.held_until {
-            None if self.quiet_revision().is_some() => return false,
-            None => now + self.faults.hold,
-            Some(until) => until,
-        };
-        self.held_until = Some(until).filter(|until| *until > now);
-        self.held_until.is_some()
     }
 
     /// Takes in what changed. False when the resource is no longer served.
     fn catch_up(&mut self) -> bool {
+        self.held_until = None;
         self.wake.mark_unchanged();
         let changes = {
             let storage = self.server.storage();
             let Some(table) = storage.table_of(&self.named.resource) else {
                 return false;
             };
-            if self.position == table.end() {
-                return true;
-            }
-            table.changes_from(self.position)
+            table.changes_after(self.seen)
         };
-        let Some(changes) = changes else {
+        match changes {
+            Some(changes) => changes.iter().for_each(|change| self.change(change)),
             // It lagged behind what the history keeps.
-            self.fail(&Failure::expired("too old resource version"));
-            return true;
-        };
-        self.position += changes.len() as u64;
-        for change in changes {
-            self.change(&change);
+            None => self.fail(&Failure::expired("too old resource version")),
         }
         true
     }
@@ -223,11 +209,12 @@ impl Watcher {
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.server.storage();
         let table = storage.table_of(&self.named.resource)?;
-        (table.end() == self.position).then_some(storage.revision)
+        table.is_quiet_after(self.seen).then_some(storage.revision)
     }
 
     fn change(&mut self, change: &Change) {
-        if change.revision <= self.after || !change.key.starts_with(&self.prefix) {
+        self.seen = change.revision;
+        if !change.key.starts_with(&self.prefix) {
             return;
         }
         let before = change.before.as_ref().filter(|before| self.selects(before));
@@ -268,18 +255,18 @@ impl Watcher {
     /// Tells of a failure and ends.
     fn fail(&mut self, failure: &Failure) {
         self.push("ERROR", failure.to_value().to_string().as_bytes());
-        self.over = true;
+        let left = self.ready.len();
+        self.left = Some(self.left.map_or(left, |until| until.min(left)));
     }
 
     /// Takes in an event about an object.
     fn tell(&mut self, kind: &str, object: &Stored) {
-        match &self.form {
-            Form::Objects => self.push(kind, &object.bytes()),
-            form => {
-                let now = self.server.now();
-                let formed = form.object(object.object(), &self.named, now, self.first);
-                self.push(kind, formed.to_string().as_bytes());
-            }
+        if self.form.is_plain() {
+            self.push(kind, &object.bytes());
+        } else {
+            let now = self.server.now();
+            let formed = self.form.object(object.object(), &self.named, now, self.first);
+            self.push(kind, formed.to_string().as_bytes());
         }
         self.first = false;
     }
