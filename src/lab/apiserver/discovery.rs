@@ -59,7 +59,10 @@ impl Context<'_> {
             _ => JSON,
         };
         let storage = self.server.storage();
-        let documents = storage.documents.get_or_init(|| documents(&storage));
+        let documents = match segments.first() {
+            Some(&"openapi") => storage.descriptions.get_or_init(|| openapi::documents(&storage)),
+            _ => storage.documents.get_or_init(|| documents(&storage)),
+        };
         let document = documents.get(&(format!("/{}", segments.join("/")), kind));
         match (document, segments.as_slice()) {
             (Some(document), _) => Ok(Reply::typed(kind, document.clone())),
@@ -105,7 +108,7 @@ fn documents(storage: &Storage) -> Documents {
         let known = group.entry(version_place).or_default();
         known.push(described(resource, version));
     }
-    let mut documents = openapi::documents(storage);
+    let mut documents = BTreeMap::new();
     let mut tell = |path: &str, kind, document: Value| {
         documents.insert((path.to_owned(), kind), document.to_string().into());
     };

@@ -218,14 +218,16 @@ pub(super) struct Storage {
     tables: BTreeMap<ResourceId, Table>,
     /// How many changes of each resource are kept, if not as many as ever.
     memory: Option<usize>,
-    /// What is told of what is served, once somebody asked.
+    /// What discovery tells of what is served, once somebody asked.
     pub(super) documents: OnceLock<Documents>,
+    /// What OpenAPI tells of it.
+    pub(super) descriptions: OnceLock<Documents>,
 }
 
 impl Storage {
     /// Begins to serve a resource, or serves it as now described.
     pub(super) fn serve(&mut self, resource: Resource) {
-        self.documents.take();
+        self.forget_documents();
         let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
         let table = self.tables.entry(id).or_insert_with(|| Table {
@@ -240,9 +242,14 @@ impl Storage {
         table.resource = resource;
     }
 
+    fn forget_documents(&mut self) {
+        self.documents.take();
+        self.descriptions.take();
+    }
+
     /// Stops serving a resource: its objects are gone and its watches end.
     pub(super) fn stop_serving(&mut self, id: &ResourceId) {
-        self.documents.take();
+        self.forget_documents();
         self.tables.remove(id);
     }
 

@@ -87,8 +87,6 @@ impl Context<'_> {
             let message = format!("too old resource version: {asked} ({})", table.compacted);
             watcher.fail(&Failure::expired(message));
         }
-        drop(storage);
-        watcher.hold();
         Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
             Some((watcher.next().await?, watcher))
         })))
@@ -140,8 +138,7 @@ impl Watcher {
                 self.left = self.left.map(|left| left - 1);
                 return Some(event);
             }
-            let is_held = self.held_until.is_some_and(|until| until > Instant::now());
-            if !is_held && !self.catch_up() {
+            if !self.is_held() && !self.catch_up() {
                 return None;
             }
             if !self.ready.is_empty() {
@@ -152,10 +149,7 @@ impl Watcher {
                 biased;
                 // Dropped on demand, or the server is gone.
                 _ = self.drops.changed() => return None,
-                changed = self.wake.changed() => {
-                    changed.ok()?;
-                    self.hold();
-                }
+                changed = self.wake.changed() => changed.ok()?,
                 () = tokio::time::sleep_until(self.deadline) => return None,
                 () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
@@ -168,11 +162,12 @@ impl Watcher {
         }
     }
 
-    /// Lets changes wait, where it is to tell of them late and there are any.
-    fn hold(&mut self) {
+    /// Whether there are changes of which it is not yet the time to tell.
+    fn is_held(&mut self) -> bool {
         if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
             self.held_until.get_or_insert(Instant::now() + self.faults.hold);
         }
+        self.held_until.is_some_and(|until| until > Instant::now())
     }
 
     /// Takes in what changed. False when the resource is no longer served.
