@@ -99,7 +99,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// All that there is to be told, of what is served now.
 fn documents(storage: &Storage) -> Documents {
-    let mut groups: BTreeMap<_, BTreeMap<_, Vec<(Vec<Value>, Value)>>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
     for (resource, version) in storage.served() {
         let place = OWN_GROUPS.iter().position(|own| *own == resource.group);
         let place = (place.unwrap_or(OWN_GROUPS.len()), resource.group.as_str());

@@ -239,7 +239,7 @@ pub(super) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
     };
     let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
     let items = items.join(&b","[..]);
-    [list[..list.len() - 1].as_bytes(), b",\"items\":[", &items, b"]}"]
+    [&list.as_bytes()[..list.len() - 1], b",\"items\":[", &items, b"]}"]
         .concat()
         .into()
 }

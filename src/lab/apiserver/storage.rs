@@ -199,7 +199,7 @@ impl Table {
     /// Forgets what is more than the history may keep.
     fn shorten(&mut self, memory: usize) {
         let excess = self.history.len().saturating_sub(memory);
-        if let Some(newest) = self.history.drain(..excess).last() {
+        if let Some(newest) = self.history.drain(..excess).next_back() {
             self.dropped = newest.revision;
             self.compacted = newest.revision;
             self.forgotten = newest.revision;
