@@ -11,7 +11,7 @@ use super::context::{Context, Named};
 use super::field::FieldError;
 use super::meta;
 use super::options::WriteOptions;
-use super::read::{Page, in_version, namespace, object_key};
+use super::read::{in_version, list_of, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
 use super::status::{Failure, Outcome, details};
@@ -94,8 +94,8 @@ impl Context<'_> {
             // What is told is what was there.
             items.push(in_version(&object, named));
         }
-        let page = Page::whole(storage.revision, items);
-        Ok(Reply::json(200, page.to_json(named)))
+        let metadata = json!({"resourceVersion": storage.revision.to_string()});
+        Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
 
     /// What DeleteOptions, in the body or the query, demand: whether nothing is to be changed, and the UID and the

@@ -1,43 +1,29 @@
 //! Discovery: which groups, versions and resources there are.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::Context;
-use super::form::Wish;
-use super::openapi;
+use super::form::conversions;
+use super::openapi::{self, INDEX, JSON};
 use super::resource::{Family, Resource, Version};
 use super::status::{Failure, Outcome};
 use super::storage::Storage;
 
-const OWN_VERBS: [&str; 8] = [
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
+const OWN_VERBS: &str = "create delete deletecollection get list patch update watch";
+const NAMESPACE_VERBS: &str = "create delete get list patch update watch";
 /// The order in which custom resources tell theirs.
-const CUSTOM_VERBS: [&str; 8] = [
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-];
+const CUSTOM_VERBS: &str = "delete deletecollection get list patch create update watch";
 /// The server's own groups, in their order; custom ones follow by name.
-const OWN_GROUPS: [&str; 6] = [
+const OWN_GROUPS: [&str; 7] = [
+    "",
     "events.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
@@ -45,312 +31,216 @@ const OWN_GROUPS: [&str; 6] = [
     "apiextensions.k8s.io",
     "coordination.k8s.io",
 ];
+/// What is there besides groups.
+const OTHERS: &str = "/healthz /livez /openapi/v2 /openapi/v3 /readyz /version";
+/// The kinds of some subresources.
+const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
+const TOKEN_REQUEST: [&str; 3] = ["authentication.k8s.io", "v1", "TokenRequest"];
 /// The content type of a list of all groups with all that is in them; only the roots have it.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// How it is wished for.
+const AGGREGATION: (&str, &str, &str) = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
+
+/// What there is to be told of the API: by its path, and by the content type in which it is told.
+pub(super) type Documents = BTreeMap<(String, &'static str), Bytes>;
 
 impl Context<'_> {
     /// Answers a request about the API itself.
     pub(super) fn discover(&self, path: &str) -> Outcome<Reply> {
-        let storage = self.server.storage();
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-        if matches!(segments.first(), Some(&"api" | &"apis")) {
-            let is_aggregated =
-                |wish: &Wish<'_>| wish.conversion() == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
-            if segments.len() == 1 && self.json_wishes().any(|wish| is_aggregated(&wish)) {
-                let groups = aggregated(&storage, segments[0] == "api");
-                return Ok(Reply::typed(AGGREGATED, groups.to_string()));
+        let wishes: Vec<_> = conversions(&self.accept).collect();
+        let kind = match segments.as_slice() {
+            ["openapi", ..] if wishes.is_empty() => return Err(Failure::wordless(406)),
+            ["openapi", "v3"] => INDEX,
+            ["api" | "apis"] if wishes.contains(&AGGREGATION) => AGGREGATED,
+            ["api" | "apis", ..] if wishes.iter().all(|(kind, ..)| !kind.is_empty()) => {
+                return Err(Failure::not_acceptable(&[JSON]));
             }
-            if !self.json_wishes().any(|wish| wish.conversion().0.is_empty()) {
-                return Err(Failure::not_acceptable(&["application/json"]));
-            }
-        }
-        let found = match segments.as_slice() {
-            [] => Some(root(&storage)),
-            ["api"] => Some(json!({
-                "kind": "APIVersions", "versions": ["v1"],
-                "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1"}],
-            })),
-            ["api", version] => resources(&storage, "", version),
-            ["apis"] => {
-                let mut groups = groups(&storage);
-                // Here, custom groups are in the order of their versions' names.
-                let first = |(name, versions): &(String, Vec<String>)| {
-                    let versions = versions.iter().map(|version| format!("{version}.{name}"));
-                    (place_of(name), versions.min())
-                };
-                groups.sort_by_key(first);
-                let groups: Vec<Value> = groups
-                    .iter()
-                    .map(|(name, versions)| group(name, versions))
-                    .collect();
-                Some(json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
-            }
-            ["apis", name] => groups(&storage)
-                .iter()
-                .find(|group| group.0 == *name)
-                .map(|(_, versions)| {
-                    let mut group = group(name, versions);
-                    group["kind"] = "APIGroup".into();
-                    group["apiVersion"] = "v1".into();
-                    group
-                }),
-            ["apis", name, version] => resources(&storage, name, version),
-            ["openapi", ..] => return self.open_api(&storage, &segments[1..]),
-            _ => None,
+            _ => JSON,
         };
-        match (found, segments.as_slice()) {
-            (Some(found), _) => Ok(Reply::value(200, &found)),
+        let storage = self.server.storage();
+        let documents = match segments.first() {
+            Some(&"openapi") => storage.descriptions.get_or_init(|| openapi::documents(&storage)),
+            _ => storage.documents.get_or_init(|| documents(&storage)),
+        };
+        let document = documents.get(&(format!("/{}", segments.join("/")), kind));
+        match (document, segments.as_slice()) {
+            (Some(document), _) => Ok(Reply::typed(kind, document.clone())),
+            (None, ["openapi", "v3", ..]) => Err(Failure::wordless(404)),
             (None, ["api", _]) => Err(Failure::no_such_resource()),
             (None, ["apis", name, _]) if is_own(name) => Err(Failure::no_such_resource()),
             _ => Err(Failure::no_such_path()),
         }
     }
+}
 
-    /// Answers a request for a description of the API. What is not there is told without a word.
-    fn open_api(&self, storage: &Storage, segments: &[&str]) -> Outcome<Reply> {
-        if self.json_wishes().next().is_none() {
-            return Err(Failure::wordless(406));
-        }
-        let document = match segments {
-            ["v2"] => Some(openapi::swagger(storage)),
-            // The type is not what is in it, but so it is told.
-            ["v3"] => {
-                let index = openapi::index(storage).to_string();
-                return Ok(Reply::typed("text/plain; charset=utf-8", index));
-            }
-            ["v3", "api", version] => openapi::document(storage, "", version),
-            ["v3", "apis", group, version] => openapi::document(storage, group, version),
-            ["v3", ..] => None,
-            _ => return Err(Failure::no_such_path()),
-        };
-        let document = document.ok_or_else(|| Failure::wordless(404))?;
-        Ok(Reply::value(200, &document))
-    }
-
-    fn json_wishes(&self) -> impl Iterator<Item = Wish<'_>> {
-        Wish::all(self.accept).filter(Wish::is_json)
+/// The path of a group and version: `/apis/multicluster.x-k8s.io/v1alpha1`.
+pub(super) fn path_of(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
     }
 }
 
 /// Whether a group is the server's own, and not defined by anyone.
 pub(super) fn is_own(group: &str) -> bool {
-    group.is_empty() || OWN_GROUPS.contains(&group)
+    OWN_GROUPS.contains(&group)
 }
 
-/// Where a group stands among the server's own; custom ones follow these.
-fn place_of(group: &str) -> usize {
-    let place = OWN_GROUPS.iter().position(|own| *own == group);
-    place.unwrap_or(OWN_GROUPS.len())
+/// The order among versions that clients prefer: `v2` above `v1` above `v2beta1` above `v1beta2` above `v1alpha1`, and
+/// these above all else.
+pub(super) fn priority(version: &str) -> impl Ord + use<> {
+    kube::core::Version::parse(version).priority()
 }
 
-fn root(storage: &Storage) -> Value {
-    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for (group, versions) in groups(storage) {
-        paths.push(format!("/apis/{group}"));
-        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+/// All that there is to be told, of what is served now.
+fn documents(storage: &Storage) -> Documents {
+    let mut groups: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
+    for (resource, version) in storage.served() {
+        let place = OWN_GROUPS.iter().position(|own| *own == resource.group);
+        let place = (place.unwrap_or(OWN_GROUPS.len()), resource.group.as_str());
+        let version_place = (Reverse(priority(&version.name)), version.name.as_str());
+        let group = groups.entry(place).or_default();
+        let known = group.entry(version_place).or_default();
+        known.push(described(resource, version));
     }
-    paths.extend(
-        [
-            "/healthz",
-            "/livez",
-            "/openapi/v2",
-            "/openapi/v3",
-            "/readyz",
-            "/version",
-        ]
-        .map(str::to_owned),
-    );
-    json!({"paths": paths})
-}
-
-/// All groups but the core one, with their served versions, the preferred first.
-fn groups(storage: &Storage) -> Vec<(String, Vec<String>)> {
-    let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for table in storage.tables().filter(|table| !table.resource.group.is_empty()) {
-        let versions = groups.entry(table.resource.group.clone()).or_default();
-        for version in table.resource.versions.iter().filter(|version| version.served) {
-            if !versions.contains(&version.name) {
-                versions.push(version.name.clone());
+    let mut documents = BTreeMap::new();
+    let mut tell = |path: &str, kind, document: Value| {
+        documents.insert((path.to_owned(), kind), document.to_string().into());
+    };
+    let mut paths = ["/api", "/api/v1", "/apis"].map(str::to_owned).to_vec();
+    // In the list of all, custom groups are in the order of their versions' names.
+    let (mut items, mut summaries) = (Vec::new(), BTreeMap::new());
+    for ((place, name), versions) in groups {
+        let first = versions.keys().map(|(_, version)| *version).min();
+        let (mut aggregated, mut told) = (Vec::new(), Vec::new());
+        let mut version_paths = Vec::new();
+        for ((_, version), resources) in versions {
+            let (listed, nested): (Vec<_>, Vec<_>) = resources.into_iter().unzip();
+            let listed = listed.concat();
+            aggregated.push(json!({"version": version, "resources": nested, "freshness": "Current"}));
+            let path = path_of(name, version);
+            let group_version = path.splitn(3, '/').nth(2);
+            told.push(json!({"groupVersion": group_version, "version": version}));
+            let mut list =
+                json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
+            // The core group's list does not say so.
+            if !name.is_empty() {
+                list["apiVersion"] = "v1".into();
             }
+            tell(&path, JSON, list);
+            version_paths.push(path);
         }
-    }
-    for versions in groups.values_mut() {
-        versions.sort_by_key(|version| std::cmp::Reverse(priority(version)));
-    }
-    groups.retain(|_, versions| !versions.is_empty());
-    let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(name, _)| place_of(name));
-    groups
-}
-
-/// The core group, or all others, with all that is in them.
-fn aggregated(storage: &Storage, core: bool) -> Value {
-    let groups = match core {
-        true => vec![(String::new(), vec!["v1".to_owned()])],
-        false => groups(storage),
-    };
-    let items = groups.iter().map(|(group, versions)| {
-        let versions = versions.iter().map(|version| {
-            let listed = resources(storage, group, version).unwrap_or_default();
-            let listed = listed["resources"].as_array().map_or(&[][..], Vec::as_slice);
-            json!({"version": version, "resources": nested(listed, group, version), "freshness": "Current"})
-        });
-        let metadata = match group.as_str() {
-            "" => json!({}),
-            group => json!({"name": group}),
-        };
-        json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
-    });
-    json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {},
-        "items": items.collect::<Vec<_>>(),
-    })
-}
-
-/// Resources as they are listed for one version, with their subresources in them.
-fn nested(listed: &[Value], group: &str, version: &str) -> Vec<Value> {
-    // The server's own leave out what goes without saying.
-    let (group, version) = match is_own(group) {
-        true => ("", ""),
-        false => (group, version),
-    };
-    let common = |resource: &Value| {
-        let told = |field: &str, unsaid: &str| resource[field].as_str().unwrap_or(unsaid).to_owned();
-        let kind = json!({"group": told("group", group), "version": told("version", version), "kind": resource["kind"]});
-        json!({"responseKind": kind, "verbs": resource["verbs"]})
-    };
-    let mut nested: Vec<Value> = Vec::new();
-    for resource in listed {
-        let mut described = common(resource);
-        let name = resource["name"].as_str().unwrap_or_default();
-        if let (Some((_, subresource)), Some(main)) = (name.split_once('/'), nested.last_mut()) {
-            described["subresource"] = subresource.into();
-            if main["subresources"].is_null() {
-                main["subresources"] = json!([]);
-            }
-            main["subresources"]
-                .as_array_mut()
-                .into_iter()
-                .for_each(|all| all.push(described.clone()));
+        if name.is_empty() {
+            let core = vec![json!({"metadata": {}, "versions": aggregated})];
+            tell("/api", AGGREGATED, all_of(core));
             continue;
         }
-        described["resource"] = name.into();
-        described["singularResource"] = resource["singularName"].clone();
-        described["scope"] = match resource["namespaced"] == true {
-            true => "Namespaced".into(),
-            false => "Cluster".into(),
-        };
-        for field in ["shortNames", "categories"] {
-            if let Some(names) = resource.get(field) {
-                described[field] = names.clone();
-            }
-        }
-        nested.push(described);
+        items.push(json!({"metadata": {"name": name}, "versions": aggregated}));
+        let mut group = json!({"name": name, "versions": told, "preferredVersion": told.first()});
+        summaries.insert((place, first, name), group.clone());
+        group["kind"] = "APIGroup".into();
+        group["apiVersion"] = "v1".into();
+        let path = format!("/apis/{name}");
+        tell(&path, JSON, group);
+        paths.push(path);
+        paths.extend(version_paths);
     }
-    nested
+    paths.extend(words(OTHERS));
+    tell("/", JSON, json!({"paths": paths}));
+    let address = json!({"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1"});
+    let core = json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [address]});
+    tell("/api", JSON, core);
+    let summaries: Vec<Value> = summaries.into_values().collect();
+    let groups = json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": summaries});
+    tell("/apis", JSON, groups);
+    tell("/apis", AGGREGATED, all_of(items));
+    documents
 }
 
-/// `v2` before `v1` before `v2beta1` before `v1beta2` before `v1alpha1`, and these before all else.
-pub(super) fn priority(version: &str) -> (u8, u32, u32) {
-    let digits = |text: &str| -> Option<(u32, usize)> {
-        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        Some((text[..end].parse().ok()?, end))
-    };
-    let read = || {
-        let rest = version.strip_prefix('v')?;
-        let (major, end) = digits(rest)?;
-        let rest = &rest[end..];
-        if rest.is_empty() {
-            return Some((3, major, 0));
-        }
-        let (stage, rest) = match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
-            (Some(rest), _) => (2, rest),
-            (None, Some(rest)) => (1, rest),
-            (None, None) => return None,
-        };
-        let (minor, end) = digits(rest)?;
-        (end == rest.len()).then_some((stage, major, minor))
-    };
-    read().unwrap_or((0, 0, 0))
-}
-
-fn group(name: &str, versions: &[String]) -> Value {
-    let version = |version: &String| json!({"groupVersion": format!("{name}/{version}"), "version": version});
-    let all: Vec<Value> = versions.iter().map(version).collect();
-    json!({"name": name, "versions": all, "preferredVersion": all.first()})
-}
-
-fn resources(storage: &Storage, group: &str, version: &str) -> Option<Value> {
-    let mut listed = Vec::new();
-    for table in storage.tables().filter(|table| table.resource.group == group) {
-        if let Some(served) = table.resource.served_version(version) {
-            listed.extend(describe(&table.resource, served));
-        }
-    }
-    let group_version = match group {
-        "" => version.to_owned(),
-        group => format!("{group}/{version}"),
-    };
-    (!listed.is_empty()).then(|| {
-        let mut list = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
-        // The core group's list does not say so.
-        if !group.is_empty() {
-            list["apiVersion"] = "v1".into();
-        }
-        list
+/// Groups with all that is in them.
+fn all_of(groups: Vec<Value>) -> Value {
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": groups,
     })
 }
 
-fn describe(resource: &Resource, version: &Version) -> Vec<Value> {
-    let mut verbs = match resource.family {
-        Family::Custom => CUSTOM_VERBS.to_vec(),
-        Family::Review => vec!["create"],
-        _ => OWN_VERBS.to_vec(),
+/// A resource and its subresources: one after the other, and in one another.
+fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
+    let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
+    // The server's own leave out what goes without saying.
+    let own_kind: [&str; 3] = match is_own(&resource.group) {
+        true => ["", "", kind],
+        false => [&resource.group, &version.name, kind],
     };
-    verbs.retain(|verb| resource.family != Family::Namespace || *verb != "deletecollection");
-    let mut main = json!({
-        "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": verbs,
+    let tell_kind =
+        |[group, version, kind]: [&str; 3]| json!({"group": group, "version": version, "kind": kind});
+    let verbs = words(match resource.family {
+        Family::Custom => CUSTOM_VERBS,
+        Family::Review => "create",
+        Family::Namespace => NAMESPACE_VERBS,
+        _ => OWN_VERBS,
+    });
+    let mut listed = json!({
+        "name": plural, "singularName": resource.singular, "namespaced": namespaced, "kind": kind, "verbs": verbs,
+    });
+    let scope = if namespaced { "Namespaced" } else { "Cluster" };
+    let mut nested = json!({
+        "resource": plural, "singularResource": resource.singular, "scope": scope, "verbs": verbs,
+        "responseKind": tell_kind(own_kind),
     });
     if resource.family != Family::Review {
-        main["storageVersionHash"] = storage_hash(resource).into();
+        listed["storageVersionHash"] = storage_hash(resource).into();
     }
-    if !resource.short_names.is_empty() {
-        main["shortNames"] = resource.short_names.clone().into();
+    for (field, names) in [
+        ("shortNames", &resource.short_names),
+        ("categories", &resource.categories),
+    ] {
+        if !names.is_empty() {
+            listed[field] = names.clone().into();
+            nested[field] = names.clone().into();
+        }
     }
-    if !resource.categories.is_empty() {
-        main["categories"] = resource.categories.clone().into();
+    let (mut listed, mut below) = (vec![listed], Vec::new());
+    let is_account = resource.family == Family::ServiceAccount;
+    for (is_there, name, foreign, verbs) in [
+        (version.status_subresource, "status", None, "get patch update"),
+        (version.scale.is_some(), "scale", Some(SCALE), "get patch update"),
+        (is_account, "token", Some(TOKEN_REQUEST), "create"),
+    ] {
+        if !is_there {
+            continue;
+        }
+        let name_below = format!("{plural}/{name}");
+        let mut told =
+            json!({"name": name_below, "singularName": "", "namespaced": namespaced, "kind": kind});
+        told["verbs"] = words(verbs).into();
+        if let Some([group, version, kind]) = foreign {
+            told["group"] = group.into();
+            told["version"] = version.into();
+            told["kind"] = kind.into();
+        }
+        listed.push(told);
+        let kind = tell_kind(foreign.unwrap_or(own_kind));
+        below.push(json!({"subresource": name, "responseKind": kind, "verbs": words(verbs)}));
     }
-    let mut described = vec![main];
-    if version.status_subresource {
-        described.push(json!({
-            "name": format!("{}/status", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-            "kind": resource.kind, "verbs": ["get", "patch", "update"],
-        }));
+    if !below.is_empty() {
+        nested["subresources"] = below.into();
     }
-    if version.scale.is_some() {
-        described.push(json!({
-            "name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-            "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"],
-        }));
-    }
-    if resource.kind == "ServiceAccount" {
-        described.push(json!({
-            "name": "serviceaccounts/token", "singularName": "", "namespaced": true, "group": "authentication.k8s.io",
-            "version": "v1", "kind": "TokenRequest", "verbs": ["create"],
-        }));
-    }
-    described
+    (listed, nested)
 }
 
 /// What changes with the version in which objects are stored.
 fn storage_hash(resource: &Resource) -> String {
-    let (group, version) = match (resource.family, resource.kind.as_str()) {
-        // These are stored as they were before they had this group, or this version.
-        (Family::Other, "Event") => ("", "v1"),
-        (Family::Definition, _) => (resource.group.as_str(), "v1beta1"),
-        _ => (resource.group.as_str(), resource.storage_version().name.as_str()),
+    let version = match resource.family {
+        // These are stored as they were before they had this version.
+        Family::Definition => "v1beta1",
+        _ => &resource.storage_version().name,
     };
-    let stored = format!("{group}/{version}/{}", resource.kind);
+    let stored = format!("{}/{version}/{}", resource.id().0, resource.kind);
     STANDARD.encode(&digest(&SHA256, stored.as_bytes()).as_ref()[..8])
 }

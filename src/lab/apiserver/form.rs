@@ -3,143 +3,118 @@
 use serde_json::{Value, json};
 
 use super::body::{Reply, ReplyBody};
-use super::context::Named;
+use super::context::{Named, media_type};
+use super::field::quoted;
 use super::request::Query;
 use super::status::{Failure, Outcome};
-use super::table::{self, Look};
+use super::table;
 
-/// One of the kinds of answer that an Accept header allows: `application/json;as=Table;g=meta.k8s.io;v=v1`.
-pub(super) struct Wish<'a>(&'a str);
-
-impl<'a> Wish<'a> {
-    /// All wishes of an Accept header, in its order. No header is no wish in particular.
-    pub(super) fn all(accept: &'a str) -> impl Iterator<Item = Self> {
-        let accept = if accept.trim().is_empty() { "*/*" } else { accept };
-        accept.split(',').map(Self)
-    }
-
-    /// Whether JSON will do.
-    pub(super) fn is_json(&self) -> bool {
-        let kind = self.0.split(';').next().unwrap_or_default().trim();
-        matches!(kind, "application/json" | "application/*" | "*/*")
-    }
-
-    /// What to convert the answer to: its kind, group and version; the kind is empty when it is good as it is.
-    pub(super) fn conversion(&self) -> (&'a str, &'a str, &'a str) {
+/// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
+/// `application/json;as=Table;g=meta.k8s.io;v=v1`. The kind is empty where the answer is good as it is.
+pub(super) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    // No header is no wish in particular.
+    let accept = if accept.trim().is_empty() { "*/*" } else { accept };
+    let wishes = accept.split(',');
+    let wishes =
+        wishes.filter(|wish| matches!(media_type(wish), "application/json" | "application/*" | "*/*"));
+    wishes.map(|wish| {
         let parameter = |name: &str| {
-            let mut parameters = self.0.split(';').filter_map(|pair| pair.trim().split_once('='));
-            parameters
-                .find(|(key, _)| *key == name)
-                .map_or("", |(_, value)| value)
+            let mut parameters = wish.split(';').filter_map(|pair| pair.trim().split_once('='));
+            let found = parameters.find(|(key, _)| *key == name);
+            found.map_or("", |(_, value)| value)
         };
         (parameter("as"), parameter("g"), parameter("v"))
-    }
+    })
 }
 
 /// What becomes of an object, or of a list of them, on its way out.
-#[derive(Clone, Debug)]
-pub(super) enum Form {
-    Objects,
-    /// `PartialObjectMetadata`, or a list of it, in this version.
-    Metadata {
-        version: &'static str,
-        of_list: bool,
-    },
-    Table(Look),
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for objects as they are.
+    kind: String,
+    pub(super) version: String,
+    /// What each row of a Table tells of its object besides the cells: `Metadata` unless told otherwise.
+    pub(super) include: String,
 }
 
 impl Form {
     /// The first wish that can be fulfilled. Only JSON is spoken; other kinds may be wished for, as long as it will do.
     pub(super) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
-        let mut wishes = Wish::all(accept).filter(Wish::is_json);
-        let form = wishes.find_map(|wish| {
-            let version = match wish.conversion() {
-                ("", ..) => return Some(Ok(Self::Objects)),
-                (_, "meta.k8s.io", "v1") => "meta.k8s.io/v1",
-                (_, "meta.k8s.io", "v1beta1") => "meta.k8s.io/v1beta1",
-                _ => return None,
-            };
-            Some(Ok(match wish.conversion().0 {
-                "Table" => match Look::read(version, query) {
-                    Ok(look) => Self::Table(look),
-                    Err(failure) => return Some(Err(failure)),
-                },
-                "PartialObjectMetadata" => Self::Metadata {
-                    version,
-                    of_list: false,
-                },
-                "PartialObjectMetadataList" => Self::Metadata {
-                    version,
-                    of_list: true,
-                },
-                _ => return None,
-            }))
+        let include = query.get("includeObject").to_owned();
+        let mut wishes = conversions(accept);
+        let wish = wishes.find(|(kind, group, version)| match *kind {
+            "" => true,
+            "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" => {
+                *group == "meta.k8s.io" && matches!(*version, "v1" | "v1beta1")
+            }
+            _ => false,
         });
-        form.unwrap_or_else(|| Err(Failure::not_acceptable(&["application/json"])))
+        match wish {
+            None => Err(Failure::not_acceptable(&["application/json"])),
+            Some(("", ..)) => Ok(Self::default()),
+            Some(("Table", ..)) if !matches!(include.as_str(), "" | "None" | "Metadata" | "Object") => {
+                let include = quoted(&include);
+                Err(Failure::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {include}: must be \
+                     'Metadata', 'Object', 'None', or empty"
+                )))
+            }
+            Some((kind, group, version)) => Ok(Self {
+                kind: kind.to_owned(),
+                version: format!("{group}/{version}"),
+                include,
+            }),
+        }
+    }
+
+    /// Whether objects stay as they are.
+    pub(super) fn is_plain(&self) -> bool {
+        self.kind.is_empty()
     }
 
     /// The reply in this form.
     pub(super) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
-        let (ReplyBody::Json(bytes), false) = (&reply.body, matches!(self, Self::Objects)) else {
+        let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
             return Ok(reply);
         };
-        let Ok(mut answer) = serde_json::from_slice::<Value>(bytes) else {
-            return Ok(reply);
-        };
+        let answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
         if answer["kind"] == "Status" {
             return Ok(reply);
         }
-        // Lists of the server's own resources do not have it to begin with.
-        if answer["metadata"]["continue"] == ""
-            && let Some(fields) = answer["metadata"].as_object_mut()
-        {
-            fields.remove("continue");
+        let mut metadata = answer["metadata"].clone();
+        if let Some(fields) = metadata.as_object_mut() {
+            // Lists of the server's own resources do not have it to begin with.
+            fields.retain(|name, value| name != "continue" || value != "");
         }
-        let formed = match (self, answer["items"].as_array()) {
-            (Self::Table(look), Some(items)) => {
-                table::of(look, named, items, answer["metadata"].clone(), true, now)
-            }
-            (
-                Self::Metadata {
-                    version,
-                    of_list: true,
-                },
-                Some(items),
-            ) => {
-                let items: Vec<Value> = items.iter().map(|item| metadata_of(version, item)).collect();
+        let formed = match (self.kind.as_str(), answer["items"].as_array()) {
+            ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
+            ("PartialObjectMetadataList", Some(items)) => {
+                let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
                 // Of none, a real server writes null.
                 let items = (!items.is_empty()).then_some(items);
-                json!({
-                    "kind": "PartialObjectMetadataList", "apiVersion": version, "metadata": answer["metadata"],
-                    "items": items,
-                })
+                json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
             }
-            (Self::Metadata { .. }, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
-            (Self::Metadata { of_list: true, .. }, None) => {
+            (_, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
+            ("PartialObjectMetadataList", None) => {
                 return Err(Failure::new(500, "", "content is not a list"));
             }
-            _ => self.object(&answer, named, now, true),
+            (_, None) => self.object(&answer, named, now, true),
         };
-        Ok(Reply {
-            body: ReplyBody::Json(formed.to_string().into()),
-            ..reply
-        })
+        let body = ReplyBody::Json(formed.to_string().into());
+        Ok(Reply { body, ..reply })
     }
 
     /// One object in this form. Of the Tables of a watch only the first tells its columns.
     pub(super) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
-        match self {
-            Self::Objects => object.clone(),
-            Self::Metadata { version, .. } => metadata_of(version, object),
-            Self::Table(look) => {
-                let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-                table::of(look, named, std::slice::from_ref(object), metadata, first, now)
-            }
+        if self.kind != "Table" {
+            return self.metadata_of(object);
         }
+        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+        table::of(self, named, std::slice::from_ref(object), metadata, first, now)
     }
-}
 
-/// An object's metadata.
-pub(super) fn metadata_of(version: &str, object: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": object["metadata"]})
+    /// An object's metadata.
+    pub(super) fn metadata_of(&self, object: &Value) -> Value {
+        json!({"kind": "PartialObjectMetadata", "apiVersion": self.version, "metadata": object["metadata"]})
+    }
 }

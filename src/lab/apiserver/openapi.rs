@@ -1,8 +1,11 @@
 //! OpenAPI: what kubectl explains kinds by, and learns from what a server can be asked to check. Version 3 has a document
 //! for each group and version and an index of them, version 2 one document for all.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use bytes::Bytes;
+use http::StatusCode;
 use k8s_openapi::api::{coordination, core, events, rbac};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
@@ -10,13 +13,16 @@ use k8s_openapi::schemars::generate::SchemaSettings;
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
+use super::discovery::{Documents, is_own, path_of};
 use super::resource::{Family, Resource, Version};
 use super::storage::Storage;
 
 const SCHEMAS: &str = "#/components/schemas/";
+pub(super) const JSON: &str = "application/json";
+/// The type is not what is in the index, but so it is told.
+pub(super) const INDEX: &str = "text/plain; charset=utf-8";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
-const JSON: &str = "application/json";
 /// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
 /// then, and not by what it knows itself, which is more.
 const PATCHES: [&str; 3] = [
@@ -47,201 +53,89 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut schemas = all.take_definitions(true);
     // What Go's types always have, objects need not; old Events do.
     let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
-    for schema in others.map(|(_, schema)| schema) {
-        if let Value::Object(fields) = schema
-            && let Some(Value::Array(required)) = fields.get_mut("required")
-        {
-            required.retain(|name| name != "metadata");
-            if required.is_empty() {
-                fields.remove("required");
+    for fields in others.filter_map(|(_, schema)| schema.as_object_mut()) {
+        fields.retain(|key, value| match (key.as_str(), value.as_array_mut()) {
+            ("required", Some(names)) => {
+                names.retain(|name| name != "metadata");
+                !names.is_empty()
             }
-        }
+            _ => true,
+        });
     }
     schemas
 });
 
-/// The index of the documents. Their hash in each address tells clients whether what they remember is still true.
-pub(super) fn index(storage: &Storage) -> Value {
-    let mut paths = Map::new();
-    for resource in storage.tables().map(|table| &table.resource) {
-        for version in resource.versions.iter().filter(|version| version.served) {
-            let place = place(&resource.group, &version.name);
-            if !paths.contains_key(&place)
-                && let Some(document) = document(storage, &resource.group, &version.name)
-            {
-                let hash = digest(&SHA512, document.to_string().as_bytes());
-                let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
-                let address = format!("/openapi/v3/{place}?hash={hash}");
-                paths.insert(place, json!({"serverRelativeURL": address}));
-            }
-        }
+/// The documents of what is served.
+pub(super) fn documents(storage: &Storage) -> Documents {
+    let mut swagger = Parts::default();
+    let mut places: BTreeMap<_, Parts> = BTreeMap::new();
+    for (resource, version) in storage.served() {
+        let place = places.entry((&resource.group, &version.name)).or_default();
+        place.add_schemas(resource, version);
+        place.add_paths(resource, version);
     }
-    json!({"paths": paths})
+    let mut documents = BTreeMap::new();
+    let mut index = Map::new();
+    for ((group, version), Parts { schemas, paths }) in places {
+        let (title, told) = match is_own(group) {
+            true => ("Kubernetes", "1.36"),
+            false => ("Kubernetes CRD Swagger", "v0.1.0"),
+        };
+        let document = json!({
+            "openapi": "3.0.0", "info": {"title": title, "version": told}, "paths": paths,
+            "components": {"schemas": schemas},
+        });
+        let document = Bytes::from(document.to_string());
+        // The hash in the address tells clients whether what they remember is still true.
+        let hash = digest(&SHA512, &document);
+        let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+        let path = path_of(group, version);
+        let address = format!("/openapi/v3{path}?hash={hash}");
+        index.insert(path[1..].to_owned(), json!({"serverRelativeURL": address}));
+        documents.insert((format!("/openapi/v3{path}"), JSON), document);
+        swagger.schemas.extend(schemas);
+        swagger.paths.extend(paths);
+    }
+    swagger.schemas.values_mut().for_each(reduce);
+    swagger.paths.values_mut().for_each(reduce_operations);
+    let swagger = json!({
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"}, "produces": [JSON],
+        "paths": swagger.paths, "definitions": swagger.schemas,
+    });
+    let swagger = swagger.to_string().replace(SCHEMAS, "#/definitions/");
+    documents.insert(("/openapi/v2".to_owned(), JSON), swagger.into());
+    let index = json!({"paths": index}).to_string();
+    documents.insert(("/openapi/v3".to_owned(), INDEX), index.into());
+    documents
 }
 
-/// The document of a group and version, in version 3.
-pub(super) fn document(storage: &Storage, group: &str, version: &str) -> Option<Value> {
-    let (mut schemas, mut paths) = (Map::new(), Map::new());
-    let mut is_custom = false;
-    for resource in storage.tables().map(|table| &table.resource) {
-        if resource.group == group
-            && let Some(version) = resource.served_version(version)
-        {
-            is_custom = resource.family == Family::Custom;
-            add_schemas(resource, version, &mut schemas);
-            add_paths(resource, version, &mut paths);
-        }
-    }
-    let title = match is_custom {
-        true => json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}),
-        false => json!({"title": "Kubernetes", "version": "1.36"}),
-    };
-    (!paths.is_empty()).then(
-        || json!({"openapi": "3.0.0", "info": title, "paths": paths, "components": {"schemas": schemas}}),
-    )
-}
-
-/// The document of all groups, in version 2, which knows less of schemas.
-pub(super) fn swagger(storage: &Storage) -> Value {
-    let (mut definitions, mut paths) = (Map::new(), Map::new());
-    for resource in storage.tables().map(|table| &table.resource) {
-        for version in resource.versions.iter().filter(|version| version.served) {
-            add_schemas(resource, version, &mut definitions);
-            add_paths(resource, version, &mut paths);
-        }
-    }
-    definitions.values_mut().for_each(reduce_schema);
-    for operation in paths.values_mut().filter_map(Value::as_object_mut).flatten() {
-        reduce_operation(operation.1);
-    }
-    json!({
-        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"}, "paths": paths,
-        "definitions": definitions,
-    })
-}
-
-/// What the schema of a kind says of a field: `spec.holderIdentity`. Empty when it is silent.
-pub(super) fn description(resource: &Resource, version: &str, path: &str) -> String {
+/// What the schema of a kind of the server's own says of a field: `spec.holderIdentity`. Empty when it is silent. Both
+/// groups' Events are told alike.
+pub(super) fn description(kind: &str, path: &str) -> String {
     // Metadata is told alike everywhere.
-    let (mut name, path) = match (path.strip_prefix("metadata."), resource.kind.as_str()) {
-        (Some(path), _) => (format!("{META}.ObjectMeta"), path),
-        // Both groups' Events are told alike, too.
-        (None, "Event") => (CORE_EVENT.to_owned(), path),
-        (None, _) => (schema_name(resource, version), path),
+    let (kind, path) = match path.strip_prefix("metadata.") {
+        Some(path) => ("ObjectMeta", path),
+        None => (kind, path),
     };
+    let mut known = KNOWN.iter();
+    let known = known.find(|(name, _)| name.rsplit('.').next() == Some(kind));
+    let mut schema = known.map_or(&Value::Null, |(_, schema)| schema);
     let mut told = &Value::Null;
     for field in path.split('.') {
-        let Some(schema) = KNOWN.get(&name) else { break };
         told = &schema["properties"][field];
-        name = references(told).first().copied().unwrap_or_default().to_owned();
+        let below = references(told).first().and_then(|name| KNOWN.get(name));
+        schema = below.unwrap_or(&Value::Null);
     }
     told["description"].as_str().unwrap_or_default().to_owned()
 }
 
-fn place(group: &str, version: &str) -> String {
-    match group {
-        "" => format!("api/{version}"),
-        group => format!("apis/{group}/{version}"),
-    }
-}
-
-/// The name of the schema of a kind: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
-fn schema_name(resource: &Resource, version: &str) -> String {
-    let kind = &resource.kind;
-    match (
-        resource.family,
-        resource.group.split('.').next().unwrap_or_default(),
-    ) {
-        (Family::Custom, _) => {
-            let mut group: Vec<&str> = resource.group.split('.').collect();
-            group.reverse();
-            format!("{}.{version}.{kind}", group.join("."))
-        }
-        (Family::Definition, group) => {
-            format!("io.k8s.apiextensions-apiserver.pkg.apis.{group}.{version}.{kind}")
-        }
-        (_, "") => format!("io.k8s.api.core.{version}.{kind}"),
-        (_, group) => format!("io.k8s.api.{group}.{version}.{kind}"),
-    }
-}
-
-fn reference(name: &str) -> Value {
-    json!({"$ref": format!("{SCHEMAS}{name}")})
-}
-
 /// The names of the schemas that a schema refers to.
-fn references(schema: &Value) -> Vec<&str> {
-    match schema {
-        Value::Object(map) => {
-            let own = map.get("$ref").and_then(Value::as_str);
-            let own = own.and_then(|target| target.strip_prefix(SCHEMAS));
-            own.into_iter().chain(map.values().flat_map(references)).collect()
-        }
-        Value::Array(items) => items.iter().flat_map(references).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Adds a known schema and all that it refers to.
-fn add_known(name: &str, schemas: &mut Map<String, Value>) {
-    if let Some(schema) = KNOWN.get(name)
-        && !schemas.contains_key(name)
-    {
-        schemas.insert(name.to_owned(), schema.clone());
-        for name in references(schema) {
-            add_known(name, schemas);
-        }
-    }
-}
-
-/// Adds the schemas of a kind, of lists of it, and of what comes with every kind.
-fn add_schemas(resource: &Resource, version: &Version, schemas: &mut Map<String, Value>) {
-    let name = schema_name(resource, &version.name);
-    for shared in ["ObjectMeta", "ListMeta", "DeleteOptions", "Patch", "Status"] {
-        add_known(&format!("{META}.{shared}"), schemas);
-    }
-    add_known(&name, schemas);
-    let is_known = schemas.contains_key(&name);
-    let mut one = schemas
-        .remove(&name)
-        .unwrap_or_else(|| (*version.openapi).clone());
-    let known = |kind: &str, field: &str| KNOWN[kind]["properties"][field].clone();
-    let identity = ["apiVersion", "kind"].map(|field| (field, known("io.k8s.api.core.v1.Namespace", field)));
-    if !is_known {
-        complete(&mut one);
-        for (field, schema) in identity.clone() {
-            one["properties"][field] = schema;
-        }
-        one["properties"]["metadata"] = known("io.k8s.api.core.v1.Namespace", "metadata");
-    }
-    let plural = &resource.plural;
-    let mut list = json!({
-        "description": format!("{} is a list of {}", resource.list_kind, resource.kind), "type": "object",
-        "required": ["items"],
-        "properties": {
-            "metadata": known(&format!("{META}.Status"), "metadata"),
-            "items": {
-                "description": format!(
-                    "List of {plural}. More info: \
-                     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
-                ),
-                "type": "array", "items": reference(&name),
-            },
-        },
-    });
-    for (field, schema) in identity {
-        list["properties"][field] = schema;
-    }
-    for (schema, kind) in [(&mut one, &resource.kind), (&mut list, &resource.list_kind)] {
-        schema["x-kubernetes-group-version-kind"] =
-            json!([{"group": resource.group, "version": version.name, "kind": kind}]);
-        if resource.family == Family::Custom && !version.selectable.is_empty() {
-            let fields = version.selectable.iter().map(|path| json!({"fieldPath": path}));
-            schema["x-kubernetes-selectable-fields"] = fields.collect();
-        }
-    }
-    schemas.insert(format!("{name}List"), list);
-    schemas.insert(name, one);
+fn references(schema: &Value) -> Vec<String> {
+    let text = schema.to_string();
+    let names = text.split(SCHEMAS).skip(1);
+    names
+        .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
+        .collect()
 }
 
 /// Calls `change` with the schemas directly below this one.
@@ -261,224 +155,234 @@ fn complete(schema: &mut Value) {
     if schema["x-kubernetes-int-or-string"] == true && schema["anyOf"].is_null() {
         schema["anyOf"] = json!([{"type": "integer"}, {"type": "string"}]);
     }
-    if let Value::Object(fields) = schema {
-        fields.retain(|_, value| !value.is_null());
-    }
     for_each_below(schema, complete);
 }
 
 /// Takes away what version 2 does not know, and what kubectl would take too literally there.
-fn reduce_schema(schema: &mut Value) {
+fn reduce(schema: &mut Value) {
     let flag = |key: &str| schema[key] == true;
     let (nullable, preserves) = (flag("nullable"), flag("x-kubernetes-preserve-unknown-fields"));
     let has_any_type = nullable || preserves || flag("x-kubernetes-int-or-string");
     let Value::Object(fields) = schema else { return };
     // A reference with a description stands beside it here.
-    if let Some(Value::Array(all)) = fields.remove("allOf")
-        && let [Value::Object(one)] = all.as_slice()
-        && let Some(target) = one.get("$ref").and_then(Value::as_str)
-    {
-        fields.insert("$ref".into(), target.into());
+    let all = fields.remove("allOf").unwrap_or_default();
+    if let Some(target) = all[0].get("$ref") {
+        fields.insert("$ref".into(), target.clone());
     }
-    if let Some(Value::String(target)) = fields.get_mut("$ref") {
-        *target = target.replace(SCHEMAS, "#/definitions/");
-    }
-    fields.retain(|key, value| match key.as_str() {
+    fields.retain(|key, _| match key.as_str() {
         "anyOf" | "oneOf" | "not" | "default" | "nullable" => false,
         "type" => !has_any_type,
         "properties" | "items" | "additionalProperties" => !nullable && !preserves,
-        _ => !value.is_null(),
+        _ => true,
     });
-    for_each_below(schema, reduce_schema);
+    for_each_below(schema, reduce);
 }
 
-/// Puts an operation, or the parameters of a path, as version 2 does.
-fn reduce_operation(operation: &mut Value) {
-    let flatten = |parameter: &mut Value| {
-        if let Value::Object(fields) = parameter
-            && let Some(Value::Object(schema)) = fields.remove("schema")
+/// What a document is made of.
+#[derive(Default)]
+struct Parts {
+    schemas: Map<String, Value>,
+    paths: Map<String, Value>,
+}
+
+impl Parts {
+    /// Adds a known schema and all that it refers to.
+    fn add_known(&mut self, name: &str) {
+        if let Some(schema) = KNOWN.get(name)
+            && !self.schemas.contains_key(name)
         {
-            fields.extend(schema);
+            self.schemas.insert(name.to_owned(), schema.clone());
+            for name in references(schema) {
+                self.add_known(&name);
+            }
         }
-    };
-    let Value::Object(fields) = operation else {
-        operation.as_array_mut().into_iter().flatten().for_each(flatten);
-        return;
-    };
-    let sent = fields.remove("requestBody").unwrap_or_default();
-    let Some(Value::Array(parameters)) = fields.get_mut("parameters") else {
-        return;
-    };
-    parameters.iter_mut().for_each(flatten);
-    if let Some((_, content)) = sent["content"]
-        .as_object()
-        .and_then(|content| content.iter().next())
-    {
-        let mut schema = content["schema"].clone();
-        reduce_schema(&mut schema);
-        parameters.push(json!({"name": "body", "in": "body", "required": true, "schema": schema}));
-        let kinds: Vec<&String> = sent["content"]
-            .as_object()
-            .into_iter()
-            .flat_map(Map::keys)
-            .collect();
-        let kinds = json!(kinds);
-        fields.insert("consumes".into(), kinds);
     }
-    fields.insert("produces".into(), json!([JSON]));
-    for response in fields["responses"]
-        .as_object_mut()
-        .into_iter()
-        .flat_map(Map::values_mut)
-    {
-        let mut schema = response["content"][JSON]["schema"].take();
-        reduce_schema(&mut schema);
-        let told = response["description"].take();
-        *response = match schema {
-            Value::Null => json!({"description": told}),
-            schema => json!({"description": told, "schema": schema}),
+
+    /// Adds the schemas of a kind, of lists of it, and of what comes with every kind.
+    fn add_schemas(&mut self, resource: &Resource, version: &Version) {
+        let name = schema_name(resource, version);
+        for shared in ["ObjectMeta", "ListMeta", "DeleteOptions", "Patch", "Status"] {
+            self.add_known(&format!("{META}.{shared}"));
+        }
+        self.add_known(&name);
+        let complete_like = |known: &str, schema: &mut Value| {
+            for field in ["apiVersion", "kind", "metadata"] {
+                schema["properties"][field] = KNOWN[known]["properties"][field].clone();
+            }
         };
+        let mut one = self.schemas.remove(&name).unwrap_or_else(|| {
+            let mut schema = (*version.openapi).clone();
+            complete(&mut schema);
+            complete_like("io.k8s.api.core.v1.Namespace", &mut schema);
+            schema
+        });
+        let told = format!(
+            "List of {}. More info: \
+             https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+            resource.plural
+        );
+        let items = json!({"$ref": format!("{SCHEMAS}{name}")});
+        let mut list = json!({
+            "description": format!("{} is a list of {}", resource.list_kind, resource.kind), "type": "object",
+            "required": ["items"],
+            "properties": {"items": {"description": told, "type": "array", "items": items}},
+        });
+        complete_like(&format!("{META}.Status"), &mut list);
+        for (schema, kind) in [(&mut one, &resource.kind), (&mut list, &resource.list_kind)] {
+            schema["x-kubernetes-group-version-kind"] = json!([tag(resource, version, kind)]);
+            if resource.family == Family::Custom && !version.selectable.is_empty() {
+                let fields = version.selectable.iter().map(|path| json!({"fieldPath": path}));
+                schema["x-kubernetes-selectable-fields"] = fields.collect();
+            }
+        }
+        self.schemas.insert(format!("{name}List"), list);
+        self.schemas.insert(name, one);
+    }
+
+    /// Adds the paths by which a kind is reached.
+    fn add_paths(&mut self, resource: &Resource, version: &Version) {
+        let (namespaces, scope) = match resource.namespaced {
+            true => ("/namespaces/{namespace}", "Namespaced"),
+            false => ("", ""),
+        };
+        let lines = include_str!("operations.txt")
+            .replace("{root}", &path_of(&resource.group, &version.name))
+            .replace("{namespaces}", namespaces)
+            .replace("{plural}", &resource.plural)
+            .replace("{place}", &camel(&resource.group, &version.name))
+            .replace("{scope}", scope)
+            .replace("{kind}", &resource.kind)
+            .replace("{schema}", &schema_name(resource, version))
+            .replace("{meta}", META);
+        let mut path = "";
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('/') {
+                path = line;
+            }
+            match line.trim().split(' ').collect::<Vec<_>>().as_slice() {
+                _ if path.ends_with("/status") && !version.status_subresource => {}
+                [_, "deletecollection", ..] if resource.family == Family::Namespace => {}
+                [method, action, name, told @ ..] => {
+                    let described = &mut self.paths[path][method];
+                    *described = operation(told);
+                    described["operationId"] = (*name).into();
+                    described["x-kubernetes-action"] = (*action).into();
+                    described["x-kubernetes-group-version-kind"] = tag(resource, version, &resource.kind);
+                }
+                _ => {
+                    let names = ["name", "namespace", "pretty"].into_iter();
+                    let names =
+                        names.filter(|name| *name == "pretty" || path.contains(&format!("{{{name}}}")));
+                    let parameters: Vec<Value> = names.map(parameter).collect();
+                    self.paths
+                        .insert(path.to_owned(), json!({"parameters": parameters}));
+                }
+            }
+        }
     }
 }
 
-/// The operations: method, action (that kubectl looks for), the beginning of the name, what is sent, what is answered
-/// with, and the parameters.
-const OPERATIONS: [&str; 7] = [
-    "get get read - Object resourceVersion",
-    "put put replace Object Object dryRun fieldManager fieldValidation",
-    "patch patch patch Patch Object dryRun fieldManager fieldValidation force",
-    "delete delete delete DeleteOptions Status dryRun gracePeriodSeconds orphanDependents propagationPolicy",
-    "get list list - List allowWatchBookmarks continue fieldSelector labelSelector limit resourceVersion \
-     resourceVersionMatch sendInitialEvents timeoutSeconds watch",
-    "post post create Object Object dryRun fieldManager fieldValidation",
-    "delete deletecollection delete DeleteOptions Status continue dryRun fieldSelector gracePeriodSeconds labelSelector \
-     limit orphanDependents propagationPolicy resourceVersion resourceVersionMatch timeoutSeconds",
-];
+/// The name of the schema of a kind: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
+fn schema_name(resource: &Resource, version: &Version) -> String {
+    let labels: Vec<&str> = resource.group.rsplit('.').collect();
+    let package = match (resource.family, labels.last()) {
+        (Family::Custom, _) => labels.join("."),
+        (Family::Definition, _) => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
+        (_, None | Some(&"")) => "io.k8s.api.core".to_owned(),
+        (_, Some(group)) => format!("io.k8s.api.{group}"),
+    };
+    format!("{package}.{}.{}", version.name, resource.kind)
+}
 
-/// Adds the paths by which a resource is reached.
-fn add_paths(resource: &Resource, version: &Version, paths: &mut Map<String, Value>) {
-    let root = format!("/{}", place(&resource.group, &version.name));
-    let (plural, kind) = (&resource.plural, &resource.kind);
-    let whole = match resource.namespaced {
-        true => format!("{root}/namespaces/{{namespace}}/{plural}"),
-        false => format!("{root}/{plural}"),
+/// A kind of a resource's group, as clients look for it.
+fn tag(resource: &Resource, version: &Version, kind: &str) -> Value {
+    json!({"group": resource.group, "version": version.name, "kind": kind})
+}
+
+/// Describes an operation by what is sent, what is answered with, the codes of that, and the parameters.
+fn operation(told: &[&str]) -> Value {
+    let [sent, answered, codes, parameters @ ..] = told else {
+        return Value::Null;
     };
-    let mut add = |path: String, scope: &str, subresource: &str, actions: &[&str]| {
-        let names = ["name", "namespace"].into_iter();
-        let names = names.filter(|name| path.contains(&format!("{{{name}}}")));
-        let mut parameters: Vec<Value> = names
-            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": typed("string")}))
-            .collect();
-        parameters.push(parameter("pretty"));
-        let mut described = Map::from_iter([("parameters".to_owned(), parameters.into())]);
-        for operation in OPERATIONS.map(|operation| operation.split(' ').collect::<Vec<_>>()) {
-            let (method, action, verb) = (operation[0], operation[1], operation[2]);
-            if !actions.contains(&action) {
-                continue;
-            }
-            let group = camel(resource, &version.name);
-            let collection = if action == "deletecollection" {
-                "Collection"
-            } else {
-                ""
-            };
-            let id = format!("{verb}{group}{collection}{scope}{kind}{subresource}");
-            described.insert(
-                method.to_owned(),
-                operation_of(resource, version, &operation[1..], &id),
-            );
-        }
-        paths.insert(path, described.into());
+    let content = |name: &str, kinds: &[&str]| -> Value {
+        let schema = json!({"schema": {"$ref": format!("{SCHEMAS}{name}")}});
+        let kinds = kinds.iter().map(|kind| ((*kind).to_owned(), schema.clone()));
+        kinds.collect()
     };
-    let scope = if resource.namespaced { "Namespaced" } else { "" };
-    if resource.namespaced {
-        add(format!("{root}/{plural}"), "", "ForAllNamespaces", &["list"]);
+    let mut responses = json!({"401": {"description": "Unauthorized"}});
+    for code in codes.split(',') {
+        let told = StatusCode::from_bytes(code.as_bytes()).ok();
+        let told = told.and_then(|code| code.canonical_reason());
+        responses[code] = json!({"content": content(answered, &[JSON]), "description": told});
     }
-    match resource.family {
-        Family::Namespace => add(whole.clone(), scope, "", &["list", "post"]),
-        _ => add(whole.clone(), scope, "", &["list", "post", "deletecollection"]),
+    let parameters: Vec<Value> = parameters.iter().map(|name| parameter(name)).collect();
+    let mut described = json!({"parameters": parameters, "responses": responses});
+    if *sent != "-" {
+        let kinds: &[&str] = if sent.ends_with(".Patch") {
+            &PATCHES
+        } else {
+            &[JSON]
+        };
+        let is_needed = !sent.ends_with(".DeleteOptions");
+        described["requestBody"] = json!({"content": content(sent, kinds), "required": is_needed});
     }
-    add(
-        format!("{whole}/{{name}}"),
-        scope,
-        "",
-        &["get", "put", "delete", "patch"],
-    );
-    if version.status_subresource {
-        add(
-            format!("{whole}/{{name}}/status"),
-            scope,
-            "Status",
-            &["get", "put", "patch"],
-        );
-    }
+    described
 }
 
 /// A group and version within the name of an operation: `MulticlusterXK8sIoV1alpha1`, `CoordinationV1`.
-fn camel(resource: &Resource, version: &str) -> String {
-    let group = match resource.group.as_str() {
+fn camel(group: &str, version: &str) -> String {
+    let group = match group {
         "" => "core",
         group => group.strip_suffix(".k8s.io").unwrap_or(group),
     };
-    let words = group.split(['.', '-']).chain([version]);
-    words
-        .map(|word| {
-            let (first, rest) = word.split_at(word.len().min(1));
-            first.to_uppercase() + rest
-        })
-        .collect()
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_uppercase() + rest
+    };
+    group.split(['.', '-']).chain([version]).map(capital).collect()
 }
 
-fn typed(kind: &str) -> Value {
-    json!({"type": kind, "uniqueItems": true})
-}
-
+/// Describes a parameter.
 fn parameter(name: &str) -> Value {
     let kind = match name {
         "allowWatchBookmarks" | "force" | "orphanDependents" | "sendInitialEvents" | "watch" => "boolean",
         "gracePeriodSeconds" | "limit" | "timeoutSeconds" => "integer",
         _ => "string",
     };
-    json!({"name": name, "in": "query", "schema": typed(kind)})
+    let schema = json!({"type": kind, "uniqueItems": true});
+    match name {
+        "name" | "namespace" => json!({"name": name, "in": "path", "required": true, "schema": schema}),
+        _ => json!({"name": name, "in": "query", "schema": schema}),
+    }
 }
 
-/// Describes an operation, from its action on, under this name.
-fn operation_of(resource: &Resource, version: &Version, operation: &[&str], id: &str) -> Value {
-    let (action, sent, answered) = (operation[0], operation[2], operation[3]);
-    let name = schema_name(resource, &version.name);
-    let content = |content: &str, kinds: &[&str]| -> Value {
-        let name = match content {
-            "Object" => name.clone(),
-            "List" => format!("{name}List"),
-            shared => format!("{META}.{shared}"),
-        };
-        let kinds = kinds
-            .iter()
-            .map(|kind| ((*kind).to_owned(), json!({"schema": reference(&name)})));
-        json!({"content": Map::from_iter(kinds)})
+/// Writes operations, and what they are made of, as version 2 does.
+fn reduce_operations(told: &mut Value) {
+    let fields = match told {
+        Value::Array(items) => return items.iter_mut().for_each(reduce_operations),
+        Value::Object(fields) => fields,
+        _ => return,
     };
-    let codes: &[(&str, &str)] = match action {
-        "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
-        "put" => &[("200", "OK"), ("201", "Created")],
-        "delete" => &[("200", "OK"), ("202", "Accepted")],
-        _ => &[("200", "OK")],
-    };
-    let mut responses = Map::from_iter([("401".to_owned(), json!({"description": "Unauthorized"}))]);
-    for (code, told) in codes {
-        let mut response = content(answered, &[JSON]);
-        response["description"] = (*told).into();
-        responses.insert((*code).to_owned(), response);
+    if let (Some(mut body), Some(Value::Array(parameters))) =
+        (fields.remove("requestBody"), fields.get_mut("parameters"))
+    {
+        let kinds = body["content"].as_object().into_iter().flat_map(Map::keys);
+        let kinds = kinds.cloned().collect();
+        body["name"] = "body".into();
+        body["in"] = "body".into();
+        parameters.push(body);
+        fields.insert("consumes".to_owned(), kinds);
     }
-    let parameters: Vec<Value> = operation[4..].iter().map(|name| parameter(name)).collect();
-    let kind = json!({"group": resource.group, "version": version.name, "kind": resource.kind});
-    let mut described = json!({
-        "operationId": id, "parameters": parameters, "responses": responses, "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": kind,
-    });
-    if sent != "-" {
-        let kinds: &[&str] = if sent == "Patch" { &PATCHES } else { &[JSON] };
-        described["requestBody"] = content(sent, kinds);
-        described["requestBody"]["required"] = (sent != "DeleteOptions").into();
+    // Whatever the kind of the content, its schema is the same.
+    if let Some(Value::Object(content)) = fields.remove("content") {
+        for mut told in content.into_values().take(1) {
+            fields.insert("schema".to_owned(), told["schema"].take());
+        }
     }
-    described
+    if fields.get("in").is_some_and(|place| place != "body")
+        && let Some(Value::Object(schema)) = fields.remove("schema")
+    {
+        fields.extend(schema);
+    }
+    fields.values_mut().for_each(reduce_operations);
 }

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::{BufMut, Bytes, BytesMut};
-use serde_json::{Map, Value, json};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::{Context, Named};
+use super::field::{FieldError, quoted};
 use super::request::{Query, Target};
 use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome};
-use super::storage::{Kept, Stored, key};
+use super::storage::{Kept, Stored, key, within};
 use super::typed::event_in;
 use super::update::current;
 
@@ -33,12 +35,6 @@ impl Context<'_> {
         Ok(Reply::json(200, current(&storage, named, target)?.bytes()))
     }
 
-    pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
-        let selector = self.selector(named)?;
-        let page = self.page(named, target, &selector)?;
-        Ok(Reply::json(200, page.to_json(named)))
-    }
-
     /// What a list, a watch or a deletion of many is to be about, once its options are seen to be good.
     pub(super) fn selector(&self, named: &Named) -> Outcome<Selector> {
         let query = &self.info.query;
@@ -51,8 +47,9 @@ impl Context<'_> {
         )
     }
 
-    /// The part of a list that a request wants.
-    fn page(&self, named: &Named, target: &Target, selector: &Selector) -> Outcome<Page> {
+    /// Answers with a list, or the part of it that the request wants.
+    pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+        let selector = self.selector(named)?;
         let query = &self.info.query;
         let storage = self.server.storage();
         let table = storage
@@ -70,73 +67,46 @@ impl Context<'_> {
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
         }
-        let mut limit = limit(query)?;
+        let limit = match query.number("limit")?.map_or(Ok(0), usize::try_from) {
+            // From memory there are no parts.
+            Ok(limit) if limit > 0 && query.get("resourceVersion") != "0" => limit,
+            _ => usize::MAX,
+        };
         let exact = match query.get("resourceVersionMatch") {
             "Exact" => true,
             // Who limits a list and does not say which match is wanted is taken at their word, from of old.
-            "" => limit > 0,
+            "" => limit < usize::MAX,
             _ => false,
         };
-        // From memory there are no parts.
-        if query.get("resourceVersion") == "0" {
-            limit = 0;
-        }
-        let at = match &token {
-            Some(token) if token.revision == ANY => storage.revision,
-            Some(token) => token.revision,
-            None if exact && asked > 0 => asked,
-            None => storage.revision,
+        let (at, after) = match &token {
+            Some(Token { rv: ANY, start }) => (storage.revision, start.as_str()),
+            Some(Token { rv, start }) => (*rv, start.as_str()),
+            None if exact && asked > 0 => (asked, ""),
+            None => (storage.revision, ""),
         };
-        let namespace = namespace(named, target);
-        let past = match at < storage.revision {
-            true => {
-                let past = table.list_at(at);
-                Some(past.ok_or_else(|| match &token {
-                    Some(token) => token.expired(),
-                    None => Failure::expired("The resourceVersion for the provided list is too old."),
-                })?)
-            }
-            false => None,
-        };
-        let prefix = match namespace {
-            "" => String::new(),
-            namespace => format!("{namespace}/"),
-        };
-        let after = token.as_ref().map_or("", |token| token.after.as_str());
-        let objects: Box<dyn Iterator<Item = (&String, &Arc<Kept>)>> = match &past {
-            Some(past) => Box::new(past.iter().filter(|(key, _)| key.starts_with(&prefix))),
-            None => table.list(namespace),
-        };
-        let wanted = objects
+        let objects = table.at(at).ok_or_else(|| match &token {
+            Some(token) => token.expired(),
+            None => Failure::expired("The resourceVersion for the provided list is too old."),
+        })?;
+        let mut wanted = within(&objects, namespace(named, target))
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, named)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
-        let mut page = Page {
-            revision: at,
-            items: Vec::new(),
-            next: None,
-            remaining: None,
-        };
-        let mut left_over = 0;
-        let mut last = "";
-        for (key, object) in wanted {
-            if limit == 0 || page.items.len() < limit {
-                page.items.push(object);
-                last = key;
-            } else {
-                left_over += 1;
+        let (mut items, mut last) = (Vec::new(), "");
+        for (key, object) in wanted.by_ref().take(limit) {
+            items.push(object);
+            last = key;
+        }
+        let mut metadata = json!({"resourceVersion": at.to_string()});
+        let left_over = wanted.count();
+        if left_over > 0 {
+            metadata["continue"] = Token::write(at, last).into();
+            // With a selector, the real server does not count what it has not read.
+            if selector.is_everything() {
+                metadata["remainingItemCount"] = left_over.into();
             }
         }
-        if left_over > 0 {
-            let token = Token {
-                revision: at,
-                after: last.to_owned(),
-            };
-            page.next = Some(token.write());
-            // With a selector, the real server does not count what it has not read.
-            page.remaining = selector.is_everything().then_some(left_over);
-        }
-        Ok(page)
+        Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
 }
 
@@ -178,19 +148,14 @@ pub(super) fn as_stored(object: &Value, resource: &Resource, version: &Version) 
     object
 }
 
-/// The limit parameter; absent is none, which is zero.
-fn limit(query: &Query) -> Outcome<usize> {
-    Ok(usize::try_from(query.number("limit")?.unwrap_or(0)).unwrap_or(0))
-}
-
 /// The resourceVersion parameter; absent is zero. The real server blames itself unless a list was asked for.
 pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
     match query.get("resourceVersion") {
         "" => Ok(0),
         text => text.parse().map_err(|_| {
+            let text = quoted(text);
             let why = format!(
-                "resourceVersion: Invalid value: {}: strconv.ParseUint: parsing \"{text}\": invalid syntax",
-                super::field::quoted(text)
+                "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
             match itself {
                 true => Failure::new(500, "", why),
@@ -213,52 +178,41 @@ pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
 
 /// Combinations of parameters that make no sense.
 fn check_list_options(query: &Query) -> Outcome<()> {
-    use super::field::FieldError;
+    const MATCH: &str = "resourceVersionMatch";
+    const EVENTS: &str = "sendInitialEvents";
+    let (version, matching) = (query.get("resourceVersion"), query.get(MATCH));
+    let (is_list, matches) = (!query.flag("watch"), !matching.is_empty());
+    let streams = !query.get(EVENTS).is_empty();
     let mut errors = Vec::new();
-    let matching = query.get("resourceVersionMatch");
-    let watching = query.flag("watch");
-    if !matching.is_empty() && !watching {
-        let version = query.get("resourceVersion");
-        let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-        if version.is_empty() {
-            errors.push(FieldError::forbidden("resourceVersionMatch", why));
-        }
-        if !query.get("continue").is_empty() {
-            let why = "resourceVersionMatch is forbidden when continue is provided";
-            errors.push(FieldError::forbidden("resourceVersionMatch", why));
-        }
-        if !matches!(matching, "Exact" | "NotOlderThan") {
-            let supported = ["Exact", "NotOlderThan", ""].map(str::to_owned);
-            errors.push(FieldError::not_supported(
-                "resourceVersionMatch",
-                &matching.into(),
-                &supported,
-            ));
-        }
-        if matching == "Exact" && version == "0" {
-            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-            errors.push(FieldError::forbidden("resourceVersionMatch", why));
-        }
+    let mut forbid = |is_forbidden: bool, field: &str, why: &str| {
+        let error = FieldError::forbidden(field, &format!("{field} is forbidden {why}"));
+        errors.extend(is_forbidden.then_some(error));
+    };
+    let is_unsaid = is_list && matches && version.is_empty();
+    forbid(is_unsaid, MATCH, "unless resourceVersion is provided");
+    let continues = is_list && matches && !query.get("continue").is_empty();
+    forbid(continues, MATCH, "when continue is provided");
+    forbid(is_list && streams, EVENTS, "for list");
+    let is_matched = !is_list && matches && !streams;
+    forbid(
+        is_matched,
+        MATCH,
+        "for watch unless sendInitialEvents is provided",
+    );
+    if !is_list && streams && matching != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.push(FieldError::forbidden(MATCH, why));
     }
-    if !query.get("sendInitialEvents").is_empty() && !watching {
-        let why = "sendInitialEvents is forbidden for list";
-        errors.push(FieldError::forbidden("sendInitialEvents", why));
+    if is_list && matching == "Exact" && version == "0" {
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        errors.push(FieldError::forbidden(MATCH, why));
     }
-    if watching {
-        let asked = !query.get("sendInitialEvents").is_empty();
-        if asked && matching != "NotOlderThan" {
-            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            errors.push(FieldError::forbidden("resourceVersionMatch", why));
-        }
-        if !asked && !matching.is_empty() {
-            let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-            errors.push(FieldError::forbidden("resourceVersionMatch", why));
-        }
-        if !matches!(matching, "" | "NotOlderThan") {
-            let supported = ["NotOlderThan".to_owned()];
-            let error = FieldError::not_supported("resourceVersionMatch", &matching.into(), &supported);
-            errors.push(error);
-        }
+    let supported = match is_list {
+        true => ["Exact", "NotOlderThan", ""].map(str::to_owned).to_vec(),
+        false => vec!["NotOlderThan".to_owned()],
+    };
+    if matches && !supported.iter().any(|known| known == matching) {
+        errors.push(FieldError::not_supported(MATCH, &matching.into(), &supported));
     }
     if errors.is_empty() {
         return Ok(());
@@ -266,69 +220,33 @@ fn check_list_options(query: &Query) -> Outcome<()> {
     Err(Failure::invalid_options("ListOptions", &errors))
 }
 
-/// A list, or a part of one.
-pub(super) struct Page {
-    revision: u64,
-    items: Vec<Arc<Stored>>,
-    next: Option<String>,
-    remaining: Option<usize>,
-}
-
-impl Page {
-    /// A list that is not a part of one.
-    pub(super) fn whole(revision: u64, items: Vec<Arc<Stored>>) -> Self {
-        Self {
-            revision,
-            items,
-            next: None,
-            remaining: None,
-        }
+/// A list as JSON, around the items' own bytes.
+pub(super) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>]) -> Bytes {
+    let is_custom = named.resource.family == Family::Custom;
+    if is_custom && metadata["continue"].is_null() {
+        metadata["continue"] = "".into();
     }
-
-    /// The list as JSON, around the items' own bytes.
-    pub(super) fn to_json(&self, named: &Named) -> Bytes {
-        let mut metadata = Map::new();
-        metadata.insert("resourceVersion".into(), self.revision.to_string().into());
-        match &self.next {
-            Some(next) => metadata.insert("continue".into(), next.clone().into()),
-            None if named.resource.family == Family::Custom => metadata.insert("continue".into(), "".into()),
-            None => None,
-        };
-        if let Some(remaining) = self.remaining {
-            metadata.insert("remainingItemCount".into(), remaining.into());
-        }
-        let head = format!(
-            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{},\"items\":[",
-            super::field::quoted(&named.resource.list_kind),
-            super::field::quoted(&named.api_version()),
-            Value::Object(metadata),
-        );
-        let items: Vec<Bytes> = self
-            .items
-            .iter()
-            .map(|item| match named.resource.family {
-                Family::Custom => item.bytes(),
-                _ => item.untyped_bytes(),
-            })
-            .collect();
-        let size: usize = items.iter().map(|item| item.len() + 1).sum();
-        let mut json = BytesMut::with_capacity(head.len() + size + 2);
-        json.put_slice(head.as_bytes());
-        for (i, item) in items.iter().enumerate() {
-            if i > 0 {
-                json.put_u8(b',');
-            }
-            json.put_slice(item);
-        }
-        json.put_slice(b"]}");
-        json.freeze()
-    }
+    let list =
+        json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
+    let list = list.to_string();
+    let told = match is_custom {
+        true => Stored::bytes,
+        false => Stored::untyped_bytes,
+    };
+    let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
+    let items = items.join(&b","[..]);
+    [&list.as_bytes()[..list.len() - 1], b",\"items\":[", &items, b"]}"]
+        .concat()
+        .into()
 }
 
 /// Where a list goes on.
+#[derive(Deserialize)]
 struct Token {
-    revision: u64,
-    after: String,
+    /// The revision of the list.
+    rv: u64,
+    /// The key of the last object that was told.
+    start: String,
 }
 
 /// Where a list goes on at whatever revision there is.
@@ -344,28 +262,19 @@ impl Token {
              created, modified, or deleted between the time the first chunk was returned and now may show up in the \
              list.",
         );
-        let token = Self {
-            revision: ANY,
-            after: self.after.clone(),
-        };
-        failure.next = Some(token.write());
+        failure.next = Some(Self::write(ANY, &self.start));
         failure
     }
 
-    fn write(&self) -> String {
-        let token = json!({"v": "meta.k8s.io/v1", "rv": self.revision, "start": self.after});
-        URL_SAFE_NO_PAD.encode(token.to_string())
+    fn write(rv: u64, start: &str) -> String {
+        URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": rv, "start": start}).to_string())
     }
 
     fn read(text: &str) -> Outcome<Self> {
-        let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('='));
-        let token: Option<Value> = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let read = token.and_then(|token| {
-            Some(Self {
-                revision: token["rv"].as_u64()?,
-                after: token["start"].as_str()?.to_owned(),
-            })
-        });
-        read.ok_or_else(|| Failure::bad_request("invalid continue token: continue key is not valid"))
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .unwrap_or_default();
+        let wrong = |_| Failure::bad_request("invalid continue token: continue key is not valid");
+        serde_json::from_slice(&bytes).map_err(wrong)
     }
 }

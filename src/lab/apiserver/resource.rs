@@ -31,7 +31,7 @@ pub(super) enum Family {
 }
 
 /// One version of a resource.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Version {
     pub(super) name: String,
     pub(super) served: bool,
@@ -40,8 +40,8 @@ pub(super) struct Version {
     pub(super) schema: Arc<Schema>,
     /// Fields by which lists can be selected, besides name and namespace: `spec.clusterManager.name`.
     pub(super) selectable: Vec<String>,
-    /// The columns of a Table besides name and age.
-    pub(super) columns: Arc<[Column]>,
+    /// The columns of a Table besides the name, as the definition has them.
+    pub(super) columns: Arc<Value>,
     pub(super) scale: Option<Arc<Scale>>,
     /// The schema as it was given, with its descriptions.
     pub(super) openapi: Arc<Value>,
@@ -56,32 +56,9 @@ impl Version {
             name: name.to_owned(),
             served: true,
             storage: true,
-            status_subresource: false,
-            schema: Arc::default(),
-            selectable: Vec::new(),
-            columns: Arc::default(),
-            scale: None,
-            openapi: Arc::default(),
-            warning: None,
+            ..Self::default()
         }
     }
-}
-
-/// A column of the Tables in which kubectl asks for lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(super) struct Column {
-    pub(super) name: String,
-    /// `string`, `integer`, `number`, `boolean`, `date`.
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) format: String,
-    pub(super) description: String,
-    /// Above zero, only wide output shows it.
-    pub(super) priority: i64,
-    /// The JSONPath of its cells: `.spec.clusterManager.name`.
-    #[serde(rename = "jsonPath")]
-    pub(super) path: String,
 }
 
 /// Where a scale subresource finds what it tells: JSONPaths of the plain kind (`.spec.replicas`).

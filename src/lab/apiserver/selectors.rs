@@ -1,10 +1,23 @@
 //! Label and field selectors of lists and watches.
 
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use super::names;
 use super::resource::{Resource, Version};
 use super::status::{Failure, Outcome};
+
+/// A requirement of a label selector: `!key`, `key in (a, b)`, `key = a` or `key`.
+static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
+    let word = r"[^\s!=<>(),]*";
+    let values = r"\s+(?<set>in|notin)\s*\((?<values>[^()]*)\)";
+    let value = format!(r"\s*(?<sign>!=|==?|<|>)\s*(?<value>{word})");
+    let pattern = format!(r"^(?:!\s*(?<absent>{word})|(?<key>{word})(?:{values}|{value})?)$");
+    Regex::new(&pattern).expect("a pattern")
+});
 
 /// The operators that refusals name.
 const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
@@ -13,30 +26,33 @@ const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
     labels: Vec<Requirement>,
-    fields: Vec<FieldTerm>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Requirement {
-    key: String,
-    operator: Operator,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operator {
-    Exists,
-    Absent,
-    In(Vec<String>),
-    NotIn(Vec<String>),
-    Greater(i64),
-    Less(i64),
+    fields: Vec<Requirement>,
 }
 
 #[derive(Clone, Debug)]
-struct FieldTerm {
-    path: String,
-    value: String,
-    equal: bool,
+struct Requirement {
+    /// Of a label, or the path of a field.
+    key: String,
+    /// `in`, `=` and `==`; `notin` and `!=`; `<`, `>`; `!` for what is not to be there, nothing for what is.
+    sign: String,
+    values: Vec<String>,
+}
+
+impl Requirement {
+    /// Whether it lets a value pass, or that there is none.
+    fn accepts(&self, value: Option<&str>) -> bool {
+        let is_among = || value.is_some_and(|value| self.values.iter().any(|known| known == value));
+        let number = |text: &str| text.parse::<i64>().ok();
+        let order = || Some(number(value?)?.cmp(&number(&self.values[0])?));
+        match self.sign.as_str() {
+            "" => value.is_some(),
+            "!" => value.is_none(),
+            "!=" | "notin" => !is_among(),
+            ">" => order() == Some(Ordering::Greater),
+            "<" => order() == Some(Ordering::Less),
+            _ => is_among(),
+        }
+    }
 }
 
 impl Selector {
@@ -45,12 +61,11 @@ impl Selector {
         let labels = read_labels(labels)
             .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))?;
         let fields = read_fields(fields)?;
-        for term in &fields {
-            let known = term.path == "metadata.name"
-                || term.path == "metadata.namespace" && resource.namespaced
-                || version.selectable.contains(&term.path);
+        for Requirement { key: path, .. } in &fields {
+            let known = path == "metadata.name"
+                || path == "metadata.namespace" && resource.namespaced
+                || version.selectable.contains(path);
             if !known {
-                let path = &term.path;
                 return Err(Failure::bad_request(format!("field label not supported: {path}")));
             }
         }
@@ -63,22 +78,10 @@ impl Selector {
 
     pub(super) fn matches(&self, object: &Value) -> bool {
         let labels = &object["metadata"]["labels"];
-        let labels_match = self.labels.iter().all(|requirement| {
-            let value = labels.get(&requirement.key).and_then(Value::as_str);
-            match (&requirement.operator, value) {
-                (Operator::Exists, value) => value.is_some(),
-                (Operator::Absent, value) => value.is_none(),
-                (Operator::In(wanted), value) => value.is_some_and(|value| has(wanted, value)),
-                (Operator::NotIn(unwanted), value) => value.is_none_or(|value| !has(unwanted, value)),
-                (Operator::Greater(bound), value) => number(value).is_some_and(|value| value > *bound),
-                (Operator::Less(bound), value) => number(value).is_some_and(|value| value < *bound),
-            }
-        });
-        labels_match
-            && self
-                .fields
-                .iter()
-                .all(|term| (text_at(object, &term.path) == term.value) == term.equal)
+        let label = |key: &str| labels.get(key).and_then(Value::as_str);
+        let (mut of_labels, mut of_fields) = (self.labels.iter(), self.fields.iter());
+        of_labels.all(|wanted| wanted.accepts(label(&wanted.key)))
+            && of_fields.all(|wanted| wanted.accepts(Some(&text_at(object, &wanted.key))))
     }
 }
 
@@ -98,15 +101,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-fn has(list: &[String], value: &str) -> bool {
-    list.iter().any(|known| known == value)
-}
-
-fn number(value: Option<&str>) -> Option<i64> {
-    value?.parse().ok()
-}
-
-fn read_fields(text: &str) -> Outcome<Vec<FieldTerm>> {
+fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
@@ -116,103 +111,61 @@ fn read_fields(text: &str) -> Outcome<Vec<FieldTerm>> {
                 let why = format!("invalid selector: '{text}'; can't understand '{term}'");
                 return Err(Failure::bad_request(why));
             };
-            Ok(FieldTerm {
-                path: path.to_owned(),
-                value: value.to_owned(),
-                equal: symbol != "!=",
+            Ok(Requirement {
+                key: path.to_owned(),
+                sign: symbol.to_owned(),
+                values: vec![value.to_owned()],
             })
         })
         .collect()
-}
-
-/// Splits at commas outside parentheses.
-fn split_terms(text: &str) -> Vec<&str> {
-    let (mut terms, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (i, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                terms.push(&text[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    terms.push(&text[start..]);
-    terms
 }
 
 fn read_labels(text: &str) -> Result<Vec<Requirement>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    split_terms(text).into_iter().map(read_requirement).collect()
+    let mut depth = 0;
+    let terms = text.split(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    terms.map(|term| read_requirement(term.trim())).collect()
 }
 
 fn read_requirement(term: &str) -> Result<Requirement, String> {
-    let term = term.trim();
-    let (key, operator) = match term.strip_prefix('!') {
-        Some(key) => (key.trim(), Operator::Absent),
-        None => read_comparison(term)?,
+    let Some(parts) = REQUIREMENT.captures(term) else {
+        let mut words = term.split_whitespace().skip(1);
+        return Err(match (words.next(), words.next().unwrap_or_default()) {
+            (Some("in" | "notin"), found) if !found.starts_with('(') => {
+                format!("found '{found}' expected: '('")
+            }
+            (found, _) => format!("found '{}', expected: {OPERATORS}", found.unwrap_or(term)),
+        });
+    };
+    let part = |name: &str| parts.name(name).map(|part| part.as_str());
+    let key = part("absent").or(part("key")).unwrap_or_default();
+    let sign = match part("absent") {
+        Some(_) => "!",
+        None => part("set").or(part("sign")).unwrap_or_default(),
     };
     if let Some(why) = names::label_key(key).first() {
         return Err(format!("<nil>: Invalid value: \"{key}\": {why}"));
     }
-    if let Operator::In(values) | Operator::NotIn(values) = &operator {
-        for value in values {
-            if let Some(why) = names::label_value(value).first() {
-                return Err(format!("values[0][{key}]: Invalid value: \"{value}\": {why}"));
-            }
+    let values = part("values").or(part("value")).unwrap_or_default();
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    for value in &values {
+        if let Some(why) = names::label_value(value).first() {
+            return Err(format!("values[0][{key}]: Invalid value: \"{value}\": {why}"));
         }
+    }
+    if matches!(sign, "<" | ">") && values[0].parse::<i64>().is_err() {
+        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
+        return Err(format!("values[0]: Invalid value: \"{}\": {why}", values[0]));
     }
     Ok(Requirement {
         key: key.to_owned(),
-        operator,
-    })
-}
-
-fn read_comparison(term: &str) -> Result<(&str, Operator), String> {
-    if let Some((head, list)) = term.split_once('(') {
-        let list = list
-            .trim_end()
-            .strip_suffix(')')
-            .ok_or_else(|| format!("found '{term}', expected: ',' or ')'"))?;
-        let values = list.split(',').map(|value| value.trim().to_owned()).collect();
-        let mut words = head.split_whitespace();
-        return match (words.next(), words.next(), words.next()) {
-            (Some(key), Some("in"), None) => Ok((key, Operator::In(values))),
-            (Some(key), Some("notin"), None) => Ok((key, Operator::NotIn(values))),
-            _ => Err(format!("found '{}', expected: {OPERATORS}", head.trim())),
-        };
-    }
-    for symbol in ["!=", "==", "=", ">", "<"] {
-        if let Some((key, value)) = term.split_once(symbol) {
-            return Ok((key.trim(), compared(symbol, value.trim())?));
-        }
-    }
-    let mut words = term.split_whitespace().skip(1);
-    match words.next() {
-        None => Ok((term, Operator::Exists)),
-        Some("in" | "notin") => {
-            let found = words.next().unwrap_or_default();
-            Err(format!("found '{found}' expected: '('"))
-        }
-        Some(other) => Err(format!("found '{other}', expected: {OPERATORS}")),
-    }
-}
-
-fn compared(symbol: &str, value: &str) -> Result<Operator, String> {
-    let bound = || {
-        let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-        let bound = value.parse::<i64>();
-        bound.map_err(|_| format!("values[0]: Invalid value: \"{value}\": {why}"))
-    };
-    Ok(match symbol {
-        "!=" => Operator::NotIn(vec![value.to_owned()]),
-        ">" => Operator::Greater(bound()?),
-        "<" => Operator::Less(bound()?),
-        _ => Operator::In(vec![value.to_owned()]),
+        sign: sign.to_owned(),
+        values,
     })
 }
 

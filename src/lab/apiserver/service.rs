@@ -16,7 +16,7 @@ use super::audit::Entry;
 use super::auth::impersonated;
 use super::body::{self, Reply, ReplyBody, ResponseBody};
 use super::context::{Context, media_type};
-use super::form::Wish;
+use super::form::conversions;
 use super::rbac::{self, Act};
 use super::request::RequestInfo;
 use super::server::ApiServer;
@@ -144,8 +144,7 @@ fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
     }
     let status = failure.to_value();
     let reply = Reply::value(failure.code, &status);
-    let mut wishes = Wish::all(accept).filter(Wish::is_json);
-    if wishes.any(|wish| wish.conversion().0.is_empty()) {
+    if conversions(accept).any(|(kind, ..)| kind.is_empty()) {
         entry.status = status;
     }
     reply

@@ -1,5 +1,6 @@
 //! What the server holds: objects, their revisions and a bounded history for watches.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -7,8 +8,9 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::discovery::Documents;
 use super::rbac::{Binding, GROUP};
-use super::resource::{Family, Resource};
+use super::resource::{Family, Resource, Version};
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
@@ -17,53 +19,45 @@ const HISTORY: usize = 16_384;
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) revision: u64,
+    bytes: Bytes,
     object: OnceLock<Value>,
-    bytes: OnceLock<Bytes>,
-    untyped: OnceLock<Bytes>,
 }
 
 impl Stored {
     pub(super) fn new(object: Value, revision: u64) -> Self {
         Self {
             revision,
+            bytes: object.to_string().into(),
             object: object.into(),
-            bytes: OnceLock::new(),
-            untyped: OnceLock::new(),
         }
     }
 
     fn of_bytes(bytes: Bytes, revision: u64) -> Self {
+        let object = OnceLock::new();
         Self {
             revision,
-            object: OnceLock::new(),
-            bytes: bytes.into(),
-            untyped: OnceLock::new(),
+            bytes,
+            object,
         }
     }
 
     pub(super) fn object(&self) -> &Value {
-        let read = || serde_json::from_slice(self.bytes.get().map_or(&[], |bytes| bytes));
+        let read = || serde_json::from_slice(&self.bytes);
         // It was written by this server.
         self.object.get_or_init(|| read().unwrap_or_default())
     }
 
     /// The object as JSON.
     pub(super) fn bytes(&self) -> Bytes {
-        let bytes = self.bytes.get_or_init(|| self.object().to_string().into());
-        bytes.clone()
+        self.bytes.clone()
     }
 
     /// The object as JSON without its type, as the lists of the server's own resources have it.
     pub(super) fn untyped_bytes(&self) -> Bytes {
-        let untyped = self.untyped.get_or_init(|| {
-            let mut object = self.object().clone();
-            if let Value::Object(fields) = &mut object {
-                fields.remove("apiVersion");
-                fields.remove("kind");
-            }
-            object.to_string().into()
-        });
-        untyped.clone()
+        let fields = self.object().as_object().into_iter().flatten();
+        let told = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
+        let told: BTreeMap<_, _> = told.collect();
+        serde_json::to_vec(&told).unwrap_or_default().into()
     }
 }
 
@@ -76,7 +70,7 @@ pub(super) struct Kept {
     bytes: Bytes,
     parsed: Option<Arc<Stored>>,
     /// The object in versions other than the stored one.
-    versions: Mutex<Vec<(String, Bytes)>>,
+    versions: Mutex<BTreeMap<String, Bytes>>,
 }
 
 impl Kept {
@@ -104,13 +98,9 @@ impl Kept {
             return self.open();
         }
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = versions.iter().find(|(known, _)| known == api_version);
-        if let Some((_, bytes)) = known {
-            return Stored::of_bytes(bytes.clone(), self.revision).into();
-        }
-        let converted = Stored::new(convert(self.open().object()), self.revision);
-        versions.push((api_version.to_owned(), converted.bytes()));
-        converted.into()
+        let known = versions.entry(api_version.to_owned());
+        let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
+        Stored::of_bytes(bytes.clone(), self.revision).into()
     }
 }
 
@@ -129,125 +119,87 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) resource: Arc<Resource>,
-    objects: BTreeMap<String, Arc<Kept>>,
+    objects: Objects,
     history: VecDeque<Arc<Change>>,
-    /// The number of changes that the history has dropped.
+    /// The revision of the newest change that the history has dropped: whoever saw that has missed nothing.
     dropped: u64,
     /// The newest revision that the history no longer tells of: watches begin after it.
-    compacted: u64,
+    pub(super) compacted: u64,
     /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
     forgotten: u64,
-    /// How many changes the history keeps.
-    memory: usize,
-    wake: watch::Sender<u64>,
+    /// Tells of each change.
+    pub(super) wake: watch::Sender<u64>,
 }
+
+/// The objects of a resource by their keys.
+type Objects = BTreeMap<String, Arc<Kept>>;
 
 /// The key of an object within its resource.
 pub(super) fn key(namespace: &str, name: &str) -> String {
+    prefix(namespace) + name
+}
+
+/// What the keys of all objects in a namespace begin with; without one, of all there are.
+pub(super) fn prefix(namespace: &str) -> String {
     match namespace {
-        "" => name.to_owned(),
-        namespace => format!("{namespace}/{name}"),
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
     }
 }
 
+/// Those of `objects` that are in `namespace` (all, when empty), in the order of their keys.
+pub(super) fn within<'a>(
+    objects: &'a Objects,
+    namespace: &str,
+) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> + use<'a> {
+    let prefix = prefix(namespace);
+    let objects = objects.range(prefix.clone()..);
+    objects.take_while(move |(key, _)| key.starts_with(&prefix))
+}
+
 impl Table {
-    fn new(resource: Arc<Resource>, revision: u64, memory: usize) -> Self {
-        Self {
-            memory,
-            resource,
-            objects: BTreeMap::new(),
-            history: VecDeque::new(),
-            dropped: 0,
-            compacted: revision,
-            forgotten: 0,
-            wake: watch::Sender::new(0),
-        }
-    }
-
-    fn is_custom(&self) -> bool {
-        self.resource.family == Family::Custom
-    }
-
     /// All objects of `namespace` (all there are, when empty), in the order of their keys.
-    pub(super) fn list<'a>(
-        &'a self,
-        namespace: &str,
-    ) -> Box<dyn Iterator<Item = (&'a String, &'a Arc<Kept>)> + 'a> {
-        if namespace.is_empty() {
-            return Box::new(self.objects.iter());
-        }
-        let prefix = format!("{namespace}/");
-        let start = self.objects.range(prefix.clone()..);
-        Box::new(start.take_while(move |(key, _)| key.starts_with(&prefix)))
+    pub(super) fn list(&self, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Kept>)> + use<'_> {
+        within(&self.objects, namespace)
     }
 
     /// All objects as they were at `revision`. `None` when that is no longer known.
-    pub(super) fn list_at(&self, revision: u64) -> Option<BTreeMap<String, Arc<Kept>>> {
+    pub(super) fn at(&self, revision: u64) -> Option<Cow<'_, Objects>> {
         if revision < self.forgotten {
             return None;
         }
-        let mut objects = self.objects.clone();
-        for change in self.history.iter().rev() {
-            if change.revision <= revision {
-                break;
-            }
+        let mut objects = Cow::Borrowed(&self.objects);
+        let later = self.history.iter().rev();
+        for change in later.take_while(|change| change.revision > revision) {
             match &change.before {
-                Some(before) => objects.insert(change.key.clone(), before.clone()),
-                None => objects.remove(&change.key),
+                Some(before) => objects.to_mut().insert(change.key.clone(), before.clone()),
+                None => objects.to_mut().remove(&change.key),
             };
         }
         Some(objects)
     }
 
-    /// Wakes its holder after each change.
-    pub(super) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.wake.subscribe()
+    /// The changes after `revision`. `None` when the history has dropped some of them.
+    pub(super) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<Change>>> {
+        let start = self.history.partition_point(|change| change.revision <= revision);
+        (revision >= self.dropped).then(|| self.history.range(start..).cloned().collect())
     }
 
-    /// Where in the history the changes after `revision` begin. The error is the oldest revision one can ask for.
-    pub(super) fn position_after(&self, revision: u64) -> Result<u64, u64> {
-        if revision < self.compacted {
-            return Err(self.compacted);
-        }
-        let older = self.history.partition_point(|change| change.revision <= revision);
-        Ok(self.dropped + older as u64)
-    }
-
-    /// Where the next change will be.
-    pub(super) fn end(&self) -> u64 {
-        self.dropped + self.history.len() as u64
-    }
-
-    /// Changes from `position` on. `None` when the history has dropped some of them.
-    pub(super) fn changes_from(&self, position: u64) -> Option<Vec<Arc<Change>>> {
-        let skip = usize::try_from(position.checked_sub(self.dropped)?).ok()?;
-        Some(self.history.iter().skip(skip).cloned().collect())
-    }
-
-    /// Forgets the history up to now, as a compaction of etcd does.
-    pub(super) fn compact(&mut self, revision: u64) {
-        self.dropped += self.history.len() as u64;
-        self.history.clear();
-        self.compacted = revision;
-        self.forgotten = revision;
+    /// Whether there are no changes after `revision`.
+    pub(super) fn is_quiet_after(&self, revision: u64) -> bool {
+        self.history
+            .back()
+            .is_none_or(|newest| newest.revision <= revision)
     }
 
     /// Forgets what is more than the history may keep.
-    fn shorten(&mut self) {
-        while self.history.len() > self.memory
-            && let Some(oldest) = self.history.pop_front()
-        {
-            self.dropped += 1;
-            self.compacted = oldest.revision;
-            self.forgotten = oldest.revision;
+    fn shorten(&mut self, memory: usize) {
+        let excess = self.history.len().saturating_sub(memory);
+        if let Some(newest) = self.history.drain(..excess).next_back() {
+            self.dropped = newest.revision;
+            self.compacted = newest.revision;
+            self.forgotten = newest.revision;
         }
-    }
-
-    fn record(&mut self, change: Change) {
-        let revision = change.revision;
-        self.history.push_back(Arc::new(change));
-        self.shorten();
-        self.wake.send_replace(revision);
     }
 }
 
@@ -255,43 +207,46 @@ impl Table {
 pub(super) type ResourceId = (String, String);
 
 /// Everything that is stored.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Storage {
     /// The newest resourceVersion.
     pub(super) revision: u64,
     tables: BTreeMap<ResourceId, Table>,
-    /// How many changes of each resource are kept.
-    memory: usize,
+    /// How many changes of each resource are kept, if not as many as ever.
+    memory: Option<usize>,
     bindings: OnceLock<Vec<Binding>>,
-}
-
-impl Default for Storage {
-    fn default() -> Self {
-        Self {
-            revision: 0,
-            tables: BTreeMap::new(),
-            memory: HISTORY,
-            bindings: OnceLock::new(),
-        }
-    }
+    /// What discovery tells of what is served, once somebody asked.
+    pub(super) documents: OnceLock<Documents>,
+    /// What OpenAPI tells of it.
+    pub(super) descriptions: OnceLock<Documents>,
 }
 
 impl Storage {
     /// Begins to serve a resource, or serves it as now described.
     pub(super) fn serve(&mut self, resource: Resource) {
+        self.forget_documents();
         let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
-        match self.tables.get_mut(&id) {
-            Some(table) => table.resource = resource,
-            None => {
-                self.tables
-                    .insert(id, Table::new(resource, self.revision, self.memory));
-            }
-        }
+        let table = self.tables.entry(id).or_insert_with(|| Table {
+            resource: resource.clone(),
+            objects: BTreeMap::new(),
+            history: VecDeque::new(),
+            dropped: 0,
+            compacted: self.revision,
+            forgotten: 0,
+            wake: watch::Sender::new(0),
+        });
+        table.resource = resource;
+    }
+
+    fn forget_documents(&mut self) {
+        self.documents.take();
+        self.descriptions.take();
     }
 
     /// Stops serving a resource: its objects are gone and its watches end.
     pub(super) fn stop_serving(&mut self, id: &ResourceId) {
+        self.forget_documents();
         self.tables.remove(id);
     }
 
@@ -308,6 +263,15 @@ impl Storage {
         self.tables.values()
     }
 
+    /// The versions in which resources are served.
+    pub(super) fn served(&self) -> impl Iterator<Item = (&Resource, &Version)> {
+        let resources = self.tables().map(|table| &*table.resource);
+        resources.flat_map(|resource| {
+            let served = resource.versions.iter().filter(|version| version.served);
+            served.map(move |version| (resource, version))
+        })
+    }
+
     /// The object as it is stored.
     pub(super) fn get(&self, id: &ResourceId, key: &str) -> Option<Arc<Stored>> {
         Some(self.kept(id, key)?.open())
@@ -322,68 +286,58 @@ impl Storage {
         self.bindings.get_or_init(|| Binding::read_all(self))
     }
 
-    fn table_to_change(&mut self, id: &ResourceId) -> Option<&mut Table> {
-        if id.0 == GROUP {
-            self.bindings.take();
-        }
-        self.tables.get_mut(id)
-    }
-
     /// Stores `object` under a new revision, which it then bears.
-    pub(super) fn put(&mut self, id: &ResourceId, key: &str, mut object: Value) -> Arc<Kept> {
-        self.revision += 1;
-        let revision = self.revision;
-        object["metadata"]["resourceVersion"] = revision.to_string().into();
-        let table = self.table_to_change(id);
-        let is_custom = table.as_ref().is_some_and(|table| table.is_custom());
-        let stored = Arc::new(Kept::new(object, revision, is_custom));
-        if let Some(table) = table {
-            let before = table.objects.insert(key.to_owned(), stored.clone());
-            table.record(Change {
-                revision,
-                key: key.to_owned(),
-                before,
-                object: stored.clone(),
-                deleted: false,
-            });
-        }
-        stored
+    pub(super) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
+        self.change(id, key, object, false)
     }
 
     /// Removes an object. What watches are told bears the revision of the removal.
     pub(super) fn remove(&mut self, id: &ResourceId, key: &str) {
-        let revision = self.revision + 1;
-        let Some(table) = self.table_to_change(id) else {
-            return;
-        };
-        let Some(before) = table.objects.remove(key) else {
-            return;
-        };
-        let mut object = before.open().object().clone();
+        if let Some(before) = self.get(id, key) {
+            self.change(id, key, before.object().clone(), true);
+        }
+    }
+
+    fn change(&mut self, id: &ResourceId, key: &str, mut object: Value, deleted: bool) -> Arc<Kept> {
+        self.revision += 1;
+        let revision = self.revision;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
-        table.record(Change {
-            revision,
-            key: key.to_owned(),
-            before: Some(before),
-            object: Arc::new(Kept::new(object, revision, table.is_custom())),
-            deleted: true,
-        });
-        self.revision = revision;
+        if id.0 == GROUP {
+            self.bindings.take();
+        }
+        let table = self.tables.get_mut(id);
+        let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
+        let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
+        if let Some(table) = table {
+            let before = match deleted {
+                true => table.objects.remove(key),
+                false => table.objects.insert(key.to_owned(), object.clone()),
+            };
+            table.history.push_back(Arc::new(Change {
+                revision,
+                key: key.to_owned(),
+                before,
+                object: object.clone(),
+                deleted,
+            }));
+            table.shorten(self.memory.unwrap_or(HISTORY));
+            table.wake.send_replace(revision);
+        }
+        object
     }
 
     /// Keeps so many changes of each resource from now on.
     pub(super) fn remember(&mut self, changes: usize) {
-        self.memory = changes;
-        for table in self.tables.values_mut() {
-            table.memory = changes;
-            table.shorten();
-        }
+        self.memory = Some(changes);
+        self.tables.values_mut().for_each(|table| table.shorten(changes));
     }
 
-    /// Forgets all history.
+    /// Forgets all history, as a compaction of etcd does.
     pub(super) fn compact(&mut self) {
         for table in self.tables.values_mut() {
-            table.compact(self.revision);
+            table.shorten(0);
+            table.compacted = self.revision;
+            table.forgotten = self.revision;
         }
     }
 

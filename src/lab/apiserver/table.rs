@@ -1,288 +1,193 @@
 //! Tables: what kubectl prints. The columns of custom resources are in their definitions, those of the server's own
 //! kinds here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use super::context::Named;
-use super::form::metadata_of;
+use super::form::Form;
 use super::openapi;
-use super::request::Query;
-use super::resource::{Column, Family};
-use super::status::{Failure, Outcome};
+use super::resource::Family;
 
-/// What a Table is to look like.
-#[derive(Clone, Debug)]
-pub(super) struct Look {
-    version: &'static str,
-    /// What each row tells of its object besides the cells.
-    include: Include,
+/// A column of a Table.
+struct Column {
+    definition: Value,
+    /// How its cells are made: by the type that a definition tells, or as `columns.txt` says.
+    cells: String,
+    /// Of what. Those that cannot be read find nothing.
+    paths: Vec<JsonPath>,
 }
-
-#[derive(Clone, Copy, Debug)]
-enum Include {
-    Nothing,
-    Metadata,
-    Object,
-}
-
-impl Look {
-    /// Reads what the parameters say of it.
-    pub(super) fn read(version: &'static str, query: &Query) -> Outcome<Self> {
-        let include = match query.get("includeObject") {
-            "None" => Include::Nothing,
-            "" | "Metadata" => Include::Metadata,
-            "Object" => Include::Object,
-            other => {
-                let other = super::field::quoted(other);
-                return Err(Failure::bad_request(format!(
-                    "Unable to convert to Table as requested: includeObject: Invalid value: {other}: must be 'Metadata', \
-                     'Object', 'None', or empty"
-                )));
-            }
-        };
-        Ok(Self { version, include })
-    }
-}
-
-/// A column of the server's own kinds: its name, its description or the field that has it, how its cells are made.
-type OwnColumn = [&'static str; 3];
 
 /// The columns of the server's own kinds.
-static OWN_COLUMNS: LazyLock<HashMap<&str, Vec<OwnColumn>>> = LazyLock::new(|| {
-    let mut kinds: HashMap<&str, Vec<OwnColumn>> = HashMap::new();
+static OWN_COLUMNS: LazyLock<HashMap<&str, Vec<Column>>> = LazyLock::new(|| {
+    let mut kinds: HashMap<&str, Vec<Column>> = HashMap::new();
     let mut kind = "";
-    for line in include_str!("columns.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-    {
-        match line.split(" | ").map(str::trim).collect::<Vec<_>>().as_slice() {
-            [name, told, cell] => kinds.entry(kind).or_default().push([name, told, cell]),
+    let lines = include_str!("columns.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        match line.trim().split(" | ").collect::<Vec<_>>().as_slice() {
+            [name, told, cells, paths @ ..] => {
+                let column = Column::own(kind, name, told, cells, paths.first().unwrap_or(told));
+                kinds.entry(kind).or_default().push(column);
+            }
             _ => kind = line,
         }
     }
     kinds
 });
 
+impl Column {
+    /// A column of this kind of the server's own, or of any.
+    fn own(kind: &str, name: &str, told: &str, cells: &str, paths: &str) -> Self {
+        let (name, priority) = name.strip_suffix('*').map_or((name, 0), |name| (name, 1));
+        let description = match told.contains(' ') {
+            true => told.to_owned(),
+            false => openapi::description(kind, told),
+        };
+        let kind = match cells {
+            "date" | "time" => "date",
+            _ => "string",
+        };
+        let format = if name == "Name" { "name" } else { "" };
+        let read = |path: &str| JsonPath::parse(&format!("$.{path}")).ok();
+        Self {
+            definition: json!({
+                "name": name, "type": kind, "format": format, "description": description, "priority": priority,
+            }),
+            cells: cells.to_owned(),
+            paths: paths.split(' ').filter_map(read).collect(),
+        }
+    }
+
+    /// A column as a definition has it.
+    fn custom(column: &Value) -> Self {
+        let text = |field: &str| word(&column[field]);
+        let path = text("jsonPath");
+        let description = match text("description") {
+            told if told.is_empty() => {
+                format!("Custom resource definition column (in JSONPath format): {path}")
+            }
+            told => told,
+        };
+        Self {
+            definition: json!({
+                "name": column["name"], "type": column["type"], "format": text("format"), "description": description,
+                "priority": column["priority"].as_i64().unwrap_or_default(),
+            }),
+            cells: text("type"),
+            paths: JsonPath::parse(&standard_path(&path)).into_iter().collect(),
+        }
+    }
+
+    fn cell(&self, object: &Value, now: Timestamp) -> Value {
+        let paths = self.paths.iter();
+        let found: Vec<&Value> = paths.flat_map(|path| path.query(object).all()).collect();
+        let filled = found.iter().find(|value| !value.is_null() && **value != "");
+        let first = *filled.unwrap_or(&&Value::Null);
+        let listed = |told: fn(&Value) -> String| {
+            let told: Vec<String> = found.iter().map(|value| told(value)).collect();
+            told.join(", ")
+        };
+        let text = match (self.cells.as_str(), found.first().copied()) {
+            ("string", Some(Value::Null)) => "<no value>".to_owned(),
+            ("string", Some(Value::String(text))) => text.clone(),
+            ("string", Some(other)) => other.to_string(),
+            ("integer", Some(Value::Number(number))) => {
+                let whole = number.as_f64().map(|number| number as i64);
+                return number.as_i64().or(whole).into();
+            }
+            ("number", Some(found @ Value::Number(_))) | ("boolean", Some(found @ Value::Bool(_))) => {
+                return found.clone();
+            }
+            ("date", Some(found @ Value::String(_))) => age(found, now),
+            ("string" | "integer" | "number" | "boolean" | "date", _) => return Value::Null,
+            ("trimmed text", _) => word(first).trim().to_owned(),
+            ("age", _) => age(first, now),
+            ("entries", _) => {
+                let maps = found.iter().filter_map(|map| map.as_object());
+                return maps.map(Map::len).sum::<usize>().into();
+            }
+            ("count", _) => return first.as_i64().filter(|count| *count > 0).unwrap_or(1).into(),
+            ("all", _) => listed(word),
+            ("accounts", _) => listed(|account| pair(account, "namespace")),
+            ("role", _) => pair(first, "kind"),
+            ("subject", _) => subject(first),
+            ("source", _) => source(object),
+            ("readiness", _) => readiness(word(first), object),
+            ("roles", _) => roles(first),
+            (text_or, _) => match (word(first), text_or.split_once(" or ")) {
+                (text, Some((_, unsaid))) if text.is_empty() => unsaid.to_owned(),
+                (text, _) => text,
+            },
+        };
+        text.into()
+    }
+}
+
 /// The Table of `objects` of one kind, with its columns or without.
 pub(super) fn of(
-    look: &Look,
+    form: &Form,
     named: &Named,
     objects: &[Value],
     metadata: Value,
     with_columns: bool,
     now: Timestamp,
 ) -> Value {
-    let columns = Columns::of(named);
-    let rows: Vec<Value> = objects
-        .iter()
-        .map(|object| {
-            let included = match look.include {
-                Include::Nothing => Value::Null,
-                Include::Metadata => metadata_of(look.version, object),
-                Include::Object => {
-                    let mut object = object.clone();
-                    object["apiVersion"] = named.api_version().into();
-                    object["kind"] = named.resource.kind.clone().into();
-                    object
-                }
-            };
-            json!({"cells": columns.cells(object, now), "object": included})
-        })
-        .collect();
-    let definitions = match with_columns {
-        true => columns.definitions(named).into(),
-        false => Value::Null,
+    let told = named.version().columns.as_array().into_iter().flatten();
+    let custom: Vec<Column> = told.map(Column::custom).collect();
+    let own: &[Column] = match (named.resource.family, named.resource.kind.as_str()) {
+        (Family::Custom, _) if custom.is_empty() => &OWN_COLUMNS["any custom"],
+        (Family::Custom, _) => &OWN_COLUMNS["any custom"][..1],
+        (_, kind) => OWN_COLUMNS.get(kind).unwrap_or(&OWN_COLUMNS["any other"]),
     };
+    let columns = || own.iter().chain(&custom);
+    let row = |object: &Value| {
+        let cells: Vec<Value> = columns().map(|column| column.cell(object, now)).collect();
+        let included = match form.include.as_str() {
+            "None" => Value::Null,
+            "Object" => {
+                let mut object = object.clone();
+                object["apiVersion"] = named.api_version().into();
+                object["kind"] = named.resource.kind.clone().into();
+                object
+            }
+            _ => form.metadata_of(object),
+        };
+        json!({"cells": cells, "object": included})
+    };
+    let definitions = with_columns.then(|| columns().map(|column| &column.definition).collect::<Vec<_>>());
     json!({
-        "kind": "Table", "apiVersion": look.version, "metadata": metadata, "columnDefinitions": definitions,
-        "rows": rows,
+        "kind": "Table", "apiVersion": form.version, "metadata": metadata, "columnDefinitions": definitions,
+        "rows": objects.iter().map(row).collect::<Vec<_>>(),
     })
-}
-
-/// The columns of a kind.
-enum Columns<'a> {
-    Own(&'static [OwnColumn]),
-    /// After the name; with their paths as they are looked up, where those that cannot be read find nothing.
-    Custom(Vec<(&'a Column, Option<JsonPath>)>),
-}
-
-impl<'a> Columns<'a> {
-    fn of(named: &'a Named) -> Self {
-        let columns = &named.version().columns;
-        let is_custom = named.resource.family == Family::Custom;
-        if is_custom && !columns.is_empty() {
-            let read = |column: &'a Column| (column, JsonPath::parse(&standard_path(&column.path)).ok());
-            return Self::Custom(columns.iter().map(read).collect());
-        }
-        let own = match named.resource.kind.as_str() {
-            _ if is_custom => &OWN_COLUMNS["any custom"],
-            kind => OWN_COLUMNS.get(kind).unwrap_or(&OWN_COLUMNS["any other"]),
-        };
-        Self::Own(own)
-    }
-
-    fn definitions(&self, named: &Named) -> Vec<Value> {
-        let own = |[name, told, _]: &OwnColumn| {
-            let (name, priority) = name.strip_suffix('*').map_or((*name, 0), |name| (name, 1));
-            let description = match told.contains(' ') {
-                true => (*told).to_owned(),
-                false => openapi::description(&named.resource, &named.version().name, told),
-            };
-            let (kind, format) = match (name, named.resource.family) {
-                ("Name", _) => ("string", "name"),
-                ("Created At", _) | ("Age", Family::Custom) => ("date", ""),
-                _ => ("string", ""),
-            };
-            definition(name, kind, format, &description, priority)
-        };
-        let custom = |column: &Column| {
-            let description = match column.description.as_str() {
-                "" => &format!(
-                    "Custom resource definition column (in JSONPath format): {}",
-                    column.path
-                ),
-                told => told,
-            };
-            definition(
-                &column.name,
-                &column.kind,
-                &column.format,
-                description,
-                column.priority,
-            )
-        };
-        match self {
-            Self::Own(columns) => columns.iter().map(own).collect(),
-            Self::Custom(columns) => {
-                let columns = columns.iter().map(|(column, _)| custom(column));
-                std::iter::once(own(&OWN_COLUMNS["any custom"][0]))
-                    .chain(columns)
-                    .collect()
-            }
-        }
-    }
-
-    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        match self {
-            Self::Own(columns) => columns
-                .iter()
-                .map(|[_, field, cell]| own_cell(cell, field, object, now))
-                .collect(),
-            Self::Custom(columns) => {
-                let cells = columns.iter().map(|(column, path)| {
-                    let found = path.as_ref().map(|path| path.query(object).all());
-                    custom_cell(&column.kind, found.unwrap_or_default().first(), now)
-                });
-                std::iter::once(word(&object["metadata"]["name"]).into())
-                    .chain(cells)
-                    .collect()
-            }
-        }
-    }
-}
-
-fn definition(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
-    json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
-}
-
-fn own_cell(how: &str, field: &str, object: &Value, now: Timestamp) -> Value {
-    let found = field.split('.').fold(object, |object, field| &object[field]);
-    let text = match how {
-        "text" => word(found),
-        "known text" => match word(found) {
-            text if text.is_empty() => "<unknown>".to_owned(),
-            text => text,
-        },
-        "age" => age(found, now),
-        "entries" => return entries(found).into(),
-        "all entries" => return (entries(found) + entries(&object["binaryData"])).into(),
-        "phase" => word(&object["status"]["phase"]),
-        "last seen" => age(last_seen(object), now),
-        "first seen" => age(first_seen(object), now),
-        "subject" => subject(object),
-        "subobject" => word(&about(object)["fieldPath"]),
-        "source" => source(object),
-        "message" => word(either(object, ["message", "note"])).trim().to_owned(),
-        "occurrences" => return occurrences(object).into(),
-        "readiness" => readiness(object),
-        "roles" => roles(object),
-        "role" => format!("{}/{}", word(&found["kind"]), word(&found["name"])),
-        kind if kind.ends_with("IP") => address(object, kind),
-        kind => subjects(object, kind),
-    };
-    text.into()
-}
-
-/// The cell of a custom resource, of the first that its path found.
-fn custom_cell(kind: &str, found: Option<&&Value>, now: Timestamp) -> Value {
-    match (kind, found) {
-        ("string", Some(Value::Null)) => "<no value>".into(),
-        ("string", Some(Value::String(text))) => text.as_str().into(),
-        ("string", Some(other)) => other.to_string().into(),
-        ("integer", Some(Value::Number(number))) => {
-            let whole = number
-                .as_i64()
-                .or_else(|| number.as_f64().map(|number| number as i64));
-            whole.map_or(Value::Null, Value::from)
-        }
-        ("number", Some(found @ Value::Number(_))) | ("boolean", Some(found @ Value::Bool(_))) => {
-            (*found).clone()
-        }
-        ("date", Some(found @ Value::String(_))) => age(found, now).into(),
-        _ => Value::Null,
-    }
 }
 
 /// A JSONPath as the standard writes it: after `$`, names in quotes instead of bare ones with escaped dots.
 fn standard_path(path: &str) -> String {
-    let mut standard = "$".to_owned();
-    let mut rest = path;
-    while let Some(first) = rest.chars().next() {
-        if first == '.' {
-            let (mut name, mut end, mut escaped) = (String::new(), rest.len(), false);
-            for (i, c) in rest.char_indices().skip(1) {
-                match c {
-                    '\\' if !escaped => {
-                        escaped = true;
-                        continue;
-                    }
-                    '.' | '[' if !escaped => {
-                        end = i;
-                        break;
-                    }
-                    c => name.push(c),
-                }
-                escaped = false;
-            }
-            standard += &match name.as_str() {
-                "" => String::new(),
-                "*" => "[*]".to_owned(),
-                name => format!("['{}']", name.replace('\'', "\\'")),
-            };
-            rest = &rest[end..];
-        } else {
-            let end = rest.find(']').map_or(rest.len(), |end| end + 1);
+    static STEP: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\.((?:\\.|[^.\[\\])*)|\[[^\]]*\]?").expect("a pattern"));
+    let steps = STEP.replace_all(path, |step: &Captures<'_>| {
+        match step.get(1).map(|name| name.as_str()) {
+            Some("") => String::new(),
+            Some("*") => "[*]".to_owned(),
+            Some(name) => format!("['{}']", name.replace('\\', "").replace('\'', "\\'")),
             // Escaped dots within quotes.
-            standard += &rest[..end].replace("\\.", ".");
-            rest = &rest[end..];
+            None => step[0].replace("\\.", "."),
         }
-    }
-    standard
+    });
+    format!("${steps}")
 }
 
 /// How long ago a time was, as people say it: two units at most.
 fn age(time: &Value, now: Timestamp) -> String {
-    let Some(time) = time.as_str() else {
-        return "<unknown>".to_owned();
-    };
-    match time.parse::<Timestamp>() {
-        Ok(time) => human(now.duration_since(time)),
-        Err(_) => "<invalid>".to_owned(),
+    match time.as_str().map(str::parse::<Timestamp>) {
+        None => "<unknown>".to_owned(),
+        Some(Ok(time)) => human(now.duration_since(time)),
+        Some(Err(_)) => "<invalid>".to_owned(),
     }
 }
 
@@ -314,46 +219,13 @@ fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn entries(map: &Value) -> usize {
-    map.as_object().map_or(0, serde_json::Map::len)
-}
-
-/// The first of these fields that is there.
-fn either<'a, const N: usize>(object: &'a Value, names: [&str; N]) -> &'a Value {
-    let mut fields = names.iter().filter_map(|name| object.get(*name));
-    fields.find(|field| !field.is_null()).unwrap_or(&Value::Null)
-}
-
-fn first_seen(event: &Value) -> &Value {
-    either(event, ["firstTimestamp", "deprecatedFirstTimestamp", "eventTime"])
-}
-
-fn last_seen(event: &Value) -> &Value {
-    match &event["series"]["lastObservedTime"] {
-        Value::Null => match either(event, ["lastTimestamp", "deprecatedLastTimestamp"]) {
-            Value::Null => first_seen(event),
-            time => time,
-        },
-        time => time,
-    }
-}
-
-fn occurrences(event: &Value) -> i64 {
-    let counts = [
-        &event["series"]["count"],
-        either(event, ["count", "deprecatedCount"]),
-    ];
-    let told = counts.iter().find_map(|count| count.as_i64());
-    told.filter(|count| *count > 0).unwrap_or(1)
-}
-
-fn about(event: &Value) -> &Value {
-    either(event, ["involvedObject", "regarding"])
+/// A field of a reference, and its name: `ClusterRole/admin`.
+fn pair(reference: &Value, first: &str) -> String {
+    format!("{}/{}", word(&reference[first]), word(&reference["name"]))
 }
 
 /// What an event is about: `clusterprofile/a`.
-fn subject(event: &Value) -> String {
-    let about = about(event);
+fn subject(about: &Value) -> String {
     let kind = word(&about["kind"]).to_lowercase();
     match word(&about["name"]) {
         name if name.is_empty() => kind,
@@ -363,28 +235,28 @@ fn subject(event: &Value) -> String {
 
 /// Who reported an event, and where from.
 fn source(event: &Value) -> String {
-    let source = either(event, ["source", "deprecatedSource"]);
-    let first = |old: &str, new: [&str; 2]| match word(&source[old]) {
-        old if old.is_empty() => word(either(event, new)),
-        old => old,
+    let first = |pointers: &[&str]| {
+        let told = pointers.iter().filter_map(|pointer| event.pointer(pointer));
+        told.map(word).find(|text| !text.is_empty()).unwrap_or_default()
     };
-    let component = first("component", ["reportingComponent", "reportingController"]);
-    match first("host", ["reportingInstance", "reportingInstance"]) {
+    let component = first(&[
+        "/source/component",
+        "/deprecatedSource/component",
+        "/reportingComponent",
+        "/reportingController",
+    ]);
+    match first(&["/source/host", "/deprecatedSource/host", "/reportingInstance"]) {
         host if host.is_empty() => component,
         host => format!("{component}, {host}"),
     }
 }
 
-fn readiness(node: &Value) -> String {
-    let conditions = node["status"]["conditions"].as_array();
-    let ready = conditions
-        .into_iter()
-        .flatten()
-        .find(|condition| condition["type"] == "Ready");
-    let ready = match ready.map(|ready| &ready["status"]) {
-        Some(status) if status == "True" => "Ready",
-        Some(_) => "NotReady",
-        None => "Unknown",
+/// What a Node says of its being ready, and whether it takes work.
+fn readiness(ready: String, node: &Value) -> String {
+    let ready = match ready.as_str() {
+        "True" => "Ready",
+        "" => "Unknown",
+        _ => "NotReady",
     };
     match node["spec"]["unschedulable"] == true {
         true => format!("{ready},SchedulingDisabled"),
@@ -392,43 +264,17 @@ fn readiness(node: &Value) -> String {
     }
 }
 
-fn roles(node: &Value) -> String {
-    let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
-    let mut roles: Vec<&str> = labels
-        .filter_map(|(key, value)| match key.as_str() {
-            "kubernetes.io/role" => value.as_str(),
-            key => key.strip_prefix("node-role.kubernetes.io/"),
-        })
-        .filter(|role| !role.is_empty())
-        .collect();
-    roles.sort_unstable();
-    roles.dedup();
+fn roles(labels: &Value) -> String {
+    let labels = labels.as_object().into_iter().flatten();
+    let roles = labels.filter_map(|(key, value)| match key.as_str() {
+        "kubernetes.io/role" => value.as_str(),
+        key => key.strip_prefix("node-role.kubernetes.io/"),
+    });
+    let roles: BTreeSet<&str> = roles.filter(|role| !role.is_empty()).collect();
     match roles.is_empty() {
         true => "<none>".to_owned(),
-        false => roles.join(","),
+        false => roles.into_iter().collect::<Vec<_>>().join(","),
     }
-}
-
-fn address(node: &Value, kind: &str) -> String {
-    let addresses = node["status"]["addresses"].as_array();
-    let address = addresses
-        .into_iter()
-        .flatten()
-        .find(|address| address["type"] == kind);
-    address.map_or_else(|| "<none>".to_owned(), |address| word(&address["address"]))
-}
-
-/// The subjects of this kind that a binding has.
-fn subjects(binding: &Value, kind: &str) -> String {
-    let subjects = binding["subjects"].as_array().into_iter().flatten();
-    let subjects = subjects.filter(|subject| subject["kind"] == kind);
-    let names: Vec<String> = subjects
-        .map(|subject| match (kind, word(&subject["name"])) {
-            ("ServiceAccount", name) => format!("{}/{name}", word(&subject["namespace"])),
-            (_, name) => name,
-        })
-        .collect();
-    names.join(", ")
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use futures::Stream;
-use serde_json::{Value, json};
+use bytes::Bytes;
+use futures::stream;
+use serde_json::json;
 use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ use super::request::Target;
 use super::selectors::Selector;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::{Change, Kept, Stored};
+use super::storage::{Change, Kept, Stored, prefix};
 
 /// How often a quiet watch is told where it is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -33,69 +33,63 @@ impl Context<'_> {
         let query = &self.info.query;
         let selector = self.selector(named)?;
         let asked = revision(query, true)?;
-        let seconds = query
-            .number("timeoutSeconds")?
-            .and_then(|seconds| u64::try_from(seconds).ok());
-        let timeout = seconds.filter(|seconds| *seconds > 0);
-        let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+        let timeout = match query.number("timeoutSeconds")?.map_or(Ok(0), u64::try_from) {
+            Ok(0) | Err(_) => DEFAULT_TIMEOUT,
+            Ok(seconds) => Duration::from_secs(seconds),
+        };
         let storage = self.server.storage();
         let table = storage
             .table_of(&named.resource)
             .ok_or_else(Failure::no_such_resource)?;
+        let faults = self.server.inner.faults.of_watches();
+        let streaming = query.flag("sendInitialEvents");
+        let mut audit = self.entry.clone();
+        audit.started(200);
         let mut watcher = Watcher {
             server: self.server.clone(),
             named: named.clone(),
-            prefix: match namespace(named, target) {
-                "" => String::new(),
-                namespace => format!("{namespace}/"),
-            },
+            prefix: prefix(namespace(named, target)),
             selector,
-            wake: table.subscribe(),
+            wake: table.wake.subscribe(),
             drops: self.server.inner.drops.subscribe(),
-            after: asked,
-            position: table.end(),
+            seen: if asked == 0 || streaming {
+                storage.revision
+            } else {
+                asked
+            },
             ready: VecDeque::new(),
-            over: false,
             bookmarks: query.flag("allowWatchBookmarks"),
             form: form.clone(),
             first: true,
             next_bookmark: Instant::now(),
             told: storage.revision,
             deadline: Instant::now() + timeout,
-            faults: self.server.inner.faults.of_watches(),
+            left: faults.drop_after,
+            faults,
             held_until: None,
-            told_events: 0,
-            audit: None,
+            audit,
         };
         watcher.drops.mark_unchanged();
         watcher.plan_bookmark();
-        let streaming = query.flag("sendInitialEvents");
-        if asked > storage.revision && streaming {
+        if streaming && asked > storage.revision {
             watcher.fail(&too_large(asked, storage.revision));
         } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
-            for (key, object) in table.list("") {
-                if key.starts_with(&watcher.prefix) {
-                    watcher.initial(object);
+            for (_, object) in table.list(namespace(named, target)) {
+                if watcher.selects(object) {
+                    watcher.tell("ADDED", &in_version(object, named));
                 }
             }
             // Who wants bookmarks is told where the present ends, be it a streaming list or not.
             if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
-        } else if asked != 0 {
-            match table.position_after(asked) {
-                Ok(position) => watcher.position = position,
-                Err(oldest) => {
-                    let message = format!("too old resource version: {asked} ({oldest})");
-                    watcher.fail(&Failure::expired(message));
-                }
-            }
+        } else if watcher.seen < table.compacted {
+            let message = format!("too old resource version: {asked} ({})", table.compacted);
+            watcher.fail(&Failure::expired(message));
         }
-        drop(storage);
-        let mut audit = self.entry.clone();
-        audit.started(200);
-        watcher.audit = Some(audit);
-        Ok(Reply::events(watcher.into_stream()))
+        Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
+            Some((watcher.next().await?, watcher))
+        })))
     }
 }
 
@@ -108,14 +102,12 @@ struct Watcher {
     selector: Selector,
     wake: Receiver<u64>,
     drops: Receiver<u64>,
-    /// Changes up to here are not wanted, even if they are yet to come.
-    after: u64,
-    /// Where in the history it is.
-    position: u64,
+    /// The revision of the newest change that it knows; it may be yet to come.
+    seen: u64,
     /// Events to be sent.
     ready: VecDeque<Bytes>,
-    /// Nothing follows the ready events.
-    over: bool,
+    /// After how many events it ends, if it is to.
+    left: Option<usize>,
     bookmarks: bool,
     form: Form,
     /// Nothing was told yet.
@@ -127,36 +119,26 @@ struct Watcher {
     faults: WatchFaults,
     /// Until when changes are held back, once there are any.
     held_until: Option<Instant>,
-    told_events: usize,
-    audit: Option<Entry>,
+    audit: Entry,
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        if let Some(mut audit) = self.audit.take() {
-            audit.complete(200);
-        }
+        self.audit.complete(200);
     }
 }
 
 impl Watcher {
-    fn into_stream(self) -> impl Stream<Item = Bytes> + Send {
-        futures::stream::unfold(self, |mut watcher| async move {
-            let event = watcher.next().await?;
-            Some((event, watcher))
-        })
-    }
-
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.faults.drop_after == Some(self.told_events) {
+            if self.left == Some(0) {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                self.told_events += 1;
+                self.left = self.left.map(|left| left - 1);
                 return Some(event);
             }
-            if self.over || !self.is_held() && !self.catch_up() {
+            if !self.is_held() && !self.catch_up() {
                 return None;
             }
             if !self.ready.is_empty() {
@@ -165,16 +147,9 @@ impl Watcher {
             let release = self.held_until.unwrap_or(self.deadline);
             tokio::select! {
                 biased;
-                changed = self.drops.changed() => {
-                    // Dropped on demand, or the server is gone.
-                    let _ = changed;
-                    return None;
-                }
-                changed = self.wake.changed() => {
-                    if changed.is_err() {
-                        return None;
-                    }
-                }
+                // Dropped on demand, or the server is gone.
+                _ = self.drops.changed() => return None,
+                changed = self.wake.changed() => changed.ok()?,
                 () = tokio::time::sleep_until(self.deadline) => return None,
                 () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
                 () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
@@ -189,41 +164,27 @@ impl Watcher {
 
     /// Whether there are changes of which it is not yet the time to tell.
     fn is_held(&mut self) -> bool {
-        if self.faults.hold.is_zero() {
-            return false;
+        if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
+            self.held_until.get_or_insert(Instant::now() + self.faults.hold);
         }
-        self.wake.mark_unchanged();
-        let now = Instant::now();
-        let until = match self.held_until {
-            None if self.quiet_revision().is_some() => return false,
-            None => now + self.faults.hold,
-            Some(until) => until,
-        };
-        self.held_until = Some(until).filter(|until| *until > now);
-        self.held_until.is_some()
+        self.held_until.is_some_and(|until| until > Instant::now())
     }
 
     /// Takes in what changed. False when the resource is no longer served.
     fn catch_up(&mut self) -> bool {
+        self.held_until = None;
         self.wake.mark_unchanged();
         let changes = {
             let storage = self.server.storage();
             let Some(table) = storage.table_of(&self.named.resource) else {
                 return false;
             };
-            if self.position == table.end() {
-                return true;
-            }
-            table.changes_from(self.position)
+            table.changes_after(self.seen)
         };
-        let Some(changes) = changes else {
+        match changes {
+            Some(changes) => changes.iter().for_each(|change| self.change(change)),
             // It lagged behind what the history keeps.
-            self.fail(&Failure::expired("too old resource version"));
-            return true;
-        };
-        self.position += changes.len() as u64;
-        for change in changes {
-            self.change(&change);
+            None => self.fail(&Failure::expired("too old resource version")),
         }
         true
     }
@@ -232,52 +193,45 @@ impl Watcher {
     fn plan_bookmark(&mut self) {
         let now = Instant::now();
         let regular = now + BOOKMARK_EVERY;
-        self.next_bookmark = match self.deadline.checked_sub(LAST_BOOKMARK) {
-            Some(last) if last > now => regular.min(last),
-            _ => regular,
-        };
+        let last = self
+            .deadline
+            .checked_sub(LAST_BOOKMARK)
+            .filter(|last| *last > now);
+        self.next_bookmark = last.map_or(regular, |last| regular.min(last));
     }
 
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.server.storage();
         let table = storage.table_of(&self.named.resource)?;
-        (table.end() == self.position).then_some(storage.revision)
+        table.is_quiet_after(self.seen).then_some(storage.revision)
     }
 
     fn change(&mut self, change: &Change) {
-        if change.revision <= self.after || !change.key.starts_with(&self.prefix) {
+        self.seen = change.revision;
+        if !change.key.starts_with(&self.prefix) {
             return;
         }
-        let object = in_version(&change.object, &self.named);
-        let matched = change.before.as_ref().is_some_and(|before| self.selects(before));
-        let matches = !change.deleted && self.selects(&change.object);
-        let kind = match (matched, matches) {
-            (false, true) => "ADDED",
-            (true, true) => "MODIFIED",
-            (true, false) => "DELETED",
-            (false, false) => return,
-        };
-        if kind == "DELETED" && !change.deleted {
-            // It left the selection: as it was, with the revision of the change.
-            let before = change.before.as_ref().unwrap_or(&change.object);
-            let mut gone = in_version(before, &self.named).object().clone();
-            gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
-            self.tell(kind, &Stored::new(gone, change.revision));
-            return;
+        let before = change.before.as_ref().filter(|before| self.selects(before));
+        let now = Some(&change.object).filter(|now| !change.deleted && self.selects(now));
+        match (before, now) {
+            (None, None) => {}
+            (None, Some(now)) => self.tell("ADDED", &in_version(now, &self.named)),
+            (Some(_), Some(now)) => self.tell("MODIFIED", &in_version(now, &self.named)),
+            (Some(_), None) if change.deleted => {
+                self.tell("DELETED", &in_version(&change.object, &self.named));
+            }
+            (Some(before), None) => {
+                // It left the selection: as it was, with the revision of the change.
+                let mut gone = in_version(before, &self.named).object().clone();
+                gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
+                self.tell("DELETED", &Stored::new(gone, change.revision));
+            }
         }
-        self.tell(kind, &object);
     }
 
     fn selects(&self, object: &Kept) -> bool {
         self.selector.is_everything() || self.selector.matches(in_version(object, &self.named).object())
-    }
-
-    fn initial(&mut self, object: &Kept) {
-        if self.selects(object) {
-            let object = in_version(object, &self.named);
-            self.tell("ADDED", &object);
-        }
     }
 
     fn bookmark(&mut self, revision: u64, initial_end: bool) {
@@ -295,31 +249,30 @@ impl Watcher {
 
     /// Tells of a failure and ends.
     fn fail(&mut self, failure: &Failure) {
-        let status: Value = failure.to_value();
-        self.push("ERROR", status.to_string().as_bytes());
-        self.over = true;
+        self.push("ERROR", failure.to_value().to_string().as_bytes());
+        let left = self.ready.len();
+        self.left = Some(self.left.map_or(left, |until| until.min(left)));
     }
 
     /// Takes in an event about an object.
     fn tell(&mut self, kind: &str, object: &Stored) {
-        match &self.form {
-            Form::Objects => self.push(kind, &object.bytes()),
-            form => {
-                let now = self.server.now();
-                let formed = form.object(object.object(), &self.named, now, self.first);
-                self.push(kind, formed.to_string().as_bytes());
-            }
+        if self.form.is_plain() {
+            self.push(kind, &object.bytes());
+        } else {
+            let now = self.server.now();
+            let formed = self.form.object(object.object(), &self.named, now, self.first);
+            self.push(kind, formed.to_string().as_bytes());
         }
         self.first = false;
     }
 
     fn push(&mut self, kind: &str, object: &[u8]) {
-        let mut event = BytesMut::with_capacity(object.len() + 40);
-        event.put_slice(b"{\"type\":\"");
-        event.put_slice(kind.as_bytes());
-        event.put_slice(b"\",\"object\":");
-        event.put_slice(object);
-        event.put_slice(b"}\n");
-        self.ready.push_back(event.freeze());
+        let mut event = Vec::with_capacity(object.len() + 40);
+        event.extend(b"{\"type\":\"");
+        event.extend(kind.as_bytes());
+        event.extend(b"\",\"object\":");
+        event.extend(object);
+        event.extend(b"}\n");
+        self.ready.push_back(event.into());
     }
 }

@@ -4,7 +4,7 @@ use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use super::{Hub, WIDGETS, widget};
+use super::{Hub, WIDGETS, widget, widget_definition};
 
 #[tokio::test(start_paused = true)]
 async fn serves_a_kube_client() {
@@ -363,4 +363,27 @@ async fn keeps_secrets() {
     )
     .await
     .expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_told_of_the_api_follows_the_definitions() {
+    let hub = Hub::new().await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = format!("{definitions}/widgets.example.com");
+    let check = async |is_told: bool| {
+        for path in ["/apis/example.com/v1", "/openapi/v3/apis/example.com/v1"] {
+            hub.get(path).await.expect(if is_told { 200 } else { 404 });
+        }
+        for path in ["/apis", "/openapi/v2", "/openapi/v3"] {
+            let told = hub.get(path).await.expect(200).to_string();
+            assert_eq!(told.contains("example.com"), is_told, "{path}");
+        }
+    };
+    check(true).await;
+    hub.call("DELETE", &definition, &Value::Null).await.expect(200);
+    check(false).await;
+    hub.call("POST", definitions, &widget_definition())
+        .await
+        .expect(201);
+    check(true).await;
 }
