@@ -1,8 +1,8 @@
 //! What the API server's compiler of rules finds out before any object is there: the type of every expression, and what
 //! it may cost. A rule that names what is not there, or brings together what does not fit, is refused.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{
@@ -10,6 +10,7 @@ use kube_cel::cel::common::ast::{
 };
 
 use super::cel_cost::{self, NEW_LIST, NEW_MAP};
+use super::cel_functions::FUNCTIONS;
 use super::cel_types::{Form, Type};
 
 /// Names that stand for types themselves.
@@ -193,12 +194,8 @@ impl<'a> Walk<'a> {
         let last = self.of(&each.result)?;
         self.variables.pop();
         let once = condition.cost.saturating_add(step.cost);
-        let cost = [
-            range.cost,
-            first.cost,
-            last.cost,
-            range.result.size().saturating_mul(once),
-        ];
+        let repeated = range.result.size().saturating_mul(once);
+        let cost = sum(&[range.cost, first.cost, last.cost, repeated]);
         let result = match makes_list {
             true => Type {
                 most: Some(range.result.size()),
@@ -206,10 +203,7 @@ impl<'a> Walk<'a> {
             },
             false => last.result,
         };
-        Ok(Checked {
-            result,
-            cost: cost.into_iter().fold(0, u64::saturating_add),
-        })
+        Ok(Checked { result, cost })
     }
 
     fn call(&mut self, call: &'a CallExpr, expression: &IdedExpr) -> Result<Checked, Problem> {
@@ -220,7 +214,7 @@ impl<'a> Walk<'a> {
             arguments.push(argument.result);
             costs.push(argument.cost);
         }
-        let all = |costs: &[u64]| costs.iter().copied().fold(0, u64::saturating_add);
+        let all = sum(&costs);
         let name = call.func_name.as_str();
         if let ("_&&_" | "_||_", Some(i)) = (
             name,
@@ -232,7 +226,7 @@ impl<'a> Walk<'a> {
             (name, call.args.get(1).map(|field| &field.expr))
         {
             self.field(&arguments[0], field.inner(), expression)?;
-            let cost = all(&costs).saturating_add(1);
+            let cost = all.saturating_add(1);
             let result = Type::plain("optional");
             return Ok(Checked { result, cost });
         }
@@ -249,20 +243,20 @@ impl<'a> Walk<'a> {
         let of_target = target.as_ref().map(|target| &target.result);
         let mut result = self.resolved(&name, of_target, &arguments, expression)?;
         let cost = match name.as_str() {
-            "_&&_" | "_||_" => all(&costs),
+            "_&&_" | "_||_" => all,
             "_?_:_" => {
                 result.most = Some(arguments[1].size().max(arguments[2].size()));
                 costs[0].saturating_add(costs[1].max(costs[2]))
             }
             "dyn" => {
                 result.most = arguments[0].most;
-                all(&costs).saturating_add(1)
+                all.saturating_add(1)
             }
             _ => {
                 let (own, most) = cel_cost::of_call(&name, of_target, &arguments);
                 result.most = most.or(result.most);
                 let target = target.as_ref().map_or(0, |target| target.cost);
-                all(&costs).saturating_add(target).saturating_add(own)
+                sum(&[all, target, own])
             }
         };
         Ok(Checked { result, cost })
@@ -333,6 +327,10 @@ impl<'a> Walk<'a> {
     }
 }
 
+fn sum(costs: &[u64]) -> u64 {
+    costs.iter().copied().fold(0, u64::saturating_add)
+}
+
 fn is_type(name: &str) -> bool {
     TYPES.split(' ').any(|known| known == name)
 }
@@ -361,108 +359,5 @@ fn of_literal(literal: &LiteralValue) -> Type {
     Type {
         most: Some(most as u64),
         ..Type::plain(name)
-    }
-}
-
-/// One way of calling a function.
-#[derive(Debug)]
-struct Signature {
-    target: Option<Type>,
-    arguments: Vec<Type>,
-    result: Type,
-}
-
-static FUNCTIONS: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(|| {
-    let mut functions: HashMap<_, Vec<_>> = HashMap::new();
-    for line in include_str!("cel_functions.txt").lines() {
-        let Some((names, signature)) = line.split_once("  ").filter(|_| !line.starts_with('#')) else {
-            continue;
-        };
-        for name in names.split(' ') {
-            functions
-                .entry(name)
-                .or_default()
-                .extend(Signature::read(signature.trim()));
-        }
-    }
-    functions
-});
-
-impl Signature {
-    fn read(line: &'static str) -> Option<Self> {
-        let (call, result) = line.split_once(" -> ")?;
-        let (target, arguments) = match call.split_once(".(") {
-            Some((target, arguments)) => (Some(read_type(target)), arguments),
-            None => (None, call.strip_prefix('(')?),
-        };
-        let arguments = arguments.strip_suffix(')')?;
-        Some(Self {
-            target,
-            arguments: at_commas(arguments).into_iter().map(read_type).collect(),
-            result: read_type(result),
-        })
-    }
-
-    fn applied(&self, target: Option<&Type>, arguments: &[Type]) -> Option<Type> {
-        let mut open = BTreeMap::new();
-        let of_target = match (&self.target, target) {
-            (Some(asked), Some(given)) => asked.takes(given, &mut open),
-            (None, None) => true,
-            _ => false,
-        };
-        let mut pairs = self.arguments.iter().zip(arguments);
-        let fits = of_target
-            && self.arguments.len() == arguments.len()
-            && pairs.all(|(asked, given)| asked.takes(given, &mut open));
-        fits.then(|| self.result.settled(&open))
-    }
-}
-
-fn read_type(text: &'static str) -> Type {
-    let within = |of: &str| text.strip_prefix(of)?.strip_suffix(')');
-    if let Some(item) = within("list(") {
-        return Form::List(Arc::new(read_type(item))).into();
-    }
-    if let Some([key, value]) = within("map(").map(at_commas).as_deref() {
-        return Form::Map(Arc::new(read_type(key)), Arc::new(read_type(value))).into();
-    }
-    match text {
-        "dyn" => Form::Dyn.into(),
-        "A" => Form::Open('A').into(),
-        "B" => Form::Open('B').into(),
-        name => Type::plain(name),
-    }
-}
-
-/// Splits at the commas that are in no parentheses.
-fn at_commas(text: &'static str) -> Vec<&'static str> {
-    let mut depth = 0_usize;
-    let parts = text.split(move |letter| {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        letter == ',' && depth == 0
-    });
-    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A line that could not be read would be a function that nobody may call.
-    #[test]
-    fn the_table_is_whole() {
-        let lines = include_str!("cel_functions.txt").lines();
-        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let (names, signature) = line.split_once("  ").unwrap();
-            assert!(Signature::read(signature.trim()).is_some(), "{line}");
-            assert!(
-                names.split(' ').all(|name| FUNCTIONS.contains_key(name)),
-                "{line}"
-            );
-        }
     }
 }

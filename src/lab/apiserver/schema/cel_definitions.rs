@@ -16,8 +16,8 @@ const WHOLE_BUDGET: u64 = 100_000_000;
 const TOLD: usize = 4;
 const WORTH_TELLING: u64 = WHOLE_BUDGET / 100;
 
-/// Adds what is wrong with the rules at `path` besides their expressions, those of a node which may be in a list whose items cannot be found
-/// again.
+/// Adds what is wrong with the rules at `path` besides their expressions: those of a node which may be in a list whose
+/// items cannot be found again.
 pub(in crate::lab::apiserver) fn judge_rules(
     schema: &Schema,
     path: &Path<'_>,
@@ -154,9 +154,8 @@ impl Judge<'_> {
             let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
                 Ok(cost) => cost.saturating_mul(times),
                 Err(why) => {
-                    return self
-                        .errors
-                        .note(FieldError::invalid_raw(path, &as_told(rule), &why));
+                    let error = FieldError::invalid_raw(path, &as_told(rule), &why);
+                    return self.errors.note(error);
                 }
             };
             if cost > BUDGET {
