@@ -120,12 +120,6 @@ fn search(text: u64, pattern: u64) -> u64 {
     traversal(text.saturating_add(1)).saturating_mul(scaled(pattern, PATTERN))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "estimates: what is too large stays the largest"
-)]
 fn scaled(size: u64, factor: f64) -> u64 {
     (size as f64 * factor).ceil() as u64
 }

@@ -205,7 +205,6 @@ fn shown(text: &str, Problem { what, at }: &Problem) -> String {
 }
 
 fn too_much(what: &str, cost: u64, budget: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "it is told with one decimal")]
     let factor = cost as f64 / budget as f64;
     let factor = match factor {
         _ if factor > 100.0 => "more than 100".to_owned(),
