@@ -361,3 +361,35 @@ fn of_literal(literal: &LiteralValue) -> Type {
         ..Type::plain(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::apiserver::schema::Schema;
+    use kube_cel::cel::Program;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const WORDS: &str = "self oldSelf self.list self.text self.map item x é 'é\u{1F980}' 1 2.5 true null [] {} ( ) [ ] , . ? : \
+                         + - * % == != < && || ! in .all( .map( .filter( .exists_one( .size() .matches( .contains( \
+                         .replace( .split( .join( has( type( string( url( .getHost() optional.of( .orValue( dyn( b'x' \n";
+
+    proptest! {
+        /// Whatever stands in a rule, it is judged, and a problem is at a place in it.
+        #[test]
+        fn any_expression_is_judged(words in prop::collection::vec(prop::sample::select(WORDS.split(' ').collect::<Vec<_>>()), 1..16)) {
+            let text = words.concat();
+            let schema = Schema::read_constant(&json!({"type": "object", "properties": {
+                "text": {"type": "string"},
+                "list": {"type": "array", "items": {"type": "string"}},
+                "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+            }}));
+            let own = Type::of_schema(&schema, false).unwrap();
+            if let Ok(program) = Program::compile(&text)
+                && let Err(problem) = check(&text, program.expression(), vec![("self", own.clone()), ("oldSelf", own)])
+            {
+                prop_assert!(text.is_char_boundary(problem.at), "{text}: {problem:?}");
+            }
+        }
+    }
+}
