@@ -10,8 +10,9 @@ use super::context::Named;
 use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
+use super::status::all_told;
 use super::storage::{ResourceId, Storage, Stored};
-use super::value::{list, text};
+use super::value::{list, take, text, texts};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
@@ -76,19 +77,19 @@ fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
     let (mut resources, mut kinds) = Taken::default();
     for definition in all {
         let names = &definition.object()["status"]["acceptedNames"];
-        resources.extend(told(&names["shortNames"]));
+        resources.extend(told(names, "shortNames"));
         resources.extend(["plural", "singular"].map(|field| text(names, field)));
         kinds.extend(["kind", "listKind"].map(|field| text(names, field)));
     }
     (resources, kinds)
 }
 
-/// A text, or those in a list.
-fn told(value: &Value) -> Vec<&str> {
-    let list = value
-        .as_array()
-        .map_or(std::slice::from_ref(value), Vec::as_slice);
-    list.iter().filter_map(Value::as_str).collect()
+/// The text in a field, or those of the list there.
+fn told<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
+    match names[field].as_str() {
+        Some(text) => vec![text],
+        None => texts(names, field),
+    }
 }
 
 /// The status of `definition`, once it is known which names are taken.
@@ -107,23 +108,15 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let own = told(&before[field]);
-        let refused = told(&wanted[field]).into_iter();
+        let own = told(&before, field);
+        let refused = told(wanted, field).into_iter();
         let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
-        let refused: Vec<String> = refused
-            .map(|name| format!("{name:?} is already in use"))
-            .collect();
-        let message = match refused.as_slice() {
-            [] => continue,
-            [one] => one.clone(),
-            all => format!("[{}]", all.join(", ")),
-        };
-        conflict = Some((reason, message));
-        if let Some(names) = names.as_object_mut() {
-            names.remove(field);
-            let kept = before.get(field).cloned();
-            names.extend(kept.map(|kept| (field.to_owned(), kept)));
+        let message = all_told(refused.map(|name| format!("{name:?} is already in use")));
+        if message.is_empty() {
+            continue;
         }
+        conflict = Some((reason, message));
+        take(&mut names, field, &before);
     }
     status["acceptedNames"] = names;
     let (value, accepted) = match &conflict {

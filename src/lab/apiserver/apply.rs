@@ -13,6 +13,7 @@ use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
 use super::status::{Failure, Outcome};
+use super::value::text;
 use super::write::{Nulls, fit, ignored_fields};
 
 /// The manager whose applies follow those that a client computed itself.
@@ -84,8 +85,7 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
 
 /// What cannot be applied at all.
 fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
-    let text = |field: &str| config[field].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
     let told_kind = format!("{slash}{api_version}, Kind={kind}");
     if (api_version, kind) != (&writer.named.api_version(), &writer.named.resource.kind) {
@@ -172,9 +172,8 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
             format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
         }
     };
-    let mut failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
-    failure.details = Some(json!({"causes": causes}));
-    Err(failure)
+    let failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
+    Err(failure.with(json!({"causes": causes})))
 }
 
 impl Entry {

@@ -194,7 +194,7 @@ impl ApiServer {
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.strip_prefix("Bearer "));
         let user = token.and_then(|token| self.user_of(token.trim()));
-        user.ok_or_else(Failure::unauthorized)
+        user.ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
     }
 }
 

@@ -8,15 +8,16 @@ use serde_json::{Map, Value, json};
 use super::accepting::{definitions, put_status, set_condition, settle};
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::FieldError;
+use super::field::Found;
 use super::meta;
 use super::options::WriteOptions;
 use super::read::{in_version, list_of, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
-use super::status::{Failure, Outcome, details};
+use super::status::{Failure, Outcome, details, refuse_options};
 use super::storage::{Kept, ResourceId, Storage, Stored};
 use super::typed;
+use super::value::{list, text};
 use super::write::unrecognized;
 
 /// The namespaces that stay.
@@ -114,8 +115,8 @@ impl Context<'_> {
             self.entry.request(&sent);
         }
         check_options(&sent, query)?;
-        let dry_runs = sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty());
-        Ok((options.dry_run || dry_runs, sent["preconditions"].take()))
+        let dry_run = options.dry_run || !list(&sent, "dryRun").is_empty();
+        Ok((dry_run, sent["preconditions"].take()))
     }
 }
 
@@ -163,19 +164,17 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     let field = "propagationPolicy";
     let policy = sent[field].as_str().unwrap_or(query.get(field));
     let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
-    let error = match policy {
-        "" => return Ok(()),
+    let mut errors = Vec::new();
+    match policy {
+        "" => {}
         _ if orphans => {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            FieldError::invalid_text(field, policy, why)
+            errors.invalid(field, policy, why);
         }
-        "Foreground" | "Background" | "Orphan" => return Ok(()),
-        _ => {
-            let supported = ["Foreground", "Background", "Orphan", "nil"];
-            FieldError::not_supported(field, &policy.into(), &supported)
-        }
-    };
-    Err(Failure::invalid_options("DeleteOptions", &[error]))
+        "Foreground" | "Background" | "Orphan" => {}
+        _ => errors.not_supported(field, policy, &["Foreground", "Background", "Orphan", "nil"]),
+    }
+    refuse_options("DeleteOptions", &errors)
 }
 
 /// What remains of an object that is deleted, marked as waiting for its finalizers, or for what is inside of it. `None`
@@ -242,10 +241,8 @@ fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceI
 /// The resource of a definition's objects.
 fn resource_of(definition: &Value) -> ResourceId {
     let spec = &definition["spec"];
-    let names = [&spec["group"], &spec["names"]["plural"]];
-    names
-        .map(|name| name.as_str().unwrap_or_default().to_owned())
-        .into()
+    let (group, plural) = (text(spec, "group"), text(&spec["names"], "plural"));
+    (group.to_owned(), plural.to_owned())
 }
 
 fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::{FieldError, quoted};
+use super::field::{Found, quoted};
 use super::request::{Query, Target};
 use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
-use super::status::{Failure, Outcome};
+use super::status::{Failure, Outcome, refuse_options};
 use super::storage::{Kept, Stored, key, within};
 use super::typed::event_in;
 use super::update::current;
@@ -168,12 +168,10 @@ pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
 /// For revisions that this server has not reached.
 pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
-    let mut failure = Failure::retry(504, "Timeout", &message, 1);
-    failure.details = Some(json!({
+    Failure::new(504, "Timeout", message).with(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
-    }));
-    failure
+    }))
 }
 
 /// Combinations of parameters that make no sense.
@@ -184,40 +182,40 @@ fn check_list_options(query: &Query) -> Outcome<()> {
     let (is_list, matches) = (!query.flag("watch"), !matching.is_empty());
     let streams = !query.get(EVENTS).is_empty();
     let mut errors = Vec::new();
-    let mut forbid = |is_forbidden: bool, field: &str, why: &str| {
-        let error = FieldError::forbidden(field, &format!("{field} is forbidden {why}"));
-        errors.extend(is_forbidden.then_some(error));
-    };
     let is_unsaid = is_list && matches && version.is_empty();
-    forbid(is_unsaid, MATCH, "unless resourceVersion is provided");
     let continues = is_list && matches && !query.get("continue").is_empty();
-    forbid(continues, MATCH, "when continue is provided");
-    forbid(is_list && streams, EVENTS, "for list");
     let is_matched = !is_list && matches && !streams;
-    forbid(
-        is_matched,
-        MATCH,
-        "for watch unless sendInitialEvents is provided",
-    );
+    for (is_forbidden, field, why) in [
+        (is_unsaid, MATCH, "unless resourceVersion is provided"),
+        (continues, MATCH, "when continue is provided"),
+        (is_list && streams, EVENTS, "for list"),
+        (
+            is_matched,
+            MATCH,
+            "for watch unless sendInitialEvents is provided",
+        ),
+    ] {
+        if is_forbidden {
+            errors.forbidden(field, &format!("{field} is forbidden {why}"));
+        }
+    }
     if !is_list && streams && matching != "NotOlderThan" {
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        errors.push(FieldError::forbidden(MATCH, why));
+        errors.forbidden(MATCH, why);
     }
     if is_list && matching == "Exact" && version == "0" {
         let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-        errors.push(FieldError::forbidden(MATCH, why));
+        errors.forbidden(MATCH, why);
     }
-    let supported = match is_list {
-        true => ["Exact", "NotOlderThan", ""].map(str::to_owned).to_vec(),
-        false => vec!["NotOlderThan".to_owned()],
-    };
-    if matches && !supported.iter().any(|known| known == matching) {
-        errors.push(FieldError::not_supported(MATCH, &matching.into(), &supported));
+    if matches {
+        let supported: &[&str] = if is_list {
+            &["Exact", "NotOlderThan", ""]
+        } else {
+            &["NotOlderThan"]
+        };
+        errors.one_of(MATCH, matching, supported);
     }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::invalid_options("ListOptions", &errors))
+    refuse_options("ListOptions", &errors)
 }
 
 /// A list as JSON, around the items' own bytes.

@@ -64,10 +64,6 @@ impl Failure {
         Self::new(400, "BadRequest", message)
     }
 
-    pub(super) fn unauthorized() -> Box<Self> {
-        Self::new(401, "Unauthorized", "Unauthorized")
-    }
-
     pub(super) fn forbidden(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
         let message = match (subject.resource, name) {
             ("", _) => format!("forbidden: {why}"),
@@ -127,10 +123,6 @@ impl Failure {
         Self::new(410, "Expired", message)
     }
 
-    pub(super) fn too_large(message: impl Into<String>) -> Box<Self> {
-        Self::new(413, "RequestEntityTooLarge", message)
-    }
-
     pub(super) fn not_acceptable(accepted: &[&str]) -> Box<Self> {
         let accepted = accepted.join(", ");
         let message = format!("only the following media types are accepted: {accepted}");
@@ -157,32 +149,24 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422, with a cause for each field. `subject.resource` is the kind here, as in the real answers.
+    /// 422, with a cause for each error. `subject.resource` is the kind here, as in the real answers.
     pub(super) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
-        let mut told: Vec<String> = Vec::new();
-        let mut causes = Vec::new();
-        for error in errors {
-            let (field, message) = (&error.field, &error.message);
-            let text = format!("{field}: {message}");
-            if !told.contains(&text) {
-                told.push(text);
-            }
-            causes.push(json!({"reason": error.problem.reason(), "message": message, "field": field}));
-        }
-        let told = match told.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
+        let causes = errors.iter().map(
+            |FieldError {
+                 problem,
+                 field,
+                 message,
+                 ..
+             }| {
+                let (reason, _) = problem.texts();
+                json!({"reason": reason, "message": message, "field": field})
+            },
+        );
         let mut details = details(subject, name);
-        details["causes"] = causes.into();
+        details["causes"] = causes.collect();
+        let told = all_told(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
-    }
-
-    /// The same for the options of a request, which are of that kind (`ListOptions`).
-    pub(super) fn invalid_options(kind: &str, errors: &[FieldError]) -> Box<Self> {
-        let (group, resource) = ("meta.k8s.io", kind);
-        Self::invalid(Qualified { group, resource }, "", errors)
     }
 
     /// 429 and the like: the caller may come again after `seconds`.
@@ -205,6 +189,35 @@ impl Failure {
             status["details"] = details.clone();
         }
         status
+    }
+}
+
+/// Refuses an object with which something is wrong.
+pub(super) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Outcome<()> {
+    match errors {
+        [] => Ok(()),
+        errors => Err(Failure::invalid(subject, name, errors)),
+    }
+}
+
+/// The same for the options of a request, which are of that kind (`ListOptions`).
+pub(super) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
+    let (group, resource) = ("meta.k8s.io", kind);
+    refuse(Qualified { group, resource }, "", errors)
+}
+
+/// Several complaints as one, each told once: one as it is, more in brackets, none as nothing.
+pub(super) fn all_told(complaints: impl IntoIterator<Item = String>) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for complaint in complaints {
+        if !told.contains(&complaint) {
+            told.push(complaint);
+        }
+    }
+    match told.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
     }
 }
 

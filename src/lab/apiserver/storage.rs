@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::discovery::Documents;
 use super::rbac::{Binding, GROUP};
 use super::resource::{Family, Resource, Version};
+use super::value::text;
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
@@ -75,7 +76,7 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn new(object: Value, revision: u64, is_custom: bool) -> Self {
-        let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let api_version = text(&object, "apiVersion").to_owned();
         let stored = Stored::new(object, revision);
         Self {
             revision,

@@ -20,7 +20,7 @@ use super::read::{as_stored, in_version, namespace};
 use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
-use super::status::{Failure, Outcome, Qualified, details};
+use super::status::{Failure, Outcome, Qualified, details, refuse};
 use super::storage::{Kept, Storage, key};
 use super::typed::{self, event_in};
 
@@ -360,12 +360,9 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let mut errors = family::check_type(resource, version, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
-        errors = meta::validate(object, resource.namespaced, rule, "metadata");
+        meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
         family::check(resource, version, object, None, "", &mut errors);
     }
-    if errors.is_empty() {
-        return Ok(());
-    }
     let subject = family::kind_of(resource, object);
-    Err(Failure::invalid(subject, meta::text(object, "name"), &errors))
+    refuse(subject, meta::text(object, "name"), &errors)
 }

@@ -10,7 +10,7 @@ use super::{GROUP, Rule};
 use crate::lab::apiserver::auth::{User, account_name};
 use crate::lab::apiserver::meta;
 use crate::lab::apiserver::request::RequestInfo;
-use crate::lab::apiserver::status::{Failure, Qualified};
+use crate::lab::apiserver::status::{Failure, Qualified, all_told};
 use crate::lab::apiserver::storage::{Kept, Storage, key};
 use crate::lab::apiserver::value::{list, text};
 
@@ -180,20 +180,12 @@ pub(in crate::lab::apiserver) fn missing(
     namespace: &str,
     resource: Option<&str>,
 ) -> String {
-    let mut told: Vec<String> = Vec::new();
-    for (binding, _) in bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none()) {
+    let bindings = bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none());
+    all_told(bindings.map(|(binding, _)| {
         let [kind, name] = &binding.role;
         let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
-        let line = format!("{kind}.{GROUP} \"{name}\" not found");
-        if !told.contains(&line) {
-            told.push(line);
-        }
-    }
-    match told.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    }
+        format!("{kind}.{GROUP} \"{name}\" not found")
+    }))
 }
 
 /// The rules of the role that a binding in `namespace` refers to.
