@@ -11,15 +11,12 @@ use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
 use super::status::all_told;
-use super::storage::{ResourceId, Storage, Stored};
+use super::storage::{ResourceId, Storage, Stored, id};
 use super::value::{list, take, text, texts};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
-    (
-        "apiextensions.k8s.io".to_owned(),
-        "customresourcedefinitions".to_owned(),
-    )
+    id("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
 /// Accepts the names of the definitions in `group` as far as they are free, and serves what is established.
@@ -45,8 +42,7 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
 
 /// Writes the status of a definition, as the real server's controllers do.
 pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Value, time: &str) {
-    let id = definitions();
-    let Some(table) = storage.table(&id.0, &id.1) else {
+    let Some(table) = storage.table(&definitions()) else {
         return;
     };
     let mut object = definition.clone();
@@ -58,12 +54,11 @@ pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
         time: time.to_owned(),
     };
     track(Some(definition), &mut object, &writer);
-    storage.put(&id, meta::text(definition, "name"), object);
+    storage.put(&definitions(), meta::text(definition, "name"), object);
 }
 
 fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
-    let id = definitions();
-    let table = storage.table(&id.0, &id.1);
+    let table = storage.table(&definitions());
     let all = table.into_iter().flat_map(|table| table.list(""));
     all.map(|(_, definition)| definition.open())
         .filter(|definition| definition.object()["spec"]["group"] == *group)

@@ -65,7 +65,7 @@ pub(super) fn applied(
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
         let fitting = fit(writer.named, merged, Nulls::Kept);
-        object = fitting.map_err(|why| Failure::new(500, "", why))?.0;
+        object = fitting.map_err(Failure::internal)?.0;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
@@ -100,10 +100,9 @@ fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
         [only] => only.clone(),
         several => format!("errors:\n  {}", several.join("\n  ")),
     };
-    // The real server does not blame the client.
     let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
     let why = format!("failed to create typed patch object ({namespace}/{name}; {told_kind}): {wrong}");
-    Err(Failure::new(500, "", why))
+    Err(Failure::internal(why))
 }
 
 /// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a

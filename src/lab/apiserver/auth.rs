@@ -12,7 +12,7 @@ use super::rbac::{self, Act, Decision, Rule, has};
 use super::request::decoded;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::{Stored, key};
+use super::storage::{Stored, id, key};
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
@@ -174,8 +174,8 @@ impl ApiServer {
     }
 
     pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
-        let id = (String::new(), "serviceaccounts".to_owned());
-        self.storage().get(&id, &key(namespace, name))
+        self.storage()
+            .get(&id("", "serviceaccounts"), &key(namespace, name))
     }
 
     /// Decides whether `user` may do this. Masters may do everything, whatever roles say.

@@ -15,7 +15,7 @@ use super::read::{in_version, list_of, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
 use super::status::{Failure, Outcome, details, refuse_options};
-use super::storage::{Kept, ResourceId, Storage, Stored};
+use super::storage::{Kept, ResourceId, Storage, Stored, id};
 use super::typed;
 use super::value::{list, text};
 use super::write::unrecognized;
@@ -77,7 +77,7 @@ impl Context<'_> {
         let (dry_run, preconditions) = self.demands(body)?;
         let mut storage = self.server.storage();
         let table = storage
-            .table_of(&named.resource)
+            .table(&named.resource.id())
             .ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table
             .list(namespace(named, target))
@@ -209,7 +209,7 @@ fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
 
 /// Deletes an object, and what is inside of it, as far as they wait for nothing.
 fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
-    let table = storage.table(&id.0, &id.1);
+    let table = storage.table(id);
     let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
         return;
     };
@@ -241,12 +241,11 @@ fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceI
 /// The resource of a definition's objects.
 fn resource_of(definition: &Value) -> ResourceId {
     let spec = &definition["spec"];
-    let (group, plural) = (text(spec, "group"), text(&spec["names"], "plural"));
-    (group.to_owned(), plural.to_owned())
+    id(text(spec, "group"), text(&spec["names"], "plural"))
 }
 
 fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {
-    let table = storage.table(&id.0, &id.1).into_iter();
+    let table = storage.table(id).into_iter();
     table.flat_map(|table| table.list(""))
 }
 
@@ -262,7 +261,7 @@ pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
 
 /// Removes namespaces and definitions that are being deleted and have become empty.
 pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
-    let namespaces = (String::new(), "namespaces".to_owned());
+    let namespaces = id("", "namespaces");
     for namespace in being_deleted(storage, &namespaces) {
         let namespace = namespace.object();
         let is_empty = contents(storage, Family::Namespace, namespace).is_empty();

@@ -213,10 +213,7 @@ pub(super) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualifie
         Family::Event => "",
         _ => &resource.group,
     };
-    Qualified {
-        group,
-        resource: object["kind"].as_str().unwrap_or(&resource.kind),
-    }
+    Qualified::new(group, object["kind"].as_str().unwrap_or(&resource.kind))
 }
 
 /// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.

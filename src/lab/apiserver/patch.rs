@@ -140,9 +140,9 @@ impl Context<'_> {
             false => patched.to_string(),
         };
         let invalid = |why: &str| {
-            let (mut errors, group, resource) = (Vec::new(), "", "");
+            let mut errors = Vec::new();
             errors.invalid("patch", &text, why);
-            Failure::invalid(Qualified { group, resource }, "", &errors)
+            Failure::invalid(Qualified::new("", ""), "", &errors)
         };
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));

@@ -53,7 +53,7 @@ impl Context<'_> {
         let query = &self.info.query;
         let storage = self.server.storage();
         let table = storage
-            .table_of(&named.resource)
+            .table(&named.resource.id())
             .ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
@@ -86,7 +86,11 @@ impl Context<'_> {
         };
         let objects = table.at(at).ok_or_else(|| match &token {
             Some(token) => token.expired(),
-            None => Failure::expired("The resourceVersion for the provided list is too old."),
+            None => Failure::new(
+                410,
+                "Expired",
+                "The resourceVersion for the provided list is too old.",
+            ),
         })?;
         let mut wanted = within(&objects, namespace(named, target))
             .filter(|(key, _)| key.as_str() > after)
@@ -158,7 +162,7 @@ pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
                 "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
             match itself {
-                true => Failure::new(500, "", why),
+                true => Failure::internal(why),
                 false => Failure::bad_request(format!("invalid resource version: {why}")),
             }
         }),
@@ -253,13 +257,12 @@ const ANY: u64 = 0;
 impl Token {
     /// The refusal of a token that is too old, with one that makes do with a list that is not consistent.
     fn expired(&self) -> Box<Failure> {
-        let mut failure = Failure::expired(
-            "The provided continue parameter is too old to display a consistent list result. You can start a new list \
-             without the continue parameter, or use the continue token in this response to retrieve the remainder of \
-             the results. Continuing with the provided token results in an inconsistent list - objects that were \
-             created, modified, or deleted between the time the first chunk was returned and now may show up in the \
-             list.",
-        );
+        let why = "The provided continue parameter is too old to display a consistent list result. You can start a \
+                   new list without the continue parameter, or use the continue token in this response to retrieve \
+                   the remainder of the results. Continuing with the provided token results in an inconsistent list - \
+                   objects that were created, modified, or deleted between the time the first chunk was returned and \
+                   now may show up in the list.";
+        let mut failure = Failure::new(410, "Expired", why);
         failure.next = Some(Self::write(ANY, &self.start));
         failure
     }

@@ -159,9 +159,5 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
         let why = "disallowed on this kind of request";
         errors.invalid("spec.nonResourceAttributes", &path, why);
     }
-    let subject = Qualified {
-        group: "authorization.k8s.io",
-        resource: "",
-    };
-    refuse(subject, "", &errors)
+    refuse(Qualified::new("authorization.k8s.io", ""), "", &errors)
 }

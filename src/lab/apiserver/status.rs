@@ -21,6 +21,12 @@ impl std::fmt::Display for Qualified<'_> {
     }
 }
 
+impl<'a> Qualified<'a> {
+    pub(super) fn new(group: &'a str, resource: &'a str) -> Self {
+        Self { group, resource }
+    }
+}
+
 /// A request that failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
@@ -62,6 +68,11 @@ impl Failure {
 
     pub(super) fn bad_request(message: impl Into<String>) -> Box<Self> {
         Self::new(400, "BadRequest", message)
+    }
+
+    /// For what the real server does not blame the client for.
+    pub(super) fn internal(message: impl Into<String>) -> Box<Self> {
+        Self::new(500, "", message)
     }
 
     pub(super) fn forbidden(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
@@ -119,10 +130,6 @@ impl Failure {
         Self::new(409, "Conflict", message).about(subject, name)
     }
 
-    pub(super) fn expired(message: impl Into<String>) -> Box<Self> {
-        Self::new(410, "Expired", message)
-    }
-
     pub(super) fn not_acceptable(accepted: &[&str]) -> Box<Self> {
         let accepted = accepted.join(", ");
         let message = format!("only the following media types are accepted: {accepted}");
@@ -151,19 +158,12 @@ impl Failure {
 
     /// 422, with a cause for each error. `subject.resource` is the kind here, as in the real answers.
     pub(super) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
-        let causes = errors.iter().map(
-            |FieldError {
-                 problem,
-                 field,
-                 message,
-                 ..
-             }| {
-                let (reason, _) = problem.texts();
-                json!({"reason": reason, "message": message, "field": field})
-            },
-        );
+        let cause = |error: &FieldError| {
+            let (reason, _) = error.problem.texts();
+            json!({"reason": reason, "message": error.message, "field": error.field})
+        };
         let mut details = details(subject, name);
-        details["causes"] = causes.collect();
+        details["causes"] = errors.iter().map(cause).collect();
         let told = all_told(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
@@ -202,8 +202,7 @@ pub(super) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) 
 
 /// The same for the options of a request, which are of that kind (`ListOptions`).
 pub(super) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
-    let (group, resource) = ("meta.k8s.io", kind);
-    refuse(Qualified { group, resource }, "", errors)
+    refuse(Qualified::new("meta.k8s.io", kind), "", errors)
 }
 
 /// Several complaints as one, each told once: one as it is, more in brackets, none as nothing.

@@ -207,6 +207,10 @@ impl Table {
 /// The name of a resource: its group and plural.
 pub(super) type ResourceId = (String, String);
 
+pub(super) fn id(group: &str, plural: &str) -> ResourceId {
+    (group.to_owned(), plural.to_owned())
+}
+
 /// Everything that is stored.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
@@ -226,9 +230,9 @@ impl Storage {
     /// Begins to serve a resource, or serves it as now described.
     pub(super) fn serve(&mut self, resource: Resource) {
         self.forget_documents();
-        let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
-        let table = self.tables.entry(id).or_insert_with(|| Table {
+        let table = self.tables.entry(id(&resource.group, &resource.plural));
+        let table = table.or_insert_with(|| Table {
             resource: resource.clone(),
             objects: BTreeMap::new(),
             history: VecDeque::new(),
@@ -251,13 +255,9 @@ impl Storage {
         self.tables.remove(id);
     }
 
-    pub(super) fn table(&self, group: &str, plural: &str) -> Option<&Table> {
-        self.tables.get(&(group.to_owned(), plural.to_owned()))
-    }
-
     /// What is stored of a resource.
-    pub(super) fn table_of(&self, resource: &Resource) -> Option<&Table> {
-        self.tables.get(&resource.id())
+    pub(super) fn table(&self, id: &ResourceId) -> Option<&Table> {
+        self.tables.get(id)
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {

@@ -35,10 +35,7 @@ impl Context<'_> {
         let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
         let mut request = self.decode(&named, &options, body)?;
         let account = self.server.service_account(&target.namespace, &target.name);
-        let subject = Qualified {
-            group: "",
-            resource: "serviceaccounts",
-        };
+        let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
         let uid = meta::text(account.object(), "uid");
         let spec = &mut request["spec"];

@@ -175,7 +175,7 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {
             let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
-            Err(Failure::new(500, "", why))
+            Err(Failure::internal(why))
         }
         _ => {
             let why =

@@ -21,7 +21,7 @@ use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified, details, refuse};
-use super::storage::{Kept, Storage, key};
+use super::storage::{Kept, Storage, id, key};
 use super::typed::{self, event_in};
 
 /// The refusal of a body in which nothing is recognized, with its beginning.
@@ -184,9 +184,8 @@ impl Context<'_> {
         let mut object = self.decode(named, &options, body)?;
         self.entry.object(&object);
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
-            // The real server does not blame the client.
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Failure::new(500, "", why));
+            return Err(Failure::internal(why));
         }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
@@ -338,9 +337,8 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
     if namespace.is_empty() {
         return Ok(());
     }
-    let (group, resource) = ("", "namespaces");
-    let found = storage.get(&(group.to_owned(), resource.to_owned()), namespace);
-    let found = found.ok_or_else(|| Failure::not_found(Qualified { group, resource }, namespace))?;
+    let found = storage.get(&id("", "namespaces"), namespace);
+    let found = found.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
     if !meta::is_deleted(found.object()) {
         return Ok(());
     }
