@@ -76,9 +76,8 @@ impl Context<'_> {
         let selector = self.selector(named)?;
         let (dry_run, preconditions) = self.demands(body)?;
         let mut storage = self.server.storage();
-        let table = storage
-            .table(&named.resource.id())
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table
             .list(namespace(named, target))
             .filter(|(_, object)| selector.matches(in_version(object, named).object()))

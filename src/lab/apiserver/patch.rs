@@ -43,16 +43,12 @@ impl Context<'_> {
         }
         let is_apply = media_type == APPLY_PATCH;
         let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
-        let document = match is_apply {
-            true => json::read_yaml(body),
-            false => json::read(body).map_err(|error| error.to_string()),
-        };
         let undecodable = |why: &str| match media_type {
             STRATEGIC_PATCH => Failure::bad_request(why),
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
         };
-        let mut document = document.map_err(|why| undecodable(&why))?;
+        let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
         self.entry.request(&document.value);
         let writer = self.writer(named, &target.subresource, &options);
         let mut storage = self.server.storage();

@@ -52,9 +52,8 @@ impl Context<'_> {
         let selector = self.selector(named)?;
         let query = &self.info.query;
         let storage = self.server.storage();
-        let table = storage
-            .table(&named.resource.id())
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
             token => Some(Token::read(token)?),

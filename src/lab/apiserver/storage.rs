@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::discovery::Documents;
 use super::rbac::{Binding, GROUP};
 use super::resource::{Family, Resource, Version};
+use super::server::lock;
 use super::value::text;
 
 /// How many changes of one resource a watch may lag behind.
@@ -98,7 +99,7 @@ impl Kept {
         if self.api_version == api_version {
             return self.open();
         }
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = lock(&self.versions);
         let known = versions.entry(api_version.to_owned());
         let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
         Stored::of_bytes(bytes.clone(), self.revision).into()

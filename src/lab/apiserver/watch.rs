@@ -38,9 +38,8 @@ impl Context<'_> {
             Ok(seconds) => Duration::from_secs(seconds),
         };
         let storage = self.server.storage();
-        let table = storage
-            .table(&named.resource.id())
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let faults = self.server.inner.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();

@@ -130,10 +130,7 @@ impl Context<'_> {
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
-        let document = match is_yaml {
-            true => json::read_yaml(body),
-            false => json::read(body).map_err(|error| error.to_string()),
-        };
+        let document = json::read(body, is_yaml);
         let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
