@@ -12,11 +12,6 @@ const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp dele
 /// The sum of all annotations' keys and values, in bytes.
 const MAX_ANNOTATIONS: i64 = 256 * 1024;
 
-/// Metadata of `object`, empty when there is none.
-pub(super) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
-    object.get("metadata").and_then(Value::as_object)
-}
-
 /// Metadata of `object` for changing, made when there is none.
 pub(super) fn metadata_mut(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
     let metadata = object.entry("metadata").or_insert(Value::Null);

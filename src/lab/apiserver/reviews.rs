@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::auth::User;
 use super::body::Reply;
@@ -16,7 +16,7 @@ use super::read::namespace;
 use super::request::Target;
 use super::status::{Failure, Outcome, Qualified, refuse};
 use super::tokens::AUDIENCE;
-use super::value::{list, text, texts};
+use super::value::{fields, list, text, texts};
 use super::write::ensure_namespace;
 
 impl Context<'_> {
@@ -144,7 +144,7 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
         let why = "at least one of user or group must be specified";
         errors.invalid("spec.user", "", why);
     }
-    let mut said = meta::metadata(review).into_iter().flat_map(Map::keys);
+    let mut said = fields(review, "metadata").map(|(field, _)| field);
     if said.any(|field| field != "managedFields" && !(is_local && field == "namespace")) {
         let but = if is_local { " except for namespace" } else { "" };
         let why = format!("must be empty{but}");

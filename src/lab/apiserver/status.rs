@@ -95,18 +95,16 @@ impl Failure {
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
-    /// For paths that lead nowhere: the router answers, and knows no Status.
-    pub(super) fn no_such_path() -> Box<Self> {
-        let mut failure = Self::no_such_resource();
-        failure.plain = Some("404 page not found\n");
+    /// For what is answered by those who know no Status.
+    pub(super) fn plain(code: u16, text: &'static str) -> Box<Self> {
+        let mut failure = Self::new(code, "", text);
+        failure.plain = Some(text);
         failure
     }
 
-    /// For what is answered with a code alone.
-    pub(super) fn wordless(code: u16) -> Box<Self> {
-        let mut failure = Self::new(code, "", "");
-        failure.plain = Some("");
-        failure
+    /// For paths that lead nowhere: the router answers.
+    pub(super) fn no_such_path() -> Box<Self> {
+        Self::plain(404, "404 page not found\n")
     }
 
     /// For methods that the server's own resources do not have.
@@ -167,11 +165,6 @@ impl Failure {
         let told = all_told(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
-    }
-
-    /// 429 and the like: the caller may come again after `seconds`.
-    pub(super) fn retry(code: u16, reason: &'static str, message: &str, seconds: u32) -> Box<Self> {
-        Self::new(code, reason, message).with(json!({"retryAfterSeconds": seconds}))
     }
 
     /// This failure as the API object that is sent.
