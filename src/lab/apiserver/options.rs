@@ -43,7 +43,7 @@ impl WriteOptions {
     fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Errors) -> Outcome<Self> {
         let dry_runs = query.all("dryRun");
         if dry_runs.iter().any(|value| value != "All") {
-            errors.not_supported("dryRun", &dry_runs, &["All"]);
+            errors.not_supported("dryRun", dry_runs, &["All"]);
         }
         let field_validation = match query.get("fieldValidation") {
             "Ignore" => FieldValidation::Ignore,
