@@ -10,15 +10,13 @@ use super::context::Named;
 use super::definition;
 use super::managed_fields::{Writer, track};
 use super::meta;
-use super::storage::{ResourceId, Storage, Stored};
-use super::value::{list, text};
+use super::status::all_told;
+use super::storage::{ResourceId, Storage, Stored, id};
+use super::value::{list, take, text, texts};
 
 /// The resource of definitions.
 pub(super) fn definitions() -> ResourceId {
-    (
-        "apiextensions.k8s.io".to_owned(),
-        "customresourcedefinitions".to_owned(),
-    )
+    id("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
 /// Accepts the names of the definitions in `group` as far as they are free, and serves what is established.
@@ -44,8 +42,7 @@ pub(super) fn settle(storage: &mut Storage, group: &Value, time: &str) {
 
 /// Writes the status of a definition, as the real server's controllers do.
 pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Value, time: &str) {
-    let id = definitions();
-    let Some(table) = storage.table(&id.0, &id.1) else {
+    let Some(table) = storage.table(&definitions()) else {
         return;
     };
     let mut object = definition.clone();
@@ -57,12 +54,11 @@ pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
         time: time.to_owned(),
     };
     track(Some(definition), &mut object, &writer);
-    storage.put(&id, meta::text(definition, "name"), object);
+    storage.put(&definitions(), meta::text(definition, "name"), object);
 }
 
 fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
-    let id = definitions();
-    let table = storage.table(&id.0, &id.1);
+    let table = storage.table(&definitions());
     let all = table.into_iter().flat_map(|table| table.list(""));
     all.map(|(_, definition)| definition.open())
         .filter(|definition| definition.object()["spec"]["group"] == *group)
@@ -76,19 +72,19 @@ fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
     let (mut resources, mut kinds) = Taken::default();
     for definition in all {
         let names = &definition.object()["status"]["acceptedNames"];
-        resources.extend(told(&names["shortNames"]));
+        resources.extend(told(names, "shortNames"));
         resources.extend(["plural", "singular"].map(|field| text(names, field)));
         kinds.extend(["kind", "listKind"].map(|field| text(names, field)));
     }
     (resources, kinds)
 }
 
-/// A text, or those in a list.
-fn told(value: &Value) -> Vec<&str> {
-    let list = value
-        .as_array()
-        .map_or(std::slice::from_ref(value), Vec::as_slice);
-    list.iter().filter_map(Value::as_str).collect()
+/// The text in a field, or those of the list there.
+fn told<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
+    match names[field].as_str() {
+        Some(text) => vec![text],
+        None => texts(names, field),
+    }
 }
 
 /// The status of `definition`, once it is known which names are taken.
@@ -107,23 +103,15 @@ pub(super) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let own = told(&before[field]);
-        let refused = told(&wanted[field]).into_iter();
+        let own = told(&before, field);
+        let refused = told(wanted, field).into_iter();
         let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
-        let refused: Vec<String> = refused
-            .map(|name| format!("{name:?} is already in use"))
-            .collect();
-        let message = match refused.as_slice() {
-            [] => continue,
-            [one] => one.clone(),
-            all => format!("[{}]", all.join(", ")),
-        };
-        conflict = Some((reason, message));
-        if let Some(names) = names.as_object_mut() {
-            names.remove(field);
-            let kept = before.get(field).cloned();
-            names.extend(kept.map(|kept| (field.to_owned(), kept)));
+        let message = all_told(refused.map(|name| format!("{name:?} is already in use")));
+        if message.is_empty() {
+            continue;
         }
+        conflict = Some((reason, message));
+        take(&mut names, field, &before);
     }
     status["acceptedNames"] = names;
     let (value, accepted) = match &conflict {

@@ -13,6 +13,7 @@ use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
 use super::status::{Failure, Outcome};
+use super::value::text;
 use super::write::{Nulls, fit, ignored_fields};
 
 /// The manager whose applies follow those that a client computed itself.
@@ -64,7 +65,7 @@ pub(super) fn applied(
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
         let fitting = fit(writer.named, merged, Nulls::Kept);
-        object = fitting.map_err(|why| Failure::new(500, "", why))?.0;
+        object = fitting.map_err(Failure::internal)?.0;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
@@ -84,8 +85,7 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
 
 /// What cannot be applied at all.
 fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
-    let text = |field: &str| config[field].as_str().unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
     let told_kind = format!("{slash}{api_version}, Kind={kind}");
     if (api_version, kind) != (&writer.named.api_version(), &writer.named.resource.kind) {
@@ -100,10 +100,9 @@ fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
         [only] => only.clone(),
         several => format!("errors:\n  {}", several.join("\n  ")),
     };
-    // The real server does not blame the client.
     let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
     let why = format!("failed to create typed patch object ({namespace}/{name}; {told_kind}): {wrong}");
-    Err(Failure::new(500, "", why))
+    Err(Failure::internal(why))
 }
 
 /// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
@@ -172,9 +171,8 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
             format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
         }
     };
-    let mut failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
-    failure.details = Some(json!({"causes": causes}));
-    Err(failure)
+    let failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
+    Err(failure.with(json!({"causes": causes})))
 }
 
 impl Entry {

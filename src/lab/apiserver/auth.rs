@@ -1,7 +1,7 @@
 //! Who asks: bearer tokens name users, and who may act as another says so in headers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::HeaderMap;
 use serde::Serialize;
@@ -10,9 +10,9 @@ use super::meta;
 use super::names;
 use super::rbac::{self, Act, Decision, Rule, has};
 use super::request::decoded;
-use super::server::ApiServer;
+use super::server::{ApiServer, lock};
 use super::status::{Failure, Outcome};
-use super::storage::{Stored, key};
+use super::storage::{Stored, id, key};
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
@@ -156,16 +156,12 @@ pub(super) type Users = Mutex<HashMap<String, Arc<User>>>;
 impl ApiServer {
     /// Makes `user` known by this bearer token as well.
     pub(in crate::lab) fn add_token(&self, token: &str, user: User) {
-        self.users().insert(token.to_owned(), user.into());
-    }
-
-    fn users(&self) -> MutexGuard<'_, HashMap<String, Arc<User>>> {
-        self.inner.users.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner.users).insert(token.to_owned(), user.into());
     }
 
     /// Whose token this is. Those of service accounts are good as long as the account is there.
     pub(super) fn user_of(&self, token: &str) -> Option<Arc<User>> {
-        let user = self.users().get(token).cloned()?;
+        let user = lock(&self.inner.users).get(token).cloned()?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
             let account = self.service_account(namespace, name);
             account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
@@ -174,8 +170,8 @@ impl ApiServer {
     }
 
     pub(super) fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Stored>> {
-        let id = (String::new(), "serviceaccounts".to_owned());
-        self.storage().get(&id, &key(namespace, name))
+        self.storage()
+            .get(&id("", "serviceaccounts"), &key(namespace, name))
     }
 
     /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
@@ -194,7 +190,7 @@ impl ApiServer {
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.strip_prefix("Bearer "));
         let user = token.and_then(|token| self.user_of(token.trim()));
-        user.ok_or_else(Failure::unauthorized)
+        user.ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
     }
 }
 

@@ -27,7 +27,10 @@ where
 {
     let whole = Limited::new(body, MAX_REQUEST).collect().await;
     let whole = whole.map_err(|error| match error.is::<LengthLimitError>() {
-        true => Failure::too_large(format!("Request entity too large: limit is {MAX_REQUEST}")),
+        true => {
+            let why = format!("Request entity too large: limit is {MAX_REQUEST}");
+            Failure::new(413, "RequestEntityTooLarge", why)
+        }
         false => Failure::bad_request("failed to read the request's body"),
     });
     Ok(whole?.to_bytes())

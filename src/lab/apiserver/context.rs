@@ -14,7 +14,7 @@ use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::{Storage, Table};
+use super::storage::{Storage, Table, id};
 use super::tokens;
 
 pub(super) struct Context<'a> {
@@ -73,7 +73,8 @@ impl Named {
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let is_anywhere = target.namespace.is_empty() || is_itself;
         let served = |version: &Version| version.served && version.name == target.version;
-        let found = storage.table(&target.group, &target.resource).and_then(|table| {
+        let found = storage.table(&id(&target.group, &target.resource));
+        let found = found.and_then(|table| {
             let version = table.resource.versions.iter().position(served)?;
             (is_anywhere || table.resource.namespaced).then(|| (table.resource.clone(), version))
         });

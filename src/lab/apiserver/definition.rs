@@ -7,8 +7,8 @@ use serde_json::{Map, Value, from_value, json};
 
 use super::accepting;
 use super::discovery::priority;
-use super::field::{FieldError, Path};
-use super::found::Found;
+use super::field::{Errors, Found, Path};
+use super::meta;
 use super::names;
 use super::parts::{self, COLUMNS, SELECTABLE};
 use super::resource::{Family, Resource, Version};
@@ -52,7 +52,7 @@ fn storing(definition: &Value) -> Vec<Value> {
 }
 
 /// What is wrong with a definition, above all as the successor of `old`.
-pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(super) fn check(new: &Value, old: Option<&Value>) -> Errors {
     let mut errors = read(new).err().unwrap_or_default();
     let Some(old) = old else {
         check_approval(new, &mut errors);
@@ -72,9 +72,8 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
             errors.invalid(field, new.pointer(pointer), "field is immutable");
         }
     }
-    for (i, version) in list(&new["status"], "storedVersions").iter().enumerate() {
-        let version = version.as_str().unwrap_or_default();
-        if !versions(new).iter().any(|known| known["name"] == version) {
+    for (i, version) in texts::<&str>(&new["status"], "storedVersions").iter().enumerate() {
+        if !versions(new).iter().any(|known| known["name"] == *version) {
             let why = format!(
                 "missing from spec.versions; {version} was previously a storage version, and must remain in \
                  spec.versions until a storage migration ensures no data remains persisted in {version} and removes \
@@ -87,7 +86,7 @@ pub(super) fn check(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
 }
 
 /// Groups of the Kubernetes community need its approval.
-fn check_approval(definition: &Value, errors: &mut Vec<FieldError>) {
+fn check_approval(definition: &Value, errors: &mut Errors) {
     let group = text(&definition["spec"], "group");
     let is_of = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
     let approval = text(&definition["metadata"]["annotations"], APPROVAL);
@@ -101,14 +100,14 @@ fn check_approval(definition: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// What a definition makes of its resource, by the names that it got.
-pub(super) fn read_accepted(object: &Value) -> Result<Resource, Vec<FieldError>> {
+pub(super) fn read_accepted(object: &Value) -> Result<Resource, Errors> {
     let mut accepted = object.clone();
     accepted["spec"]["names"] = object["status"]["acceptedNames"].clone();
     read(&accepted)
 }
 
 /// What is wrong with a definition; its resource when nothing is.
-fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
+fn read(object: &Value) -> Result<Resource, Errors> {
     let mut errors = Vec::new();
     let (spec, names) = (&object["spec"], &object["spec"]["names"]);
     check_names(object, &mut errors);
@@ -119,9 +118,8 @@ fn read(object: &Value) -> Result<Resource, Vec<FieldError>> {
     check_conversion(&spec["conversion"], &mut errors);
     let scope = text(spec, "scope");
     match scope {
-        "Namespaced" | "Cluster" => {}
         "" => errors.required("spec.scope", ""),
-        _ => errors.not_supported("spec.scope", &spec["scope"], &["Cluster", "Namespaced"]),
+        _ => errors.one_of("spec.scope", scope, &["Cluster", "Namespaced"]),
     }
     check_versions(object, &mut errors);
     if !errors.is_empty() {
@@ -161,7 +159,7 @@ fn read_version(definition: &Value, version: &Value) -> Version {
 }
 
 /// Objects are not converted but for their version. What others would convert is refused, not served wrongly.
-fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
+fn check_conversion(conversion: &Value, errors: &mut Errors) {
     match text(conversion, "strategy") {
         "None" => {}
         "Webhook" if conversion["webhook"].is_object() => {
@@ -176,16 +174,16 @@ fn check_conversion(conversion: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn check_names(definition: &Value, errors: &mut Vec<FieldError>) {
+fn check_names(definition: &Value, errors: &mut Errors) {
     let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
     let (group, plural) = (text(spec, "group"), text(names, "plural"));
-    let wrong = names::dns_subdomain(group);
-    if group.is_empty() {
-        errors.required("spec.group", "");
-    } else if wrong.is_empty() && !group.contains('.') {
+    let before = errors.len();
+    match group {
+        "" => errors.required("spec.group", ""),
+        _ => errors.judge("spec.group", group, names::dns_subdomain),
+    }
+    if errors.len() == before && !group.contains('.') {
         errors.invalid("spec.group", group, "should be a domain with at least one dot");
-    } else {
-        errors.invalid_each("spec.group", group, &wrong);
     }
     for field in ["plural", "singular", "kind", "listKind"] {
         if text(names, field).is_empty() {
@@ -193,7 +191,7 @@ fn check_names(definition: &Value, errors: &mut Vec<FieldError>) {
         }
     }
     check_words(names, "spec.names", errors);
-    let name = text(&definition["metadata"], "name");
+    let name = meta::text(definition, "name");
     if !group.is_empty() && !plural.is_empty() && name != format!("{plural}.{group}") {
         let why = "must be spec.names.plural+\".\"+spec.group";
         errors.invalid("metadata.name", name, why);
@@ -201,19 +199,18 @@ fn check_names(definition: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// What is wrong with the names that there are.
-fn check_words(names: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn check_words(names: &Value, at: &str, errors: &mut Errors) {
     for field in ["plural", "singular", "kind", "listKind"] {
-        let wrong = match (text(names, field), field) {
-            ("", _) => continue,
-            (kind, "kind" | "listKind") => names::kind(kind),
-            (name, _) => names::dns_1035_label(name),
-        };
-        errors.invalid_each(format!("{at}.{field}"), text(names, field), &wrong);
+        let (at, name) = (format!("{at}.{field}"), text(names, field));
+        match field {
+            _ if name.is_empty() => {}
+            "kind" | "listKind" => errors.judge(at, name, names::kind),
+            _ => errors.judge(at, name, names::dns_1035_label),
+        }
     }
     for field in ["shortNames", "categories"] {
-        for (i, name) in texts(names, field).iter().enumerate() {
-            let wrong = names::dns_1035_label(name);
-            errors.invalid_each(format!("{at}.{field}[{i}]"), name, &wrong);
+        for (i, name) in texts(names, field).into_iter().enumerate() {
+            errors.judge(format!("{at}.{field}[{i}]"), name, names::dns_1035_label);
         }
     }
     let kind = text(names, "kind");
@@ -223,15 +220,13 @@ fn check_words(names: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What is wrong with the status of a definition.
-pub(super) fn check_status(definition: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+/// Notes what is wrong with the status of a definition.
+pub(super) fn check_status(definition: &Value, errors: &mut Errors) {
     let names = &definition["status"]["acceptedNames"];
-    check_words(names, "status.acceptedNames", &mut errors);
-    errors
+    check_words(names, "status.acceptedNames", errors);
 }
 
-fn check_versions(definition: &Value, errors: &mut Vec<FieldError>) {
+fn check_versions(definition: &Value, errors: &mut Errors) {
     let versions = versions(definition);
     if versions.is_empty() {
         return errors.required("spec.versions", "must have at least one version");
@@ -239,7 +234,7 @@ fn check_versions(definition: &Value, errors: &mut Vec<FieldError>) {
     for (i, version) in versions.iter().enumerate() {
         let at = |field: &str| format!("spec.versions[{i}].{field}");
         let name = text(version, "name");
-        errors.invalid_each(at("name"), name, &names::dns_1035_label(name));
+        errors.judge(at("name"), name, names::dns_1035_label);
         if versions[..i].iter().any(|other| other["name"] == name) {
             errors.invalid(at("name"), name, "must contain unique version names");
         }
@@ -285,7 +280,7 @@ fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut
 }
 
 /// One version is the stored one.
-fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
+fn check_storing(definition: &Value, errors: &mut Errors) {
     let (storing, stored) = (storing(definition), "status.storedVersions");
     if storing.len() != 1 {
         let why = "must have exactly one version marked as storage version";
@@ -295,8 +290,10 @@ fn check_storing(definition: &Value, errors: &mut Vec<FieldError>) {
         [] => errors.invalid(stored, (), "must have at least one stored version"),
         [_] => {}
         [first, .., last] => {
-            let last = last.as_str().unwrap_or_default();
-            let why = format!("must have the storage version {last}");
+            let why = format!(
+                "must have the storage version {}",
+                last.as_str().unwrap_or_default()
+            );
             errors.invalid(stored, [first], &why);
         }
     }

@@ -8,15 +8,16 @@ use serde_json::{Map, Value, json};
 use super::accepting::{definitions, put_status, set_condition, settle};
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::FieldError;
+use super::field::Found;
 use super::meta;
 use super::options::WriteOptions;
 use super::read::{in_version, list_of, namespace, object_key};
 use super::request::{Query, Target};
 use super::resource::Family;
-use super::status::{Failure, Outcome, details};
-use super::storage::{Kept, ResourceId, Storage, Stored};
+use super::status::{Failure, Outcome, details, refuse_options};
+use super::storage::{Kept, ResourceId, Storage, Stored, id};
 use super::typed;
+use super::value::{list, text};
 use super::write::unrecognized;
 
 /// The namespaces that stay.
@@ -75,9 +76,8 @@ impl Context<'_> {
         let selector = self.selector(named)?;
         let (dry_run, preconditions) = self.demands(body)?;
         let mut storage = self.server.storage();
-        let table = storage
-            .table_of(&named.resource)
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table
             .list(namespace(named, target))
             .filter(|(_, object)| selector.matches(in_version(object, named).object()))
@@ -114,8 +114,8 @@ impl Context<'_> {
             self.entry.request(&sent);
         }
         check_options(&sent, query)?;
-        let dry_runs = sent["dryRun"].as_array().is_some_and(|runs| !runs.is_empty());
-        Ok((options.dry_run || dry_runs, sent["preconditions"].take()))
+        let dry_run = options.dry_run || !list(&sent, "dryRun").is_empty();
+        Ok((dry_run, sent["preconditions"].take()))
     }
 }
 
@@ -163,19 +163,17 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     let field = "propagationPolicy";
     let policy = sent[field].as_str().unwrap_or(query.get(field));
     let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
-    let error = match policy {
-        "" => return Ok(()),
+    let mut errors = Vec::new();
+    match policy {
+        "" => {}
         _ if orphans => {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            FieldError::invalid_text(field, policy, why)
+            errors.invalid(field, policy, why);
         }
-        "Foreground" | "Background" | "Orphan" => return Ok(()),
-        _ => {
-            let supported = ["Foreground", "Background", "Orphan", "nil"];
-            FieldError::not_supported(field, &policy.into(), &supported)
-        }
-    };
-    Err(Failure::invalid_options("DeleteOptions", &[error]))
+        "Foreground" | "Background" | "Orphan" => {}
+        _ => errors.not_supported(field, policy, &["Foreground", "Background", "Orphan", "nil"]),
+    }
+    refuse_options("DeleteOptions", &errors)
 }
 
 /// What remains of an object that is deleted, marked as waiting for its finalizers, or for what is inside of it. `None`
@@ -210,7 +208,7 @@ fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
 
 /// Deletes an object, and what is inside of it, as far as they wait for nothing.
 fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
-    let table = storage.table(&id.0, &id.1);
+    let table = storage.table(id);
     let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
         return;
     };
@@ -242,14 +240,11 @@ fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceI
 /// The resource of a definition's objects.
 fn resource_of(definition: &Value) -> ResourceId {
     let spec = &definition["spec"];
-    let names = [&spec["group"], &spec["names"]["plural"]];
-    names
-        .map(|name| name.as_str().unwrap_or_default().to_owned())
-        .into()
+    id(text(spec, "group"), text(&spec["names"], "plural"))
 }
 
 fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {
-    let table = storage.table(&id.0, &id.1).into_iter();
+    let table = storage.table(id).into_iter();
     table.flat_map(|table| table.list(""))
 }
 
@@ -265,7 +260,7 @@ pub(super) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
 
 /// Removes namespaces and definitions that are being deleted and have become empty.
 pub(super) fn finish_deletions(storage: &mut Storage, time: &str) {
-    let namespaces = (String::new(), "namespaces".to_owned());
+    let namespaces = id("", "namespaces");
     for namespace in being_deleted(storage, &namespaces) {
         let namespace = namespace.object();
         let is_empty = contents(storage, Family::Namespace, namespace).is_empty();

@@ -50,7 +50,7 @@ impl Context<'_> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let wishes: Vec<_> = conversions(self.accept).collect();
         let kind = match segments.as_slice() {
-            ["openapi", ..] if wishes.is_empty() => return Err(Failure::wordless(406)),
+            ["openapi", ..] if wishes.is_empty() => return Err(Failure::plain(406, "")),
             ["openapi", "v3"] => INDEX,
             ["api" | "apis"] if wishes.contains(&AGGREGATION) => AGGREGATED,
             ["api" | "apis", ..] if wishes.iter().all(|(kind, ..)| !kind.is_empty()) => {
@@ -66,7 +66,7 @@ impl Context<'_> {
         let document = documents.get(&(format!("/{}", segments.join("/")), kind));
         match (document, segments.as_slice()) {
             (Some(document), _) => Ok(Reply::typed(kind, document.clone())),
-            (None, ["openapi", "v3", ..]) => Err(Failure::wordless(404)),
+            (None, ["openapi", "v3", ..]) => Err(Failure::plain(404, "")),
             (None, ["api", _]) => Err(Failure::no_such_resource()),
             (None, ["apis", name, _]) if is_own(name) => Err(Failure::no_such_resource()),
             _ => Err(Failure::no_such_path()),

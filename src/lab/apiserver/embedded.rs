@@ -2,22 +2,19 @@
 
 use serde_json::Value;
 
-use super::field::{FieldError, Path};
-use super::found::Found;
+use super::field::{Errors, Found, Path};
 use super::meta;
 use super::names;
 use super::schema::{At, Schema};
 use super::typed;
 
 /// What is wrong with the embedded objects in `value`.
-pub(super) fn check_embedded(value: &Value, schema: &Schema) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(super) fn check_embedded(value: &Value, schema: &Schema, errors: &mut Errors) {
     At::root(value, None, schema).each(|schema| schema.has_embedded, &mut |at| {
         if at.schema.embedded_resource && at.value.is_object() {
-            check(at.value, &at.path, &mut errors);
+            check(at.value, &at.path, errors);
         }
     });
-    errors
 }
 
 /// Makes the metadata of embedded objects fit, as that of the object itself. Returns the paths of what was unknown; the
@@ -38,7 +35,7 @@ pub(super) fn coerce_embedded(value: &mut Value, schema: &Schema) -> Result<Vec<
     result
 }
 
-fn check(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check(value: &Value, path: &Path<'_>, errors: &mut Errors) {
     for field in ["apiVersion", "kind"] {
         let at = path.child(field);
         match &value[field] {
@@ -66,6 +63,6 @@ fn check(value: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         }
         let namespaced = !meta::text(&object, "namespace").is_empty();
         let prefix = path.child("metadata").to_string();
-        errors.extend(meta::validate(&object, namespaced, names::path_segment, &prefix));
+        meta::validate(&object, namespaced, names::path_segment, &prefix, errors);
     }
 }

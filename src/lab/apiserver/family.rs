@@ -5,16 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::embedded::check_embedded;
-use super::field::FieldError;
-use super::found::Found;
+use super::field::{Errors, Found};
 use super::resource::{Family, Resource, Version};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
-use super::value::text;
+use super::value::{fields, flag, take, text};
 use super::{definition, meta, names, rbac, scale, typed};
 
 /// Bytes of all values of a Secret or ConfigMap together.
-const MAX_DATA: usize = 1024 * 1024;
+const MAX_DATA: i64 = 1024 * 1024;
 
 /// The names that objects of this family may have.
 pub(super) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
@@ -77,9 +76,8 @@ pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
             now.iter().map(warning).collect()
         }
         Family::Custom => {
-            let before = old.map(meta::finalizers).unwrap_or_default();
-            let mut added = meta::finalizers(new);
-            added.retain(|name| !before.contains(name) && !name.contains('/') && !STANDARD.contains(name));
+            let mut added = meta::added_finalizers(new, old);
+            added.retain(|name| !name.contains('/') && !STANDARD.contains(name));
             let warning = |name: &&str| {
                 let path = name.contains('.').then_some("including a path (/) ");
                 let path = path.unwrap_or_default();
@@ -164,11 +162,7 @@ pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut V
         _ => &[],
     };
     for field in kept {
-        let Value::Object(fields) = new else { return };
-        match old.get(field) {
-            Some(value) => fields.insert((*field).to_owned(), value.clone()),
-            None => fields.remove(*field),
-        };
+        take(new, field, old);
     }
     let counted = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
@@ -199,15 +193,15 @@ pub(super) fn check(
     new: &Value,
     old: Option<&Value>,
     subresource: &str,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Errors,
 ) {
     match resource.family {
         Family::Custom => check_custom(version, new, old, subresource, errors),
-        Family::Secret | Family::ConfigMap => errors.extend(check_data(resource, new, old)),
+        Family::Secret | Family::ConfigMap => check_data(resource, new, old, errors),
         Family::Definition if subresource.is_empty() => errors.extend(definition::check(new, old)),
-        Family::Definition => errors.extend(definition::check_status(new)),
-        Family::Event | Family::Lease | Family::Node => errors.extend(typed::check(resource, new, old)),
-        Family::Access => errors.extend(rbac::check(resource, new, old)),
+        Family::Definition => definition::check_status(new, errors),
+        Family::Event | Family::Lease | Family::Node => typed::check(resource, new, old, errors),
+        Family::Access => rbac::check(resource, new, old, errors),
         Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
@@ -219,14 +213,11 @@ pub(super) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualifie
         Family::Event => "",
         _ => &resource.group,
     };
-    Qualified {
-        group,
-        resource: object["kind"].as_str().unwrap_or(&resource.kind),
-    }
+    Qualified::new(group, object["kind"].as_str().unwrap_or(&resource.kind))
 }
 
 /// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.
-pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value) -> Vec<FieldError> {
+pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value) -> Errors {
     let mut errors = Vec::new();
     let api_version = resource.api_version(&version.name);
     for (field, wanted) in [("kind", &resource.kind), ("apiVersion", &api_version)] {
@@ -239,13 +230,7 @@ pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value)
     errors
 }
 
-fn check_custom(
-    version: &Version,
-    new: &Value,
-    old: Option<&Value>,
-    subresource: &str,
-    errors: &mut Vec<FieldError>,
-) {
+fn check_custom(version: &Version, new: &Value, old: Option<&Value>, subresource: &str, errors: &mut Errors) {
     let schema = &version.schema;
     match (subresource, schema.field("status"), new.get("status")) {
         ("status", Some(status), Some(value)) => {
@@ -256,12 +241,12 @@ fn check_custom(
         _ => errors.extend(validate(new, old, schema, "")),
     }
     if subresource.is_empty() {
-        errors.extend(check_embedded(new, schema));
+        check_embedded(new, schema, errors);
     }
     if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
         errors.extend(check_lists(new, schema));
     }
-    errors.extend(scale::check(new, version));
+    scale::check(new, version, errors);
     if !schema.has_rules {
         return;
     }
@@ -270,12 +255,12 @@ fn check_custom(
                    errors to complete validation";
         errors.invalid("", &Value::Null, why);
     } else {
-        errors.extend(check_rules(new, old, schema));
+        check_rules(new, old, schema, errors);
     }
 }
 
 /// The keys without which a Secret is not of its type.
-fn check_secret_type(secret: &Value) -> Vec<FieldError> {
+fn check_secret_type(secret: &Value, errors: &mut Errors) {
     let needed: &[&str] = match text(secret, "type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
@@ -283,43 +268,41 @@ fn check_secret_type(secret: &Value) -> Vec<FieldError> {
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
         _ => &[],
     };
-    let missing = needed.iter().filter(|key| secret["data"].get(**key).is_none());
-    let error = |key| FieldError::required(format!("data[{key}]"), "");
-    missing.map(error).collect()
+    for key in needed.iter().filter(|key| secret["data"].get(**key).is_none()) {
+        errors.required(format!("data[{key}]"), "");
+    }
 }
 
-fn check_data(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+fn check_data(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let is_secret = resource.family == Family::Secret;
-    let (fields, whole): (&[&str], _) = match is_secret {
+    let (parts, whole): (&[&str], _) = match is_secret {
         true => (&["data"], "data"),
         false => (&["data", "binaryData"], ""),
     };
-    let mut errors = Vec::new();
     let mut size = 0;
-    for field in fields {
-        for (key, value) in new[*field].as_object().into_iter().flatten() {
-            let at = format!("{field}[{key}]");
-            errors.invalid_each(at, key, &names::config_key(key));
-            size += value.as_str().map_or(0, str::len);
+    for part in parts {
+        for (key, value) in fields(new, part) {
+            errors.judge(format!("{part}[{key}]"), key, names::config_key);
+            size += value.as_str().map_or(0, str::len) as i64;
         }
     }
     if size > MAX_DATA {
-        errors.push(FieldError::too_long(whole, MAX_DATA as u64));
+        errors.too_long(whole, MAX_DATA);
     }
     if is_secret {
-        errors.extend(check_secret_type(new));
+        check_secret_type(new, errors);
     }
-    let Some(old) = old else { return errors };
+    let Some(old) = old else { return };
     if is_secret && new["type"] != old["type"] {
         errors.invalid("type", &new["type"], "field is immutable");
     }
-    if old["immutable"] == true {
+    if flag(old, "immutable") {
         let why = "field is immutable when `immutable` is set";
-        if new["immutable"] != true {
+        if !flag(new, "immutable") {
             errors.forbidden("immutable", why);
         }
-        let changed = fields.iter().filter(|field| new[**field] != old[**field]);
-        errors.extend(changed.map(|field| FieldError::forbidden(field, why)));
+        for part in parts.iter().filter(|part| new[**part] != old[**part]) {
+            errors.forbidden(part, why);
+        }
     }
-    errors
 }

@@ -1,8 +1,9 @@
-//! Errors about one field of an object, and the paths that name the field.
+//! Errors about one field of an object, noted as they are found, and the paths that name the field.
 
-use std::fmt;
+use std::fmt::{self, Display};
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// What is wrong with a field: the `reason` of a status cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(super) enum Problem {
 
 impl Problem {
     /// The reason as the API spells it, and what messages begin with.
-    fn texts(self) -> (&'static str, &'static str) {
+    pub(super) fn texts(self) -> (&'static str, &'static str) {
         match self {
             Problem::Required => ("FieldValueRequired", "Required value"),
             Problem::Duplicate => ("FieldValueDuplicate", "Duplicate value"),
@@ -32,11 +33,6 @@ impl Problem {
         }
     }
 
-    /// The reason as the API spells it.
-    pub(super) fn reason(self) -> &'static str {
-        self.texts().0
-    }
-
     /// Whether rules in CEL are left unchecked once an object has this problem.
     pub(super) fn blocks_rules(self) -> bool {
         !matches!(self, Problem::Duplicate | Problem::Invalid | Problem::Forbidden)
@@ -44,7 +40,8 @@ impl Problem {
 }
 
 /// One field that is wrong, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
 pub(super) struct FieldError {
     pub(super) problem: Problem,
     pub(super) field: String,
@@ -54,102 +51,82 @@ pub(super) struct FieldError {
     pub(super) tolerated: bool,
 }
 
-impl FieldError {
-    fn new(problem: Problem, field: impl fmt::Display, value: Option<String>, detail: &str) -> Self {
+/// What is wrong with an object.
+pub(super) type Errors = Vec<FieldError>;
+
+/// Where errors are noted.
+pub(super) trait Found {
+    /// Notes a problem of `field`, with the value, if it is told, as it is told.
+    fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str);
+
+    fn required(&mut self, field: impl Display, why: &str) {
+        self.note(Problem::Required, field, None, why);
+    }
+
+    fn forbidden(&mut self, field: impl Display, why: &str) {
+        self.note(Problem::Forbidden, field, None, why);
+    }
+
+    fn invalid(&mut self, field: impl Display, value: impl Serialize, why: &str) {
+        self.note(Problem::Invalid, field, Some(json!(value).to_string()), why);
+    }
+
+    /// One error for each thing that is wrong with a text by this rule.
+    fn judge(&mut self, field: impl Display, text: &str, rule: impl Fn(&str) -> Vec<String>) {
+        for why in rule(text) {
+            self.invalid(&field, text, &why);
+        }
+    }
+
+    fn duplicate(&mut self, field: impl Display, value: &Value) {
+        self.note(Problem::Duplicate, field, Some(value.to_string()), "");
+    }
+
+    fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
+        let known: Vec<String> = known.iter().map(|known| quoted(known.as_ref())).collect();
+        let why = match known.is_empty() {
+            true => String::new(),
+            false => format!("supported values: {}", known.join(", ")),
+        };
+        let value = Some(json!(value).to_string());
+        self.note(Problem::NotSupported, field, value, &why);
+    }
+
+    /// An error where a text is none of these.
+    fn one_of(&mut self, field: impl Display, text: &str, known: &[&str]) {
+        if !known.contains(&text) {
+            self.not_supported(field, text, known);
+        }
+    }
+
+    fn too_long(&mut self, field: impl Display, max: i64) {
+        let unit = if max == 1 { "byte" } else { "bytes" };
+        let why = format!("may not be more than {max} {unit}");
+        self.note(Problem::TooLong, field, None, &why);
+    }
+
+    fn too_many(&mut self, field: impl Display, count: i64, max: i64) {
+        let unit = if max == 1 { "item" } else { "items" };
+        let why = format!("must have at most {max} {unit}");
+        self.note(Problem::TooMany, field, Some(count.to_string()), &why);
+    }
+}
+
+impl Found for Errors {
+    fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str) {
         let (_, title) = problem.texts();
         let value = value.map_or_else(String::new, |value| format!(": {value}"));
-        let before = if detail.is_empty() { "" } else { ": " };
+        let before = if why.is_empty() { "" } else { ": " };
         let field = match field.to_string() {
             field if field.is_empty() => "<nil>".to_owned(),
             field => field,
         };
-        Self {
+        self.push(FieldError {
             problem,
             field,
-            message: format!("{title}{value}{before}{detail}"),
+            message: format!("{title}{value}{before}{why}"),
             tolerated: false,
-        }
-    }
-
-    pub(super) fn invalid(field: impl fmt::Display, value: &Value, detail: &str) -> Self {
-        Self::new(Problem::Invalid, field, Some(value.to_string()), detail)
-    }
-
-    /// For values too big to be repeated.
-    pub(super) fn invalid_unnamed(field: impl fmt::Display, detail: &str) -> Self {
-        Self::new(Problem::Invalid, field, None, detail)
-    }
-
-    pub(super) fn invalid_text(field: impl fmt::Display, value: &str, detail: &str) -> Self {
-        Self::new(Problem::Invalid, field, Some(quoted(value)), detail)
-    }
-
-    /// One error for each thing that is wrong with a text.
-    pub(super) fn invalid_each(field: impl fmt::Display, value: &str, wrong: &[String]) -> Vec<Self> {
-        let error = |why: &String| Self::invalid_text(&field, value, why);
-        wrong.iter().map(error).collect()
-    }
-
-    /// For values that are told in a way of their own.
-    pub(super) fn invalid_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
-        Self::new(Problem::Invalid, field, Some(value.to_owned()), detail)
-    }
-
-    pub(super) fn type_invalid(field: impl fmt::Display, value: &str, detail: &str) -> Self {
-        Self::new(Problem::TypeInvalid, field, Some(quoted(value)), detail)
-    }
-
-    pub(super) fn required(field: impl fmt::Display, detail: &str) -> Self {
-        Self::new(Problem::Required, field, None, detail)
-    }
-
-    pub(super) fn forbidden(field: impl fmt::Display, detail: &str) -> Self {
-        Self::new(Problem::Forbidden, field, None, detail)
-    }
-
-    pub(super) fn duplicate(field: impl fmt::Display, value: &Value) -> Self {
-        Self::new(Problem::Duplicate, field, Some(value.to_string()), "")
-    }
-
-    /// For values that are told in a way of their own.
-    pub(super) fn duplicate_raw(field: impl fmt::Display, value: &str, detail: &str) -> Self {
-        Self::new(Problem::Duplicate, field, Some(value.to_owned()), detail)
-    }
-
-    pub(super) fn duplicate_unnamed(field: impl fmt::Display) -> Self {
-        Self::new(Problem::Duplicate, field, None, "")
-    }
-
-    pub(super) fn not_supported<T: AsRef<str>>(
-        field: impl fmt::Display,
-        value: &Value,
-        supported: &[T],
-    ) -> Self {
-        let supported: Vec<String> = supported.iter().map(|value| quoted(value.as_ref())).collect();
-        let detail = match supported.is_empty() {
-            true => String::new(),
-            false => format!("supported values: {}", supported.join(", ")),
-        };
-        Self::new(Problem::NotSupported, field, Some(value.to_string()), &detail)
-    }
-
-    /// The error of a text that is none of these.
-    pub(super) fn one_of(field: impl fmt::Display, value: &str, supported: &[&str]) -> Option<Self> {
-        let is_wrong = !supported.contains(&value);
-        is_wrong.then(|| Self::not_supported(field, &value.into(), supported))
-    }
-
-    pub(super) fn too_long(field: impl fmt::Display, max: u64) -> Self {
-        let unit = if max == 1 { "byte" } else { "bytes" };
-        let detail = format!("may not be more than {max} {unit}");
-        Self::new(Problem::TooLong, field, None, &detail)
-    }
-
-    pub(super) fn too_many(field: impl fmt::Display, actual: Option<u64>, max: u64) -> Self {
-        let unit = if max == 1 { "item" } else { "items" };
-        let detail = format!("must have at most {max} {unit}");
-        let actual = actual.map(|actual| actual.to_string());
-        Self::new(Problem::TooMany, field, actual, &detail)
+        });
     }
 }
 

@@ -96,7 +96,7 @@ impl Form {
             }
             (_, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
             ("PartialObjectMetadataList", None) => {
-                return Err(Failure::new(500, "", "content is not a list"));
+                return Err(Failure::internal("content is not a list"));
             }
             (_, None) => self.object(&answer, named, now, true),
         };

@@ -14,8 +14,19 @@ pub(super) struct Document {
     pub(super) repeated: Vec<String>,
 }
 
-/// Reads YAML, of which JSON is a part. The error is the reader's.
-pub(super) fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
+/// Reads a document in JSON, or in YAML, of which JSON is a part. The error is the reader's.
+pub(super) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, String> {
+    if is_yaml {
+        return read_yaml(bytes);
+    }
+    let mut document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    for path in &mut document.repeated {
+        *path = format!("duplicate field \"{}\"", path.trim_start_matches('.'));
+    }
+    Ok(document)
+}
+
+fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
     let twice = |line: u64, key: &str| format!("line {line}: key \"{key}\" already set in map");
     if let Ok(mut document) = serde_json::from_slice::<Document>(bytes) {
         for path in &mut document.repeated {
@@ -43,15 +54,6 @@ pub(super) fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
 /// What a strict reader of YAML says of fields that stand twice.
 pub(super) fn yaml_error(repeated: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))
-}
-
-/// Reads a document.
-pub(super) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
-    let mut document: Document = serde_json::from_slice(bytes)?;
-    for path in &mut document.repeated {
-        *path = format!("duplicate field \"{}\"", path.trim_start_matches('.'));
-    }
-    Ok(document)
 }
 
 /// Reads a value, and the paths of the fields below it that stand twice (`.a.b[0].c`).
@@ -133,7 +135,11 @@ mod tests {
 
     #[test]
     fn tells_what_stands_twice_and_keeps_the_last() {
-        let document = read(br#"{"a": {"b": [{"c": 1, "c": 2}], "d": 1.5}, "e": null, "e": "x"}"#).unwrap();
+        let document = read(
+            br#"{"a": {"b": [{"c": 1, "c": 2}], "d": 1.5}, "e": null, "e": "x"}"#,
+            false,
+        )
+        .unwrap();
         assert_eq!(
             document.value,
             json!({"a": {"b": [{"c": 2}], "d": 1.5}, "e": "x"})
@@ -144,6 +150,6 @@ mod tests {
 
     #[test]
     fn refuses_what_follows_the_document() {
-        assert!(read(b"{} {}").is_err());
+        assert!(read(b"{} {}", false).is_err());
     }
 }

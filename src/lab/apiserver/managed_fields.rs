@@ -16,6 +16,7 @@ use super::merge::{Comparison, Type, compare_objects};
 use super::meta::metadata_mut;
 use super::options::WriteOptions;
 use super::schema::prune;
+use super::value::list;
 use super::write::ignored_fields;
 
 /// More managers than this are merged into one.
@@ -117,13 +118,12 @@ impl Entry {
 
 /// All entries, or none when one of them cannot be read.
 pub(super) fn read_entries(object: &Value) -> Vec<Entry> {
-    let list = object["metadata"]["managedFields"].as_array();
     let read = |json: &Value| {
         let entry = Entry::deserialize(json).ok()?;
         (json["fieldsType"] == "FieldsV1" && !entry.api_version.is_empty()).then_some(entry)
     };
-    let entries: Option<Vec<Entry>> = list.into_iter().flatten().map(read).collect();
-    entries.unwrap_or_default()
+    let entries = list(&object["metadata"], "managedFields").iter();
+    entries.map(read).collect::<Option<_>>().unwrap_or_default()
 }
 
 impl Context<'_> {

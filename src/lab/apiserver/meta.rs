@@ -2,21 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::field::{FieldError, quoted};
-use super::found::Found;
+use super::field::{Errors, Found, Problem, quoted};
 use super::names;
-use super::value::{self, fields, flag, list};
+use super::value::{self, fields, flag, list, texts};
 
 /// What of the metadata never changes by a write.
 const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
 
 /// The sum of all annotations' keys and values, in bytes.
-const MAX_ANNOTATIONS: usize = 256 * 1024;
-
-/// Metadata of `object`, empty when there is none.
-pub(super) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
-    object.get("metadata").and_then(Value::as_object)
-}
+const MAX_ANNOTATIONS: i64 = 256 * 1024;
 
 /// Metadata of `object` for changing, made when there is none.
 pub(super) fn metadata_mut(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
@@ -34,8 +28,15 @@ pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// The finalizers of `object`.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
-    let finalizers = list(&object["metadata"], "finalizers").iter();
-    finalizers.filter_map(Value::as_str).collect()
+    texts(&object["metadata"], "finalizers")
+}
+
+/// The finalizers of `new` that `old` does not have.
+pub(super) fn added_finalizers<'a>(new: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
+    let before = old.map(finalizers).unwrap_or_default();
+    let mut added = finalizers(new);
+    added.retain(|finalizer| !before.contains(finalizer));
+    added
 }
 
 /// Whether `object` is being deleted.
@@ -43,14 +44,14 @@ pub(super) fn is_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// What is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
+/// Notes what is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
 pub(super) fn validate(
     object: &Value,
     namespaced: bool,
     name_rule: fn(&str) -> Vec<String>,
     prefix: &str,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    errors: &mut Errors,
+) {
     let at = |field: &str| format!("{prefix}.{field}");
     let [name, stem, namespace] = ["name", "generateName", "namespace"].map(|field| text(object, field));
     if !stem.is_empty() {
@@ -59,45 +60,49 @@ pub(super) fn validate(
             Some(stem) if !stem.is_empty() => format!("{stem}a"),
             _ => stem.to_owned(),
         };
-        errors.invalid_each(at("generateName"), stem, &name_rule(&probe));
+        errors.judge(at("generateName"), stem, |_| name_rule(&probe));
     }
     match name {
         "" => errors.required(at("name"), "name or generateName is required"),
-        name => errors.invalid_each(at("name"), name, &name_rule(name)),
+        name => errors.judge(at("name"), name, name_rule),
     }
     match namespace {
         "" if namespaced => errors.required(at("namespace"), ""),
         "" => {}
-        _ if namespaced => errors.invalid_each(at("namespace"), namespace, &names::dns_label(namespace)),
+        _ if namespaced => errors.judge(at("namespace"), namespace, names::dns_label),
         _ => errors.forbidden(at("namespace"), "not allowed on this type"),
     }
-    errors.extend(validate_maps(object, prefix));
+    validate_maps(object, prefix, errors);
     for finalizer in finalizers(object) {
-        errors.invalid_each(at("finalizers"), finalizer, &names::label_key(finalizer));
+        errors.judge(at("finalizers"), finalizer, names::label_key);
     }
-    errors
+}
+
+/// Notes what is wrong with the labels in a field, which errors call `at`.
+pub(super) fn validate_labels(object: &Value, field: &str, at: &str, errors: &mut Errors) {
+    for (key, value) in fields(object, field) {
+        errors.judge(at, key, names::label_key);
+        errors.judge(at, value.as_str().unwrap_or_default(), names::label_value);
+    }
 }
 
 /// Labels, annotations and owners.
-fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn validate_maps(object: &Value, prefix: &str, errors: &mut Errors) {
     let at = |field: &str| format!("{prefix}.{field}");
     let metadata = &object["metadata"];
-    for (key, value) in fields(metadata, "labels") {
-        let value = value.as_str().unwrap_or_default();
-        errors.invalid_each(at("labels"), key, &names::label_key(key));
-        errors.invalid_each(at("labels"), value, &names::label_value(value));
-    }
+    validate_labels(metadata, "labels", &at("labels"), errors);
     let mut size = 0;
     for (key, value) in fields(metadata, "annotations") {
-        size += key.len() + value.as_str().map_or(0, str::len);
-        errors.invalid_each(at("annotations"), key, &names::label_key(&key.to_lowercase()));
+        size += (key.len() + value.as_str().map_or(0, str::len)) as i64;
+        errors.judge(at("annotations"), key, |key| {
+            names::label_key(&key.to_lowercase())
+        });
     }
     if size > MAX_ANNOTATIONS {
-        errors.push(FieldError::too_long(at("annotations"), MAX_ANNOTATIONS as u64));
+        errors.too_long(at("annotations"), MAX_ANNOTATIONS);
     }
     let owners = list(metadata, "ownerReferences");
-    validate_controllers(owners, &at("ownerReferences"), &mut errors);
+    validate_controllers(owners, &at("ownerReferences"), errors);
     for owner in owners {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if value::text(owner, field).is_empty() {
@@ -107,11 +112,10 @@ fn validate_maps(object: &Value, prefix: &str) -> Vec<FieldError> {
             }
         }
     }
-    errors
 }
 
 /// At most one owner controls an object, and what is soon forgotten owns nothing.
-fn validate_controllers(owners: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
     let told = |owner: &Value| {
         let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
@@ -121,7 +125,7 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Vec<FieldErro
     for owner in owners {
         if owner["kind"] == "Event" && owner["apiVersion"] == "v1" {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid_raw(path, &told(owner), why));
+            errors.note(Problem::Invalid, path, Some(told(owner)), why);
         }
     }
     let controllers: Vec<&Value> = owners.iter().filter(|owner| flag(owner, "controller")).collect();
@@ -134,26 +138,19 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Vec<FieldErro
             name(pair[1])
         );
         let all = format!("[{}]", all.join(","));
-        errors.push(FieldError::invalid_raw(path, &all, &why));
+        errors.note(Problem::Invalid, path, Some(all), &why);
     }
 }
 
-/// What a change of metadata may not do.
-pub(super) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    if !old["metadata"]["deletionTimestamp"].is_null() {
-        let before = finalizers(old);
-        let mut added = finalizers(new);
-        added.retain(|finalizer| !before.contains(finalizer));
-        if !added.is_empty() {
-            let added: Vec<String> = added.into_iter().map(quoted).collect();
-            let why = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers \
-                 []string{{{}}}",
-                added.join(", ")
-            );
-            errors.forbidden("metadata.finalizers", &why);
-        }
+/// Notes what a change of metadata may not do.
+pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let added: Vec<String> = added_finalizers(new, Some(old)).into_iter().map(quoted).collect();
+    if is_deleted(old) && !added.is_empty() {
+        let why = format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+            added.join(", ")
+        );
+        errors.forbidden("metadata.finalizers", &why);
     }
     for field in FIXED.split(' ') {
         let (new, old) = (&new["metadata"][field], &old["metadata"][field]);
@@ -161,6 +158,5 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
             errors.invalid(format!("metadata.{field}"), new, "field is immutable");
         }
     }
-    errors.extend(validate_maps(new, "metadata"));
-    errors
+    validate_maps(new, "metadata", errors);
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::request::RequestInfo;
 use super::server::lock;
@@ -124,9 +125,10 @@ impl Misbehaviour {
             504 => ("Timeout", "request did not complete within the requested timeout"),
             _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
         };
+        let failure = Failure::new(code, reason, message);
         Some(match retry_after {
-            Some(seconds) => Failure::retry(code, reason, message, seconds),
-            None => Failure::new(code, reason, message),
+            Some(seconds) => failure.with(json!({"retryAfterSeconds": seconds})),
+            None => failure,
         })
     }
 }

@@ -26,7 +26,6 @@ mod family;
 mod field;
 mod field_set;
 mod form;
-mod found;
 mod json;
 mod known_fields;
 mod managed_fields;

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::discovery::{Documents, is_own, path_of};
 use super::resource::{Family, Resource, Version};
 use super::storage::Storage;
+use super::value::{flag, text};
 
 const SCHEMAS: &str = "#/components/schemas/";
 pub(super) const JSON: &str = "application/json";
@@ -126,7 +127,7 @@ pub(super) fn description(kind: &str, path: &str) -> String {
         let below = references(told).first().and_then(|name| KNOWN.get(name));
         schema = below.unwrap_or(&Value::Null);
     }
-    told["description"].as_str().unwrap_or_default().to_owned()
+    text(told, "description").to_owned()
 }
 
 /// The names of the schemas that a schema refers to.
@@ -152,7 +153,7 @@ fn for_each_below(schema: &mut Value, change: fn(&mut Value)) {
 
 /// Tells what a definition leaves unsaid: the types of what is a number or a text.
 fn complete(schema: &mut Value) {
-    if schema["x-kubernetes-int-or-string"] == true && schema["anyOf"].is_null() {
+    if flag(schema, "x-kubernetes-int-or-string") && schema["anyOf"].is_null() {
         schema["anyOf"] = json!([{"type": "integer"}, {"type": "string"}]);
     }
     for_each_below(schema, complete);
@@ -160,9 +161,9 @@ fn complete(schema: &mut Value) {
 
 /// Takes away what version 2 does not know, and what kubectl would take too literally there.
 fn reduce(schema: &mut Value) {
-    let flag = |key: &str| schema[key] == true;
-    let (nullable, preserves) = (flag("nullable"), flag("x-kubernetes-preserve-unknown-fields"));
-    let has_any_type = nullable || preserves || flag("x-kubernetes-int-or-string");
+    let nullable = flag(schema, "nullable");
+    let preserves = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    let has_any_type = nullable || preserves || flag(schema, "x-kubernetes-int-or-string");
     let Value::Object(fields) = schema else { return };
     // A reference with a description stands beside it here.
     let all = fields.remove("allOf").unwrap_or_default();

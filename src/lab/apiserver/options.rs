@@ -1,10 +1,8 @@
 //! The parameters that writes have in common.
 
-use serde_json::json;
-
-use super::field::FieldError;
+use super::field::{Errors, Found};
 use super::request::Query;
-use super::status::{Failure, Outcome};
+use super::status::{Outcome, refuse_options};
 
 /// What is done about fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,25 +30,20 @@ impl WriteOptions {
 
     /// Reads those of a patch.
     pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
-        let error = match is_apply {
-            true if query.get("fieldManager").is_empty() => Some(FieldError::required(
-                "fieldManager",
-                "is required for apply patch",
-            )),
-            false if query.has("force") => {
-                let why = "may not be specified for non-apply patch";
-                Some(FieldError::forbidden("force", why))
-            }
-            _ => None,
-        };
-        Self::read_further(query, "PatchOptions", agent, Vec::from_iter(error))
+        let mut errors = Vec::new();
+        if is_apply && query.get("fieldManager").is_empty() {
+            errors.required("fieldManager", "is required for apply patch");
+        }
+        if !is_apply && query.has("force") {
+            errors.forbidden("force", "may not be specified for non-apply patch");
+        }
+        Self::read_further(query, "PatchOptions", agent, errors)
     }
 
-    fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Vec<FieldError>) -> Outcome<Self> {
+    fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Errors) -> Outcome<Self> {
         let dry_runs = query.all("dryRun");
         if dry_runs.iter().any(|value| value != "All") {
-            let error = FieldError::not_supported("dryRun", &json!(dry_runs), &["All"]);
-            errors.push(error);
+            errors.not_supported("dryRun", dry_runs, &["All"]);
         }
         let field_validation = match query.get("fieldValidation") {
             "Ignore" => FieldValidation::Ignore,
@@ -58,22 +51,19 @@ impl WriteOptions {
             "Strict" => FieldValidation::Strict,
             other => {
                 let supported = ["", "Ignore", "Strict", "Warn"];
-                let error = FieldError::not_supported("fieldValidation", &other.into(), &supported);
-                errors.push(error);
+                errors.not_supported("fieldValidation", other, &supported);
                 FieldValidation::Warn
             }
         };
         let manager = query.get("fieldManager");
         if manager.len() > 128 {
-            errors.push(FieldError::too_long("fieldManager", 128));
+            errors.too_long("fieldManager", 128);
         }
         if let Some((at, c)) = manager.chars().enumerate().find(|(_, c)| c.is_control()) {
             let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-            errors.push(FieldError::invalid_text("fieldManager", manager, &why));
+            errors.invalid("fieldManager", manager, &why);
         }
-        if !errors.is_empty() {
-            return Err(Failure::invalid_options(kind, &errors));
-        }
+        refuse_options(kind, &errors)?;
         Ok(Self {
             dry_run: !dry_runs.is_empty(),
             field_validation,

@@ -2,15 +2,14 @@
 
 use serde_json::Value;
 
-use super::field::{FieldError, Path};
-use super::found::Found;
+use super::field::{Errors, Found, Path};
 use super::value::{list, text};
 
 pub(super) const COLUMNS: &str = "additionalPrinterColumns";
 pub(super) const SELECTABLE: &str = "selectableFields";
 
 /// More fields than this cannot be selected by.
-const MAX_SELECTABLE: usize = 8;
+const MAX_SELECTABLE: i64 = 8;
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
 
@@ -33,7 +32,7 @@ pub(super) fn selectable(version: &Value) -> Vec<String> {
     paths.map(str::to_owned).collect()
 }
 
-pub(super) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Errors) {
     for (i, column) in columns.iter().enumerate() {
         let path = path.index(i);
         if text(column, "name").is_empty() {
@@ -55,7 +54,7 @@ pub(super) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Vec
 }
 
 /// Whether a path is there, and of the plain kind. Says whether it is.
-fn check_simple(text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>) -> bool {
+fn check_simple(text: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
     if text.is_empty() {
         errors.required(path, "");
     } else if !text.starts_with('.') {
@@ -64,7 +63,7 @@ fn check_simple(text: &str, path: &Path<'_>, errors: &mut Vec<FieldError>) -> bo
     text.starts_with('.')
 }
 
-pub(super) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (field, within, needed, told) in SCALE.iter().filter(|_| scale.is_object()) {
         let (text, path) = (text(scale, field), path.child(field));
         if (*needed || !text.is_empty())
@@ -76,11 +75,11 @@ pub(super) fn check_scale(scale: &Value, path: &Path<'_>, errors: &mut Vec<Field
     }
 }
 
-pub(super) fn check_selectable(version: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn check_selectable(version: &Value, path: &Path<'_>, errors: &mut Errors) {
     let fields = list(version, SELECTABLE);
-    if fields.len() > MAX_SELECTABLE {
-        let many = Some(fields.len() as u64);
-        errors.push(FieldError::too_many(path, many, MAX_SELECTABLE as u64));
+    let count = fields.len() as i64;
+    if count > MAX_SELECTABLE {
+        errors.too_many(path, count, MAX_SELECTABLE);
     }
     for (i, field) in fields.iter().enumerate() {
         let at = path.index(i);
@@ -93,7 +92,7 @@ pub(super) fn check_selectable(version: &Value, path: &Path<'_>, errors: &mut Ve
             let why = format!("is an invalid path: expected [ or . but got: {first}");
             errors.invalid(at, text, &why);
         } else if fields[..i].contains(field) {
-            errors.push(FieldError::duplicate(at, &text.into()));
+            errors.duplicate(at, &text.into());
         } else {
             let schema = &version["schema"]["openAPIV3Schema"];
             let names = text.split('.').skip(1);

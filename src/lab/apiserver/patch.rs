@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::apply::applied;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::FieldError;
+use super::field::Found;
 use super::json::{self, Document};
 use super::managed_fields::track;
 use super::merge::Type;
@@ -43,16 +43,12 @@ impl Context<'_> {
         }
         let is_apply = media_type == APPLY_PATCH;
         let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
-        let document = match is_apply {
-            true => json::read_yaml(body),
-            false => json::read(body).map_err(|error| error.to_string()),
-        };
         let undecodable = |why: &str| match media_type {
             STRATEGIC_PATCH => Failure::bad_request(why),
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
         };
-        let mut document = document.map_err(|why| undecodable(&why))?;
+        let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
         self.entry.request(&document.value);
         let writer = self.writer(named, &target.subresource, &options);
         let mut storage = self.server.storage();
@@ -140,9 +136,9 @@ impl Context<'_> {
             false => patched.to_string(),
         };
         let invalid = |why: &str| {
-            let error = FieldError::invalid_text("patch", &text, why);
-            let (group, resource) = ("", "");
-            Failure::invalid(Qualified { group, resource }, "", &[error])
+            let mut errors = Vec::new();
+            errors.invalid("patch", &text, why);
+            Failure::invalid(Qualified::new("", ""), "", &errors)
         };
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
@@ -163,18 +159,15 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
     };
     let count = operations.len();
     if count > MAX_OPERATIONS {
-        return Err(Failure::too_large(format!(
-            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
-        )));
+        let why = format!("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}");
+        return Err(Failure::new(413, "RequestEntityTooLarge", why));
     }
     let patch = json_patch::Patch::deserialize(patch);
     if patch.is_ok_and(|patch| patch.0.into_iter().all(|operation| apply(object, operation))) {
         return Ok(());
     }
     let why = "the server rejected our request due to an error in our request";
-    let mut failure = Failure::new(422, "Invalid", why);
-    failure.details = Some(json!({}));
-    Err(failure)
+    Err(Failure::new(422, "Invalid", why).with(json!({})))
 }
 
 /// Whether the operation could be done.

@@ -7,13 +7,13 @@ use super::definition;
 use super::delete::undefine;
 use super::meta;
 use super::server::ApiServer;
-use super::storage::{ResourceId, key};
+use super::storage::{id, key};
 
 impl ApiServer {
     /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
     /// no rule is asked whether it is a good one.
     pub(in crate::lab) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
-        let id = (group.to_owned(), plural.to_owned());
+        let id = id(group, plural);
         let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
         let mut storage = self.storage();
         match storage.get(&id, &key) {
@@ -35,8 +35,7 @@ impl ApiServer {
 
     /// Takes an object away, where there is one.
     pub(in crate::lab) fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
-        let id: ResourceId = (group.to_owned(), plural.to_owned());
-        self.storage().remove(&id, &key(namespace, name));
+        self.storage().remove(&id(group, plural), &key(namespace, name));
     }
 
     /// Serves what `definition` defines, as if it had been created and accepted long ago.

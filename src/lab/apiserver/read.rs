@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::{FieldError, quoted};
+use super::field::{Found, quoted};
 use super::request::{Query, Target};
 use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
-use super::status::{Failure, Outcome};
+use super::status::{Failure, Outcome, refuse_options};
 use super::storage::{Kept, Stored, key, within};
 use super::typed::event_in;
 use super::update::current;
@@ -52,9 +52,8 @@ impl Context<'_> {
         let selector = self.selector(named)?;
         let query = &self.info.query;
         let storage = self.server.storage();
-        let table = storage
-            .table_of(&named.resource)
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
             token => Some(Token::read(token)?),
@@ -86,7 +85,11 @@ impl Context<'_> {
         };
         let objects = table.at(at).ok_or_else(|| match &token {
             Some(token) => token.expired(),
-            None => Failure::expired("The resourceVersion for the provided list is too old."),
+            None => Failure::new(
+                410,
+                "Expired",
+                "The resourceVersion for the provided list is too old.",
+            ),
         })?;
         let mut wanted = within(&objects, namespace(named, target))
             .filter(|(key, _)| key.as_str() > after)
@@ -158,7 +161,7 @@ pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
                 "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
             match itself {
-                true => Failure::new(500, "", why),
+                true => Failure::internal(why),
                 false => Failure::bad_request(format!("invalid resource version: {why}")),
             }
         }),
@@ -168,12 +171,10 @@ pub(super) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
 /// For revisions that this server has not reached.
 pub(super) fn too_large(asked: u64, current: u64) -> Box<Failure> {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
-    let mut failure = Failure::retry(504, "Timeout", &message, 1);
-    failure.details = Some(json!({
+    Failure::new(504, "Timeout", message).with(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
-    }));
-    failure
+    }))
 }
 
 /// Combinations of parameters that make no sense.
@@ -184,40 +185,40 @@ fn check_list_options(query: &Query) -> Outcome<()> {
     let (is_list, matches) = (!query.flag("watch"), !matching.is_empty());
     let streams = !query.get(EVENTS).is_empty();
     let mut errors = Vec::new();
-    let mut forbid = |is_forbidden: bool, field: &str, why: &str| {
-        let error = FieldError::forbidden(field, &format!("{field} is forbidden {why}"));
-        errors.extend(is_forbidden.then_some(error));
-    };
     let is_unsaid = is_list && matches && version.is_empty();
-    forbid(is_unsaid, MATCH, "unless resourceVersion is provided");
     let continues = is_list && matches && !query.get("continue").is_empty();
-    forbid(continues, MATCH, "when continue is provided");
-    forbid(is_list && streams, EVENTS, "for list");
     let is_matched = !is_list && matches && !streams;
-    forbid(
-        is_matched,
-        MATCH,
-        "for watch unless sendInitialEvents is provided",
-    );
+    for (is_forbidden, field, why) in [
+        (is_unsaid, MATCH, "unless resourceVersion is provided"),
+        (continues, MATCH, "when continue is provided"),
+        (is_list && streams, EVENTS, "for list"),
+        (
+            is_matched,
+            MATCH,
+            "for watch unless sendInitialEvents is provided",
+        ),
+    ] {
+        if is_forbidden {
+            errors.forbidden(field, &format!("{field} is forbidden {why}"));
+        }
+    }
     if !is_list && streams && matching != "NotOlderThan" {
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        errors.push(FieldError::forbidden(MATCH, why));
+        errors.forbidden(MATCH, why);
     }
     if is_list && matching == "Exact" && version == "0" {
         let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-        errors.push(FieldError::forbidden(MATCH, why));
+        errors.forbidden(MATCH, why);
     }
-    let supported = match is_list {
-        true => ["Exact", "NotOlderThan", ""].map(str::to_owned).to_vec(),
-        false => vec!["NotOlderThan".to_owned()],
-    };
-    if matches && !supported.iter().any(|known| known == matching) {
-        errors.push(FieldError::not_supported(MATCH, &matching.into(), &supported));
+    if matches {
+        let supported: &[&str] = if is_list {
+            &["Exact", "NotOlderThan", ""]
+        } else {
+            &["NotOlderThan"]
+        };
+        errors.one_of(MATCH, matching, supported);
     }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::invalid_options("ListOptions", &errors))
+    refuse_options("ListOptions", &errors)
 }
 
 /// A list as JSON, around the items' own bytes.
@@ -255,13 +256,12 @@ const ANY: u64 = 0;
 impl Token {
     /// The refusal of a token that is too old, with one that makes do with a list that is not consistent.
     fn expired(&self) -> Box<Failure> {
-        let mut failure = Failure::expired(
-            "The provided continue parameter is too old to display a consistent list result. You can start a new list \
-             without the continue parameter, or use the continue token in this response to retrieve the remainder of \
-             the results. Continuing with the provided token results in an inconsistent list - objects that were \
-             created, modified, or deleted between the time the first chunk was returned and now may show up in the \
-             list.",
-        );
+        let why = "The provided continue parameter is too old to display a consistent list result. You can start a \
+                   new list without the continue parameter, or use the continue token in this response to retrieve \
+                   the remainder of the results. Continuing with the provided token results in an inconsistent list - \
+                   objects that were created, modified, or deleted between the time the first chunk was returned and \
+                   now may show up in the list.";
+        let mut failure = Failure::new(410, "Expired", why);
         failure.next = Some(Self::write(ANY, &self.start));
         failure
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::schema::Schema;
 use super::status::Qualified;
+use super::storage::{ResourceId, id};
 use super::typed::{Message, message_of};
 
 /// Which rules of its own a resource has.
@@ -92,25 +93,19 @@ pub(super) struct Resource {
 impl Resource {
     /// As messages about one object name it: `clusterprofiles.multicluster.x-k8s.io`.
     pub(super) fn qualified(&self) -> Qualified<'_> {
-        Qualified {
-            group: &self.group,
-            resource: &self.plural,
-        }
+        Qualified::new(&self.group, &self.plural)
     }
 
     /// As messages about an invalid object name it: `ClusterProfile.multicluster.x-k8s.io`.
     pub(super) fn qualified_kind(&self) -> Qualified<'_> {
-        Qualified {
-            group: &self.group,
-            resource: &self.kind,
-        }
+        Qualified::new(&self.group, &self.kind)
     }
 
     /// Where its objects are stored.
-    pub(super) fn id(&self) -> (String, String) {
+    pub(super) fn id(&self) -> ResourceId {
         match self.family {
-            Family::Event => (String::new(), self.plural.clone()),
-            _ => (self.group.clone(), self.plural.clone()),
+            Family::Event => id("", &self.plural),
+            _ => id(&self.group, &self.plural),
         }
     }
 

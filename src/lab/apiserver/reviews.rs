@@ -2,21 +2,21 @@
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::auth::User;
 use super::body::Reply;
 use super::context::{Context, Named};
-use super::field::FieldError;
+use super::field::Found;
 use super::managed_fields::track;
 use super::meta;
 use super::options::WriteOptions;
 use super::rbac::{self, Act};
 use super::read::namespace;
 use super::request::Target;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome, Qualified, refuse};
 use super::tokens::AUDIENCE;
-use super::value::{list, text, texts};
+use super::value::{fields, list, text, texts};
 use super::write::ensure_namespace;
 
 impl Context<'_> {
@@ -103,8 +103,8 @@ impl Context<'_> {
             let why = "token is required for TokenReview in authentication";
             return Err(Failure::bad_request(why));
         }
-        let audiences = texts(spec, "audiences");
-        let is_ours = audiences.is_empty() || audiences.iter().any(|audience| audience == AUDIENCE);
+        let audiences: Vec<&str> = texts(spec, "audiences");
+        let is_ours = audiences.is_empty() || audiences.contains(&AUDIENCE);
         let user = self.server.user_of(token).filter(|_| is_ours);
         review["status"] = match user {
             Some(user) => json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]}),
@@ -132,42 +132,32 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
     let (asked, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let is_local = kind == "LocalSubjectAccessReview";
     let path = json!({"Path": text(other, "path"), "Verb": text(other, "verb")});
-    let mut invalid = |field: &str, value: &Value, why: &str| {
-        errors.push(FieldError::invalid(field, value, why));
-    };
     if !asked.is_null() && !other.is_null() {
         let why = "cannot be specified in combination with resourceAttributes";
-        invalid("spec.nonResourceAttributes", &path, why);
+        errors.invalid("spec.nonResourceAttributes", &path, why);
     }
     if asked.is_null() && other.is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        invalid("spec.resourceAttributes", &Value::Null, why);
+        errors.invalid("spec.resourceAttributes", (), why);
     }
     if !kind.starts_with("Self") && text(spec, "user").is_empty() && list(spec, "groups").is_empty() {
         let why = "at least one of user or group must be specified";
-        invalid("spec.user", &"".into(), why);
+        errors.invalid("spec.user", "", why);
     }
-    let mut said = meta::metadata(review).into_iter().flat_map(Map::keys);
+    let mut said = fields(review, "metadata").map(|(field, _)| field);
     if said.any(|field| field != "managedFields" && !(is_local && field == "namespace")) {
         let but = if is_local { " except for namespace" } else { "" };
         let why = format!("must be empty{but}");
-        invalid("metadata", &review["metadata"], &why);
+        errors.invalid("metadata", &review["metadata"], &why);
     }
     let within = text(asked, "namespace");
     if is_local && !asked.is_null() && within != meta::text(review, "namespace") {
         let why = "must match metadata.namespace";
-        invalid("spec.resourceAttributes.namespace", &within.into(), why);
+        errors.invalid("spec.resourceAttributes.namespace", within, why);
     }
     if is_local && !other.is_null() {
         let why = "disallowed on this kind of request";
-        invalid("spec.nonResourceAttributes", &path, why);
+        errors.invalid("spec.nonResourceAttributes", &path, why);
     }
-    let subject = Qualified {
-        group: "authorization.k8s.io",
-        resource: "",
-    };
-    match errors.as_slice() {
-        [] => Ok(()),
-        errors => Err(Failure::invalid(subject, "", errors)),
-    }
+    refuse(Qualified::new("authorization.k8s.io", ""), "", &errors)
 }

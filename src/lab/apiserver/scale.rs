@@ -8,8 +8,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::context::Named;
-use super::field::FieldError;
-use super::found::Found;
+use super::field::{Errors, Found};
 use super::meta;
 use super::resource::{Family, Resource, Scale, Version};
 use super::schema::Schema;
@@ -88,9 +87,8 @@ pub(super) fn check_told(stored: &Stored, scaled: &Named) -> Outcome<()> {
         return Ok(());
     }
     let why = format!("the spec replicas field {path:?} does not exist");
-    let mut failure = Failure::new(500, "InternalError", format!("Internal error occurred: {why}"));
-    failure.details = Some(json!({"causes": [{"message": why}]}));
-    Err(failure)
+    let failure = Failure::new(500, "InternalError", format!("Internal error occurred: {why}"));
+    Err(failure.with(json!({"causes": [{"message": why}]})))
 }
 
 /// `whole` with what `scale` says of its number.
@@ -111,8 +109,7 @@ pub(super) fn applied(whole: &Value, scale: &Value, scaled: &Named) -> Value {
 }
 
 /// What is wrong with the numbers of an object that can be scaled, whoever wrote them.
-pub(super) fn check(object: &Value, version: &Version) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(super) fn check(object: &Value, version: &Version, errors: &mut Errors) {
     let paths = version.scale.iter();
     for path in paths.flat_map(|paths| [&paths.spec_replicas, &paths.status_replicas]) {
         let value = at(object, path).and_then(Value::as_i64).unwrap_or_default();
@@ -123,5 +120,4 @@ pub(super) fn check(object: &Value, version: &Version) -> Vec<FieldError> {
             errors.invalid(path, value, &why);
         }
     }
-    errors
 }

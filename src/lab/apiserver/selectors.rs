@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use super::field::Found;
 use super::names;
 use super::resource::{Resource, Version};
 use super::status::{Failure, Outcome};
@@ -148,19 +149,19 @@ fn read_requirement(term: &str) -> Result<Requirement, String> {
         Some(_) => "!",
         None => part("set").or(part("sign")).unwrap_or_default(),
     };
-    if let Some(why) = names::label_key(key).first() {
-        return Err(format!("<nil>: Invalid value: \"{key}\": {why}"));
-    }
+    let mut errors = Vec::new();
+    errors.judge("", key, names::label_key);
     let values = part("values").or(part("value")).unwrap_or_default();
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
     for value in &values {
-        if let Some(why) = names::label_value(value).first() {
-            return Err(format!("values[0][{key}]: Invalid value: \"{value}\": {why}"));
-        }
+        errors.judge(format!("values[0][{key}]"), value, names::label_value);
     }
     if matches!(sign, "<" | ">") && values[0].parse::<i64>().is_err() {
         let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-        return Err(format!("values[0]: Invalid value: \"{}\": {why}", values[0]));
+        errors.invalid("values[0]", &values[0], why);
+    }
+    if let Some(first) = errors.first() {
+        return Err(first.to_string());
     }
     Ok(Requirement {
         key: key.to_owned(),

@@ -21,6 +21,12 @@ impl std::fmt::Display for Qualified<'_> {
     }
 }
 
+impl<'a> Qualified<'a> {
+    pub(super) fn new(group: &'a str, resource: &'a str) -> Self {
+        Self { group, resource }
+    }
+}
+
 /// A request that failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
@@ -64,8 +70,9 @@ impl Failure {
         Self::new(400, "BadRequest", message)
     }
 
-    pub(super) fn unauthorized() -> Box<Self> {
-        Self::new(401, "Unauthorized", "Unauthorized")
+    /// For what the real server does not blame the client for.
+    pub(super) fn internal(message: impl Into<String>) -> Box<Self> {
+        Self::new(500, "", message)
     }
 
     pub(super) fn forbidden(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
@@ -88,18 +95,16 @@ impl Failure {
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
-    /// For paths that lead nowhere: the router answers, and knows no Status.
-    pub(super) fn no_such_path() -> Box<Self> {
-        let mut failure = Self::no_such_resource();
-        failure.plain = Some("404 page not found\n");
+    /// For what is answered by those who know no Status.
+    pub(super) fn plain(code: u16, text: &'static str) -> Box<Self> {
+        let mut failure = Self::new(code, "", text);
+        failure.plain = Some(text);
         failure
     }
 
-    /// For what is answered with a code alone.
-    pub(super) fn wordless(code: u16) -> Box<Self> {
-        let mut failure = Self::new(code, "", "");
-        failure.plain = Some("");
-        failure
+    /// For paths that lead nowhere: the router answers.
+    pub(super) fn no_such_path() -> Box<Self> {
+        Self::plain(404, "404 page not found\n")
     }
 
     /// For methods that the server's own resources do not have.
@@ -121,14 +126,6 @@ impl Failure {
     pub(super) fn conflict(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
         let message = format!("Operation cannot be fulfilled on {subject} \"{name}\": {why}");
         Self::new(409, "Conflict", message).about(subject, name)
-    }
-
-    pub(super) fn expired(message: impl Into<String>) -> Box<Self> {
-        Self::new(410, "Expired", message)
-    }
-
-    pub(super) fn too_large(message: impl Into<String>) -> Box<Self> {
-        Self::new(413, "RequestEntityTooLarge", message)
     }
 
     pub(super) fn not_acceptable(accepted: &[&str]) -> Box<Self> {
@@ -157,37 +154,17 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422, with a cause for each field. `subject.resource` is the kind here, as in the real answers.
+    /// 422, with a cause for each error. `subject.resource` is the kind here, as in the real answers.
     pub(super) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
-        let mut told: Vec<String> = Vec::new();
-        let mut causes = Vec::new();
-        for error in errors {
-            let (field, message) = (&error.field, &error.message);
-            let text = format!("{field}: {message}");
-            if !told.contains(&text) {
-                told.push(text);
-            }
-            causes.push(json!({"reason": error.problem.reason(), "message": message, "field": field}));
-        }
-        let told = match told.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
+        let cause = |error: &FieldError| {
+            let (reason, _) = error.problem.texts();
+            json!({"reason": reason, "message": error.message, "field": error.field})
         };
         let mut details = details(subject, name);
-        details["causes"] = causes.into();
+        details["causes"] = errors.iter().map(cause).collect();
+        let told = all_told(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
-    }
-
-    /// The same for the options of a request, which are of that kind (`ListOptions`).
-    pub(super) fn invalid_options(kind: &str, errors: &[FieldError]) -> Box<Self> {
-        let (group, resource) = ("meta.k8s.io", kind);
-        Self::invalid(Qualified { group, resource }, "", errors)
-    }
-
-    /// 429 and the like: the caller may come again after `seconds`.
-    pub(super) fn retry(code: u16, reason: &'static str, message: &str, seconds: u32) -> Box<Self> {
-        Self::new(code, reason, message).with(json!({"retryAfterSeconds": seconds}))
     }
 
     /// This failure as the API object that is sent.
@@ -205,6 +182,34 @@ impl Failure {
             status["details"] = details.clone();
         }
         status
+    }
+}
+
+/// Refuses an object with which something is wrong.
+pub(super) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Outcome<()> {
+    match errors {
+        [] => Ok(()),
+        errors => Err(Failure::invalid(subject, name, errors)),
+    }
+}
+
+/// The same for the options of a request, which are of that kind (`ListOptions`).
+pub(super) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
+    refuse(Qualified::new("meta.k8s.io", kind), "", errors)
+}
+
+/// Several complaints as one, each told once: one as it is, more in brackets, none as nothing.
+pub(super) fn all_told(complaints: impl IntoIterator<Item = String>) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for complaint in complaints {
+        if !told.contains(&complaint) {
+            told.push(complaint);
+        }
+    }
+    match told.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
     }
 }
 

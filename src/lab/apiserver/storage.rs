@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,6 +11,8 @@ use tokio::sync::watch;
 use super::discovery::Documents;
 use super::rbac::{Binding, GROUP};
 use super::resource::{Family, Resource, Version};
+use super::server::lock;
+use super::value::text;
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
@@ -75,7 +77,7 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn new(object: Value, revision: u64, is_custom: bool) -> Self {
-        let api_version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let api_version = text(&object, "apiVersion").to_owned();
         let stored = Stored::new(object, revision);
         Self {
             revision,
@@ -97,7 +99,7 @@ impl Kept {
         if self.api_version == api_version {
             return self.open();
         }
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut versions = lock(&self.versions);
         let known = versions.entry(api_version.to_owned());
         let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
         Stored::of_bytes(bytes.clone(), self.revision).into()
@@ -206,6 +208,10 @@ impl Table {
 /// The name of a resource: its group and plural.
 pub(super) type ResourceId = (String, String);
 
+pub(super) fn id(group: &str, plural: &str) -> ResourceId {
+    (group.to_owned(), plural.to_owned())
+}
+
 /// Everything that is stored.
 #[derive(Debug, Default)]
 pub(super) struct Storage {
@@ -225,9 +231,9 @@ impl Storage {
     /// Begins to serve a resource, or serves it as now described.
     pub(super) fn serve(&mut self, resource: Resource) {
         self.forget_documents();
-        let id = (resource.group.clone(), resource.plural.clone());
         let resource = Arc::new(resource);
-        let table = self.tables.entry(id).or_insert_with(|| Table {
+        let table = self.tables.entry(id(&resource.group, &resource.plural));
+        let table = table.or_insert_with(|| Table {
             resource: resource.clone(),
             objects: BTreeMap::new(),
             history: VecDeque::new(),
@@ -250,13 +256,9 @@ impl Storage {
         self.tables.remove(id);
     }
 
-    pub(super) fn table(&self, group: &str, plural: &str) -> Option<&Table> {
-        self.tables.get(&(group.to_owned(), plural.to_owned()))
-    }
-
     /// What is stored of a resource.
-    pub(super) fn table_of(&self, resource: &Resource) -> Option<&Table> {
-        self.tables.get(&resource.id())
+    pub(super) fn table(&self, id: &ResourceId) -> Option<&Table> {
+        self.tables.get(id)
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {

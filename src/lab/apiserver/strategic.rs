@@ -80,7 +80,7 @@ fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
     };
     item.get(key).ok_or_else(|| {
         let item = go_text(item, false);
-        internal(format!("map: {item} does not contain declared merge key: {key}"))
+        Failure::internal(format!("map: {item} does not contain declared merge key: {key}"))
     })
 }
 
@@ -103,7 +103,7 @@ fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcom
     let first = kinds.next();
     if kinds.any(|kind| Some(kind) != first) {
         let [ours, theirs] = [ours, theirs].map(|list| go_text(&list.into(), false));
-        return Err(internal(format!(
+        return Err(Failure::internal(format!(
             "list element types are not identical: [{ours} {theirs}]"
         )));
     }
@@ -117,7 +117,9 @@ fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcom
                 ours.retain(|known| !is_identity(gone, known, of));
             }
             Some(Some("merge")) => {
-                return Err(internal("merging lists cannot yet be specified in the patch"));
+                return Err(Failure::internal(
+                    "merging lists cannot yet be specified in the patch",
+                ));
             }
             Some(_) => return Err(unknown_directive(item)),
         }
@@ -174,7 +176,7 @@ fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> 
         let wanted = identity(item, of)?;
         if !rest.any(|known| is_identity(wanted, known, of)) {
             let [patched, order] = [patched, order].map(|list| go_text(&list.into(), false));
-            return Err(internal(format!(
+            return Err(Failure::internal(format!(
                 "The order in patch list:\n{patched}\n doesn't match {ORDER} list:\n{order}\n"
             )));
         }
@@ -202,7 +204,7 @@ fn listed<'a>(key: &'a str, directive: &str) -> Option<&'a str> {
 
 fn list(value: Value) -> Outcome<Vec<Value>> {
     let kind = go_type(&value);
-    let why = || internal(format!("expected a []interface {{}}, but received a {kind}"));
+    let why = || Failure::internal(format!("expected a []interface {{}}, but received a {kind}"));
     match value {
         Value::Array(items) => Ok(items),
         _ => Err(why()),
@@ -236,14 +238,9 @@ fn without_directives(value: Value) -> Option<Value> {
 fn unknown_directive(patch: impl Into<Value>) -> Box<Failure> {
     let patch = patch.into();
     let [directive, patch] = [&patch[DIRECTIVE], &patch].map(|value| go_text(value, false));
-    internal(format!("unknown patch type: {directive} in map: {patch}"))
+    Failure::internal(format!("unknown patch type: {directive} in map: {patch}"))
 }
 
 fn invalid(what: &str) -> Box<Failure> {
     Failure::bad_request(format!("invalid patch format of {what}"))
-}
-
-/// The real server does not blame the client.
-fn internal(why: impl Into<String>) -> Box<Failure> {
-    Failure::new(500, "", why)
 }

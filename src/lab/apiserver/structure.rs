@@ -1,10 +1,9 @@
 //! What a schema has to be like to be structural.
 
 use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::field::{FieldError, Path};
-use super::found::Found;
+use super::field::{Errors, Found, Path};
 use super::schema::{Schema, judge_expressions, judge_rules, prune, validate};
 use super::value::{fields, flag, list, text, texts};
 
@@ -32,7 +31,7 @@ const UNSUPPORTED: &str = "$ref definitions dependencies patternProperties addit
 
 /// Adds what is wrong with a version's schema: first what is wrong with the parts of it, and only where nothing is
 /// whether they make sense together.
-pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let before = errors.len();
     if schema["type"] != "object" {
         let (field, why) = (path.child("type"), "must be object at the root");
@@ -82,7 +81,7 @@ pub(super) fn each_node(
     }
 }
 
-fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let known = |key: &String| matches!(key.as_str(), "type" | "properties" | "description");
     let named = |name: &String| matches!(name.as_str(), "name" | "generateName");
     let Some(said) = metadata.as_object() else { return };
@@ -93,7 +92,7 @@ fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Vec<FieldError
 }
 
 /// What is looked at in branches, too.
-fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &mut Vec<FieldError>) {
+fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
     let [kind, pattern] = ["type", "pattern"].map(|key| text(schema, key));
     for key in UNSUPPORTED.split(' ').filter(|key| !schema[*key].is_null()) {
         errors.forbidden(path.child(key), &format!("{key} is not supported"));
@@ -118,9 +117,9 @@ fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &m
     }
 }
 
-fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = text(schema, "type");
-    let is_empty = |key: &str| schema[key].as_object().is_none_or(Map::is_empty);
+    let is_empty = |key: &str| fields(schema, key).next().is_none();
     if !is_empty("properties") && schema["additionalProperties"].is_object() {
         let why = "additionalProperties and properties are mutual exclusive";
         errors.forbidden(path.child("additionalProperties"), why);
@@ -152,7 +151,7 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Types and defaults.
-fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let kind = text(schema, "type");
     if kind.is_empty() && !flag(schema, PRESERVED) && !flag(schema, INT_OR_STRING) {
         let why = "must not be empty for specified object fields";
@@ -177,7 +176,7 @@ fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Only what is compared as a whole is told apart in a set.
-fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Errors) {
     let key = match text(items, "type") {
         "object" => MAP_TYPE,
         "array" => LIST_TYPE,
@@ -189,7 +188,7 @@ fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>)
     }
 }
 
-fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Errors) {
     const KEYS: &str = "x-kubernetes-list-map-keys";
     if list(sent, KEYS).is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
@@ -198,10 +197,10 @@ fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) 
     let items = &sent["items"];
     let items_path = path.child("items");
     let properties = items_path.child("properties");
-    let required = texts(items, "required");
-    for key in &texts(sent, KEYS) {
+    let required: Vec<&str> = texts(items, "required");
+    for key in texts::<&str>(sent, KEYS) {
         let property = &items["properties"][key];
-        let given = !property["default"].is_null() || required.contains(key);
+        let given = !property["default"].is_null() || required.contains(&key);
         if property.is_null() {
             let why = "entries must all be names of item properties";
             errors.invalid(path.child(KEYS), key, why);
@@ -215,7 +214,7 @@ fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Vec<FieldError>) 
 
 /// Branches say what values may be like, not which fields there are. Only of what is a number or a text may they say
 /// which of both.
-fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Vec<FieldError>) {
+fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
     for key in ["allOf", "anyOf", "oneOf"] {
         let path = path.child(key);
         for (i, branch) in list(sent, key).iter().enumerate() {
@@ -227,7 +226,7 @@ fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &m
     }
 }
 
-fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Vec<FieldError>) {
+fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
     check_words(branch, path, None, errors);
     for (key, why) in STRUCTURAL {
         let is_said = !matches!(&branch[key], Value::Null | Value::Bool(false))

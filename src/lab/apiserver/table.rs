@@ -13,6 +13,7 @@ use super::context::Named;
 use super::form::Form;
 use super::openapi;
 use super::resource::Family;
+use super::value::{flag, text};
 
 /// A column of a Table.
 struct Column {
@@ -65,21 +66,18 @@ impl Column {
 
     /// A column as a definition has it.
     fn custom(column: &Value) -> Self {
-        let text = |field: &str| word(&column[field]);
-        let path = text("jsonPath");
-        let description = match text("description") {
-            told if told.is_empty() => {
-                format!("Custom resource definition column (in JSONPath format): {path}")
-            }
-            told => told,
+        let path = text(column, "jsonPath");
+        let description = match text(column, "description") {
+            "" => format!("Custom resource definition column (in JSONPath format): {path}"),
+            told => told.to_owned(),
         };
         Self {
             definition: json!({
-                "name": column["name"], "type": column["type"], "format": text("format"), "description": description,
+                "name": column["name"], "type": column["type"], "format": text(column, "format"), "description": description,
                 "priority": column["priority"].as_i64().unwrap_or_default(),
             }),
-            cells: text("type"),
-            paths: JsonPath::parse(&standard_path(&path)).into_iter().collect(),
+            cells: text(column, "type").to_owned(),
+            paths: JsonPath::parse(&standard_path(path)).into_iter().collect(),
         }
     }
 
@@ -221,14 +219,14 @@ fn word(value: &Value) -> String {
 
 /// A field of a reference, and its name: `ClusterRole/admin`.
 fn pair(reference: &Value, first: &str) -> String {
-    format!("{}/{}", word(&reference[first]), word(&reference["name"]))
+    format!("{}/{}", text(reference, first), text(reference, "name"))
 }
 
 /// What an event is about: `clusterprofile/a`.
 fn subject(about: &Value) -> String {
-    let kind = word(&about["kind"]).to_lowercase();
-    match word(&about["name"]) {
-        name if name.is_empty() => kind,
+    let kind = text(about, "kind").to_lowercase();
+    match text(about, "name") {
+        "" => kind,
         name => format!("{kind}/{name}"),
     }
 }
@@ -258,7 +256,7 @@ fn readiness(ready: String, node: &Value) -> String {
         "" => "Unknown",
         _ => "NotReady",
     };
-    match node["spec"]["unschedulable"] == true {
+    match flag(&node["spec"], "unschedulable") {
         true => format!("{ready},SchedulingDisabled"),
         false => ready.to_owned(),
     }

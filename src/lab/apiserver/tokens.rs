@@ -7,12 +7,12 @@ use super::auth::User;
 use super::body::Reply;
 use super::builtin;
 use super::context::{Context, Named};
-use super::field::FieldError;
+use super::field::Found;
 use super::managed_fields::track;
 use super::meta;
 use super::options::WriteOptions;
 use super::request::Target;
-use super::status::{Failure, Outcome, Qualified};
+use super::status::{Failure, Outcome, Qualified, refuse};
 use super::value::list;
 use crate::lab::token::new_token;
 
@@ -35,20 +35,18 @@ impl Context<'_> {
         let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
         let mut request = self.decode(&named, &options, body)?;
         let account = self.server.service_account(&target.namespace, &target.name);
-        let subject = Qualified {
-            group: "",
-            resource: "serviceaccounts",
-        };
+        let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
         let uid = meta::text(account.object(), "uid");
         let spec = &mut request["spec"];
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(LASTS);
         spec["expirationSeconds"] = seconds.into();
+        let mut errors = Vec::new();
         if seconds < SHORTEST {
             let why = "may not specify a duration less than 10 minutes";
-            let error = FieldError::invalid("spec.expirationSeconds", &seconds.into(), why);
-            return Err(Failure::invalid(named.resource.qualified_kind(), "", &[error]));
+            errors.invalid("spec.expirationSeconds", seconds, why);
         }
+        refuse(named.resource.qualified_kind(), "", &errors)?;
         let writer = self.writer(&named, &target.subresource, &options);
         track(None, &mut request, &writer);
         let spec = &mut request["spec"];

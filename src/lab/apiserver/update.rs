@@ -10,7 +10,7 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::delete::finish_deletions;
 use super::family;
-use super::field::FieldError;
+use super::field::{FieldError, Found};
 use super::managed_fields::{same_but_times, track};
 use super::meta;
 use super::names;
@@ -19,8 +19,9 @@ use super::read::{in_version, namespace, object_key};
 use super::request::Target;
 use super::resource::Family;
 use super::scale;
-use super::status::{Failure, Outcome};
+use super::status::{Failure, Outcome, refuse};
 use super::storage::{Storage, Stored};
+use super::value::take;
 use super::write::{ensure_namespace, store};
 
 impl Context<'_> {
@@ -95,8 +96,7 @@ impl Context<'_> {
         }
         let key = object_key(named, target);
         let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
-        let is_deleted = !old["metadata"]["deletionTimestamp"].is_null() && !waits;
-        let is_last = is_deleted && meta::finalizers(&object).is_empty();
+        let is_last = meta::is_deleted(old) && !waits && meta::finalizers(&object).is_empty();
         if is_last && !options.dry_run {
             storage.remove(&named.resource.id(), &key);
             finish_deletions(storage, &time);
@@ -114,24 +114,21 @@ impl Context<'_> {
     /// What is wrong with an object refuses it; what was wrong with it before is warned of.
     fn check(&mut self, named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
         let (resource, version) = (&named.resource, named.version());
-        let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
-        errors.extend(meta::validate_update(object, old));
+        let (mut errors, namespaced) = (Vec::new(), resource.namespaced);
+        meta::validate(object, namespaced, names::path_segment, "metadata", &mut errors);
+        meta::validate_update(object, old, &mut errors);
         let mut more = family::check_type(resource, version, object);
         if more.is_empty() {
             // The real server judges changes of metadata twice, and tells so twice.
-            more = meta::validate_update(object, old);
+            meta::validate_update(object, old, &mut more);
             let subresource = &target.subresource;
             family::check(resource, version, object, Some(old), subresource, &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
-        let told = |error: &FieldError| format!("{}: {}", error.field, error.message);
-        self.warnings.extend(tolerated.iter().map(told));
-        if errors.is_empty() {
-            return Ok(());
-        }
+        self.warnings.extend(tolerated.iter().map(FieldError::to_string));
         let kind = family::kind_of(resource, object);
-        Err(Failure::invalid(kind, meta::text(object, "name"), &errors))
+        refuse(kind, meta::text(object, "name"), &errors)
     }
 }
 
@@ -170,15 +167,15 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             Ok(())
         }
         "" | "0" => {
-            let why = "must be specified for an update";
-            let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
+            let mut errors = Vec::new();
+            errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
             // The real answer bears the resource where the kind belongs.
-            Err(Failure::invalid(resource.qualified(), &target.name, &[error]))
+            refuse(resource.qualified(), &target.name, &errors)
         }
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {
             let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
-            Err(Failure::new(500, "", why))
+            Err(Failure::internal(why))
         }
         _ => {
             let why =
@@ -186,15 +183,6 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             Err(Failure::conflict(resource.qualified(), &target.name, why))
         }
     }
-}
-
-/// Takes a field from another object: what it has there, or nothing.
-fn take(object: &mut Value, field: &str, from: &Value) {
-    let Value::Object(fields) = object else { return };
-    match from.get(field) {
-        Some(value) => fields.insert(field.to_owned(), value.clone()),
-        None => fields.remove(field),
-    };
 }
 
 /// Takes from the old object what such a write cannot change.
@@ -206,7 +194,7 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
         take(object, "status", &sent);
         return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
     }
-    let is_deleted = !old["metadata"]["deletionTimestamp"].is_null();
+    let is_deleted = meta::is_deleted(old);
     let is_sent = !meta::text(object, "uid").is_empty();
     let (metadata, known) = (&mut object["metadata"], &old["metadata"]);
     for (field, is_taken) in [

@@ -13,9 +13,9 @@ pub(super) fn list<'a>(object: &'a Value, field: &str) -> &'a [Value] {
 }
 
 /// The texts of the list in a field.
-pub(super) fn texts(object: &Value, field: &str) -> Vec<String> {
+pub(super) fn texts<'a, T: From<&'a str>>(object: &'a Value, field: &str) -> Vec<T> {
     let texts = list(object, field).iter().filter_map(Value::as_str);
-    texts.map(str::to_owned).collect()
+    texts.map(T::from).collect()
 }
 
 /// The fields of the object in a field.
@@ -25,5 +25,14 @@ pub(super) fn fields<'a>(object: &'a Value, field: &str) -> impl Iterator<Item =
 
 /// Whether a field is true.
 pub(super) fn flag(object: &Value, field: &str) -> bool {
-    object[field] == Value::Bool(true)
+    object[field] == true
+}
+
+/// Makes a field what it is in another object: what it has there, or nothing.
+pub(super) fn take(object: &mut Value, field: &str, from: &Value) {
+    let Value::Object(fields) = object else { return };
+    match from.get(field) {
+        Some(value) => fields.insert(field.to_owned(), value.clone()),
+        None => fields.remove(field),
+    };
 }

@@ -38,9 +38,8 @@ impl Context<'_> {
             Ok(seconds) => Duration::from_secs(seconds),
         };
         let storage = self.server.storage();
-        let table = storage
-            .table_of(&named.resource)
-            .ok_or_else(Failure::no_such_resource)?;
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
         let faults = self.server.inner.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
@@ -85,7 +84,7 @@ impl Context<'_> {
             }
         } else if watcher.seen < table.compacted {
             let message = format!("too old resource version: {asked} ({})", table.compacted);
-            watcher.fail(&Failure::expired(message));
+            watcher.fail(&Failure::new(410, "Expired", message));
         }
         Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
             Some((watcher.next().await?, watcher))
@@ -176,7 +175,7 @@ impl Watcher {
         self.wake.mark_unchanged();
         let changes = {
             let storage = self.server.storage();
-            let Some(table) = storage.table_of(&self.named.resource) else {
+            let Some(table) = storage.table(&self.named.resource.id()) else {
                 return false;
             };
             table.changes_after(self.seen)
@@ -184,7 +183,7 @@ impl Watcher {
         match changes {
             Some(changes) => changes.iter().for_each(|change| self.change(change)),
             // It lagged behind what the history keeps.
-            None => self.fail(&Failure::expired("too old resource version")),
+            None => self.fail(&Failure::new(410, "Expired", "too old resource version")),
         }
         true
     }
@@ -203,7 +202,7 @@ impl Watcher {
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.server.storage();
-        let table = storage.table_of(&self.named.resource)?;
+        let table = storage.table(&self.named.resource.id())?;
         table.is_quiet_after(self.seen).then_some(storage.revision)
     }
 

@@ -20,8 +20,8 @@ use super::read::{as_stored, in_version, namespace};
 use super::request::Target;
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
-use super::status::{Failure, Outcome, Qualified, details};
-use super::storage::{Kept, Storage, key};
+use super::status::{Failure, Outcome, Qualified, details, refuse};
+use super::storage::{Kept, Storage, id, key};
 use super::typed::{self, event_in};
 
 /// The refusal of a body in which nothing is recognized, with its beginning.
@@ -130,10 +130,7 @@ impl Context<'_> {
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
-        let document = match is_yaml {
-            true => json::read_yaml(body),
-            false => json::read(body).map_err(|error| error.to_string()),
-        };
+        let document = json::read(body, is_yaml);
         let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
@@ -184,9 +181,8 @@ impl Context<'_> {
         let mut object = self.decode(named, &options, body)?;
         self.entry.object(&object);
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
-            // The real server does not blame the client.
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Failure::new(500, "", why));
+            return Err(Failure::internal(why));
         }
         wipe_system_fields(&mut object);
         ensure_namespace(&mut object, namespace(named, target))?;
@@ -338,9 +334,8 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
     if namespace.is_empty() {
         return Ok(());
     }
-    let (group, resource) = ("", "namespaces");
-    let found = storage.get(&(group.to_owned(), resource.to_owned()), namespace);
-    let found = found.ok_or_else(|| Failure::not_found(Qualified { group, resource }, namespace))?;
+    let found = storage.get(&id("", "namespaces"), namespace);
+    let found = found.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
     if !meta::is_deleted(found.object()) {
         return Ok(());
     }
@@ -360,12 +355,9 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let mut errors = family::check_type(resource, version, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
-        errors = meta::validate(object, resource.namespaced, rule, "metadata");
+        meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
         family::check(resource, version, object, None, "", &mut errors);
     }
-    if errors.is_empty() {
-        return Ok(());
-    }
     let subject = family::kind_of(resource, object);
-    Err(Failure::invalid(subject, meta::text(object, "name"), &errors))
+    refuse(subject, meta::text(object, "name"), &errors)
 }

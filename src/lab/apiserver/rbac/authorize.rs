@@ -10,8 +10,8 @@ use super::{GROUP, Rule};
 use crate::lab::apiserver::auth::{User, account_name};
 use crate::lab::apiserver::meta;
 use crate::lab::apiserver::request::RequestInfo;
-use crate::lab::apiserver::status::{Failure, Qualified};
-use crate::lab::apiserver::storage::{Kept, Storage, key};
+use crate::lab::apiserver::status::{Failure, Qualified, all_told};
+use crate::lab::apiserver::storage::{Kept, Storage, id, key};
 use crate::lab::apiserver::value::{list, text};
 
 /// What somebody wants to do.
@@ -98,7 +98,7 @@ struct Subject {
 impl Binding {
     /// All there are, those for the whole cluster first.
     pub(in crate::lab::apiserver) fn read_all(storage: &Storage) -> Vec<Self> {
-        let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(GROUP, plural));
+        let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(&id(GROUP, plural)));
         let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
         let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
         bindings.map(|(_, binding)| read(binding)).collect()
@@ -180,20 +180,12 @@ pub(in crate::lab::apiserver) fn missing(
     namespace: &str,
     resource: Option<&str>,
 ) -> String {
-    let mut told: Vec<String> = Vec::new();
-    for (binding, _) in bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none()) {
+    let bindings = bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none());
+    all_told(bindings.map(|(binding, _)| {
         let [kind, name] = &binding.role;
         let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
-        let line = format!("{kind}.{GROUP} \"{name}\" not found");
-        if !told.contains(&line) {
-            told.push(line);
-        }
-    }
-    match told.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    }
+        format!("{kind}.{GROUP} \"{name}\" not found")
+    }))
 }
 
 /// The rules of the role that a binding in `namespace` refers to.
@@ -202,8 +194,7 @@ pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) ->
         "Role" => ("roles", namespace),
         _ => ("clusterroles", ""),
     };
-    let id = (GROUP.to_owned(), plural.to_owned());
-    let role = storage.get(&id, &key(namespace, text(reference, "name")))?;
+    let role = storage.get(&id(GROUP, plural), &key(namespace, text(reference, "name")))?;
     Some(Rule::all_of(role.object()))
 }
 
@@ -225,7 +216,6 @@ pub(in crate::lab::apiserver) fn authorize(storage: &Storage, user: &User, act: 
 
 /// The refusal of what `user` may not do.
 pub(in crate::lab::apiserver) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure> {
-    let (group, resource) = (act.group, act.resource);
     let place = match act.namespace {
         "" => "at the cluster scope".to_owned(),
         namespace => format!("in the namespace \"{namespace}\""),
@@ -233,15 +223,16 @@ pub(in crate::lab::apiserver) fn forbidden(user: &User, act: &Act<'_>, reason: &
     let what = match act.path {
         Some(path) => format!("path \"{path}\""),
         None => format!(
-            "resource \"{}\" in API group \"{group}\" {place}",
-            act.whole_resource()
+            "resource \"{}\" in API group \"{}\" {place}",
+            act.whole_resource(),
+            act.group
         ),
     };
     let mut why = format!("User \"{}\" cannot {} {what}", user.name, act.verb);
     if !reason.is_empty() {
         why = format!("{why}: {reason}");
     }
-    Failure::forbidden(Qualified { group, resource }, act.name, &why)
+    Failure::forbidden(Qualified::new(act.group, act.resource), act.name, &why)
 }
 
 #[cfg(test)]

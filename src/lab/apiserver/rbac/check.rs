@@ -3,11 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::GROUP;
-use crate::lab::apiserver::field::FieldError;
-use crate::lab::apiserver::found::Found;
-use crate::lab::apiserver::names;
+use crate::lab::apiserver::field::{Errors, Found};
 use crate::lab::apiserver::resource::Resource;
 use crate::lab::apiserver::value::{list, text};
+use crate::lab::apiserver::{meta, names};
 
 /// What decoding fills in.
 pub(in crate::lab::apiserver) fn set_defaults(object: &mut Map<String, Value>) {
@@ -32,45 +31,38 @@ pub(in crate::lab::apiserver) fn set_rules(resource: &Resource, object: &mut Val
     }
 }
 
-/// What is wrong with a role or a binding besides its metadata. `old` is what it replaces.
+/// Notes what is wrong with a role or a binding besides its metadata. `old` is what it replaces.
 pub(in crate::lab::apiserver) fn check(
     resource: &Resource,
     new: &Value,
     old: Option<&Value>,
-) -> Vec<FieldError> {
+    errors: &mut Errors,
+) {
     if resource.plural.ends_with("bindings") {
-        return check_binding(resource.namespaced, new, old);
+        return check_binding(resource.namespaced, new, old, errors);
     }
-    let mut errors = Vec::new();
     for (i, rule) in list(new, "rules").iter().enumerate() {
-        check_rule(&format!("rules[{i}]"), rule, resource.namespaced, &mut errors);
+        check_rule(&format!("rules[{i}]"), rule, resource.namespaced, errors);
     }
-    check_aggregation(&new["aggregationRule"], &mut errors);
-    errors
+    check_aggregation(&new["aggregationRule"], errors);
 }
 
-fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(&new["roleRef"], field));
     let kinds = &["Role", "ClusterRole"][usize::from(!namespaced)..];
-    errors.extend(FieldError::one_of("roleRef.apiGroup", group, &[GROUP]));
-    errors.extend(FieldError::one_of("roleRef.kind", kind, kinds));
-    check_name("roleRef.name", name, names::path_segment, &mut errors);
+    errors.one_of("roleRef.apiGroup", group, &[GROUP]);
+    errors.one_of("roleRef.kind", kind, kinds);
+    check_name("roleRef.name", name, names::path_segment, errors);
     for (i, subject) in list(new, "subjects").iter().enumerate() {
-        check_subject(&format!("subjects[{i}]"), subject, namespaced, &mut errors);
+        check_subject(&format!("subjects[{i}]"), subject, namespaced, errors);
     }
     if old.is_some_and(|old| old["roleRef"] != new["roleRef"]) {
         let reference = json!({"APIGroup": group, "Kind": kind, "Name": name});
-        errors.push(FieldError::invalid(
-            "roleRef",
-            &reference,
-            "cannot change roleRef",
-        ));
+        errors.invalid("roleRef", reference, "cannot change roleRef");
     }
-    errors
 }
 
-fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
+fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Errors) {
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(subject, field));
     let is_account = kind == "ServiceAccount";
     let (rule, group_wanted): (fn(&str) -> _, _) = match is_account {
@@ -79,23 +71,23 @@ fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Vec<F
     };
     check_name(&format!("{at}.name"), name, rule, errors);
     let kinds = ["ServiceAccount", "User", "Group"];
-    errors.extend(match kinds.contains(&kind) {
-        true => FieldError::one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
-        false => FieldError::one_of(format!("{at}.kind"), kind, &kinds),
-    });
+    match kinds.contains(&kind) {
+        true => errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
+        false => errors.not_supported(format!("{at}.kind"), kind, &kinds),
+    }
     if is_account && !namespaced && text(subject, "namespace").is_empty() {
         errors.required(format!("{at}.namespace"), "");
     }
 }
 
-fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut Vec<FieldError>) {
+fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
     match name {
         "" => errors.required(at, ""),
-        name => errors.invalid_each(at, name, &rule(name)),
+        name => errors.judge(at, name, rule),
     }
 }
 
-fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
+fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Errors) {
     let has = |field: &str| !list(rule, field).is_empty();
     let mut require = |field: &str, why: &str| {
         if !has(field) {
@@ -120,7 +112,7 @@ fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Vec<FieldEr
     }
 }
 
-fn check_aggregation(aggregation: &Value, errors: &mut Vec<FieldError>) {
+fn check_aggregation(aggregation: &Value, errors: &mut Errors) {
     let selectors = list(aggregation, "clusterRoleSelectors");
     if !aggregation.is_null() && selectors.is_empty() {
         let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
@@ -129,21 +121,17 @@ fn check_aggregation(aggregation: &Value, errors: &mut Vec<FieldError>) {
     for (i, selector) in selectors.iter().enumerate() {
         let at = format!("aggregationRule.clusterRoleSelectors[{i}]");
         let before = errors.len();
-        for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-            let (at, value) = (format!("{at}.matchLabels"), value.as_str().unwrap_or_default());
-            errors.invalid_each(&at, key, &names::label_key(key));
-            errors.invalid_each(&at, value, &names::label_value(value));
-        }
+        meta::validate_labels(selector, "matchLabels", &format!("{at}.matchLabels"), errors);
         for (j, expression) in list(selector, "matchExpressions").iter().enumerate() {
             check_expression(&format!("{at}.matchExpressions[{j}]"), expression, errors);
         }
         if errors.len() > before {
-            errors.invalid(at, &Value::Null, "invalid label selector.");
+            errors.invalid(at, (), "invalid label selector.");
         }
     }
 }
 
-fn check_expression(at: &str, expression: &Value, errors: &mut Vec<FieldError>) {
+fn check_expression(at: &str, expression: &Value, errors: &mut Errors) {
     let has_values = !list(expression, "values").is_empty();
     match text(expression, "operator") {
         "In" | "NotIn" if !has_values => {
@@ -160,6 +148,5 @@ fn check_expression(at: &str, expression: &Value, errors: &mut Vec<FieldError>) 
             errors.invalid(format!("{at}.operator"), other, why);
         }
     }
-    let (at, key) = (format!("{at}.key"), text(expression, "key"));
-    errors.invalid_each(at, key, &names::label_key(key));
+    errors.judge(format!("{at}.key"), text(expression, "key"), names::label_key);
 }

@@ -67,7 +67,7 @@ impl Context<'_> {
             "ClusterRole" => "clusterroles",
             kind => {
                 let why = format!("unsupported role reference kind: \"{kind}\"");
-                return Err(Failure::new(500, "", why));
+                return Err(Failure::internal(why));
             }
         };
         if text(reference, "apiGroup") == GROUP && may("bind", bound, name) {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Act;
+use crate::lab::apiserver::value::list;
 
 /// A rule: of a role, or a user's own. Each list may hold `*`; lists that do not concern it are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +52,7 @@ fn has_url(urls: &[String], wanted: &str) -> bool {
 impl Rule {
     /// The rules of a role. What is no rule allows nothing.
     pub(super) fn all_of(role: &Value) -> Vec<Self> {
-        let rules = role["rules"].as_array().into_iter().flatten();
+        let rules = list(role, "rules").iter();
         rules.filter_map(|rule| Self::deserialize(rule).ok()).collect()
     }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::at::At;
 use super::formats::Format;
 use super::structural::{Extra, Schema, Type};
-use crate::lab::apiserver::field::FieldError;
+use crate::lab::apiserver::field::{Errors, Found, Problem};
 
 /// An expression of a rule, compiled once.
 #[derive(Debug, Deserialize)]
@@ -98,18 +98,17 @@ thread_local! {
     };
 }
 
-/// The errors of the rules in `schema`. `old` is what `object` replaces.
+/// Notes the errors of the rules in `schema`. `old` is what `object` replaces.
 pub(in crate::lab::apiserver) fn check_rules(
     object: &Value,
     old: Option<&Value>,
     schema: &Schema,
-) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    check(&At::root(object, old, schema), &mut errors);
-    errors
+    errors: &mut Errors,
+) {
+    check(&At::root(object, old, schema), errors);
 }
 
-fn check(at: &At<'_>, errors: &mut Vec<FieldError>) {
+fn check(at: &At<'_>, errors: &mut Errors) {
     if at.value.is_null() || !at.schema.has_rules {
         return;
     }
@@ -122,7 +121,7 @@ fn check(at: &At<'_>, errors: &mut Vec<FieldError>) {
     at.visit_below(&mut |below| check(below, errors));
 }
 
-fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Vec<FieldError>) {
+fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
     let old = at.old.filter(|old| !old.is_null());
     let old_self = old.map(|old| to_cel(old, Some(at.schema)));
     let mut context = functions.new_inner_scope();
@@ -142,19 +141,20 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Vec<FieldE
             let old = old_self.clone().map_or_else(none, OptionalValue::of);
             scope.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(old)));
         }
-        let mut error = match program.execute(&scope) {
+        match program.execute(&scope) {
             Ok(Cel::Bool(true)) => continue,
-            Ok(_) => broken(rule, at, &rule.explanation(&scope)),
-            Err(failure) => failed(rule, at, &failure),
-        };
-        // What was wrong before, and is no business of this change, passes.
-        error.tolerated = !rule.is_transition() && old == Some(at.value);
-        errors.push(error);
+            Ok(_) => broken(rule, at, &rule.explanation(&scope), errors),
+            Err(failure) => failed(rule, at, &failure, errors),
+        }
+        if let Some(error) = errors.last_mut() {
+            // What was wrong before, and is no business of this change, passes.
+            error.tolerated = !rule.is_transition() && old == Some(at.value);
+        }
     }
 }
 
-/// The error of a rule that could not be evaluated.
-fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError) -> FieldError {
+/// Notes that a rule could not be evaluated.
+fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
@@ -164,28 +164,23 @@ fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError) -> FieldError {
         "" => rule.rule.text.trim(),
         message => message,
     };
-    let kind = at
-        .schema
-        .types
-        .first()
-        .map(|kind| kind.name())
-        .unwrap_or_default();
-    FieldError::invalid_text(at.path, &kind, &format!("{why} evaluating rule: {name}"))
+    let kind = at.schema.types.first().map(|kind| kind.name());
+    let why = format!("{why} evaluating rule: {name}");
+    errors.invalid(at.path, kind.unwrap_or_default(), &why);
 }
 
-/// The error of a rule that does not hold.
-fn broken(rule: &Rule, at: &At<'_>, detail: &str) -> FieldError {
+/// Notes that a rule does not hold.
+fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
     // What is large is not repeated.
     let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
+    let value = (!is_large).then(|| at.value.to_string());
     match rule.reason.as_deref() {
-        Some("FieldValueForbidden") => FieldError::forbidden(field, detail),
-        Some("FieldValueRequired") => FieldError::required(field, detail),
-        Some("FieldValueDuplicate") if is_large => FieldError::duplicate_unnamed(field),
-        Some("FieldValueDuplicate") => FieldError::duplicate(field, at.value),
-        _ if is_large => FieldError::invalid_unnamed(field, detail),
-        _ => FieldError::invalid(field, at.value, detail),
+        Some("FieldValueForbidden") => errors.forbidden(field, why),
+        Some("FieldValueRequired") => errors.required(field, why),
+        Some("FieldValueDuplicate") => errors.note(Problem::Duplicate, field, value, ""),
+        _ => errors.note(Problem::Invalid, field, value, why),
     }
 }
 

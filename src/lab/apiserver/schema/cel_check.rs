@@ -28,7 +28,7 @@ pub(super) struct Checked {
 
 /// Why an expression would be refused, and at which byte of its text.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct Refused {
     pub(super) what: String,
     pub(super) at: usize,
 }
@@ -38,7 +38,7 @@ pub(super) fn check(
     source: &str,
     expression: &IdedExpr,
     variables: Vec<(&str, Type)>,
-) -> Result<Checked, Problem> {
+) -> Result<Checked, Refused> {
     Walk { source, variables }.of(expression)
 }
 
@@ -49,7 +49,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn of(&mut self, expression: &'a IdedExpr) -> Result<Checked, Problem> {
+    fn of(&mut self, expression: &'a IdedExpr) -> Result<Checked, Refused> {
         match &expression.expr {
             Expr::Literal(literal) => Ok(Checked {
                 result: of_literal(literal),
@@ -66,7 +66,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn name(&self, name: &str, expression: &IdedExpr) -> Result<Checked, Problem> {
+    fn name(&self, name: &str, expression: &IdedExpr) -> Result<Checked, Refused> {
         let known = self.variables.iter().rev().find(|(known, _)| *known == name);
         let result = match known {
             Some((_, known)) => known.clone(),
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn select(&mut self, select: &'a SelectExpr, expression: &IdedExpr) -> Result<Checked, Problem> {
+    fn select(&mut self, select: &'a SelectExpr, expression: &IdedExpr) -> Result<Checked, Refused> {
         if qualified(expression).is_some_and(|name| is_type(&name)) {
             let result = self.type_itself();
             return Ok(Checked { result, cost: 1 });
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The type of a field of `operand`, and what it costs to get there.
-    fn field(&self, operand: &Type, field: &str, expression: &IdedExpr) -> Result<(Type, u64), Problem> {
+    fn field(&self, operand: &Type, field: &str, expression: &IdedExpr) -> Result<(Type, u64), Refused> {
         match &operand.form {
             Form::Map(_, value) => Ok((value.as_ref().clone(), 1)),
             Form::Object(fields) => match fields.get(field) {
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn list(&mut self, list: &'a ListExpr) -> Result<Checked, Problem> {
+    fn list(&mut self, list: &'a ListExpr) -> Result<Checked, Refused> {
         let mut cost = NEW_LIST;
         let mut items: Option<Type> = None;
         for element in &list.elements {
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         Ok(Checked { result, cost })
     }
 
-    fn map(&mut self, map: &'a MapExpr) -> Result<Checked, Problem> {
+    fn map(&mut self, map: &'a MapExpr) -> Result<Checked, Refused> {
         let mut cost = NEW_MAP;
         let (mut keys, mut values) = (None, None);
         for entry in &map.entries {
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
     }
 
     /// All elements of a literal are of one type; the result is as large as the largest.
-    fn joined(&self, before: Option<Type>, next: Type, expression: &IdedExpr) -> Result<Type, Problem> {
+    fn joined(&self, before: Option<Type>, next: Type, expression: &IdedExpr) -> Result<Type, Refused> {
         let Some(before) = before else { return Ok(next) };
         if !next.takes(&before, &mut BTreeMap::new()) && !before.takes(&next, &mut BTreeMap::new()) {
             return Err(self.mismatch(&before, &next, expression));
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn each(&mut self, each: &'a ComprehensionExpr) -> Result<Checked, Problem> {
+    fn each(&mut self, each: &'a ComprehensionExpr) -> Result<Checked, Refused> {
         let range = self.of(&each.iter_range)?;
         let first = self.of(&each.accu_init)?;
         let item = match &range.result.form {
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
         Ok(Checked { result, cost })
     }
 
-    fn call(&mut self, call: &'a CallExpr, expression: &IdedExpr) -> Result<Checked, Problem> {
+    fn call(&mut self, call: &'a CallExpr, expression: &IdedExpr) -> Result<Checked, Refused> {
         let mut arguments = Vec::new();
         let mut costs = Vec::new();
         for argument in &call.args {
@@ -269,7 +269,7 @@ impl<'a> Walk<'a> {
         target: Option<&Type>,
         arguments: &[Type],
         expression: &IdedExpr,
-    ) -> Result<Type, Problem> {
+    ) -> Result<Type, Refused> {
         let Some(signatures) = FUNCTIONS.get(name) else {
             return Err(self.undeclared(name, expression));
         };
@@ -293,14 +293,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn undeclared(&self, name: &str, expression: &IdedExpr) -> Problem {
+    fn undeclared(&self, name: &str, expression: &IdedExpr) -> Refused {
         self.problem(
             format!("undeclared reference to '{name}' (in container '')"),
             expression,
         )
     }
 
-    fn mismatch(&self, expected: &Type, found: &Type, expression: &IdedExpr) -> Problem {
+    fn mismatch(&self, expected: &Type, found: &Type, expression: &IdedExpr) -> Refused {
         self.problem(
             format!("expected type '{expected}' but found '{found}'"),
             expression,
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
 
     /// The compiler points at a name's beginning, a field's point, an operator and a call's parenthesis. The parser
     /// here does not tell where these are: this is where the text has them first.
-    fn problem(&self, what: String, expression: &IdedExpr) -> Problem {
+    fn problem(&self, what: String, expression: &IdedExpr) -> Refused {
         let (sign, offset) = match &expression.expr {
             Expr::Ident(name) => (name.clone(), 0),
             Expr::Select(select) => (format!(".{}", select.field), 0),
@@ -323,7 +323,7 @@ impl<'a> Walk<'a> {
             _ => (String::new(), 0),
         };
         let at = self.source.find(&sign).map_or(0, |at| at + offset);
-        Problem { what, at }
+        Refused { what, at }
     }
 }
 

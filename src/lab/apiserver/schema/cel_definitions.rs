@@ -3,11 +3,10 @@
 use serde_json::json;
 
 use super::cel::{Expression, Rule};
-use super::cel_check::{Problem, check};
+use super::cel_check::{Refused, check};
 use super::cel_types::{Form, LARGEST_REQUEST, Type};
 use super::structural::{Extra, Schema};
-use crate::lab::apiserver::field::{FieldError, Path, quoted};
-use crate::lab::apiserver::found::Found;
+use crate::lab::apiserver::field::{Errors, Found, Path, Problem, quoted};
 
 /// The most that one rule may cost for all values that one object can have, and that all rules of a version may.
 const BUDGET: u64 = 10_000_000;
@@ -22,7 +21,7 @@ pub(in crate::lab::apiserver) fn judge_rules(
     schema: &Schema,
     path: &Path<'_>,
     within: Option<&str>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut Errors,
 ) {
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
@@ -36,7 +35,7 @@ pub(in crate::lab::apiserver) fn judge_rules(
 }
 
 /// What is wrong with a rule besides its expressions.
-fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
     if rule.rule.text.trim().is_empty() {
         errors.required(path.child("rule"), "rule is not specified");
     }
@@ -66,11 +65,7 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Vec<F
 
 /// Adds what is wrong with the expressions of a version's rules: what the real server's compiler refuses, and what could
 /// take too long. Rules are left alone where something else is wrong with what they are about.
-pub(in crate::lab::apiserver) fn judge_expressions(
-    schema: &Schema,
-    path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+pub(in crate::lab::apiserver) fn judge_expressions(schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
     let wrong: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
     let mut judge = Judge {
         wrong: &wrong,
@@ -100,7 +95,7 @@ struct Judge<'a> {
     wrong: &'a [String],
     /// What each expression costs, and where it is.
     costs: Vec<(String, u64)>,
-    errors: &'a mut Vec<FieldError>,
+    errors: &'a mut Errors,
 }
 
 impl Judge<'_> {
@@ -154,8 +149,8 @@ impl Judge<'_> {
             let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
                 Ok(cost) => cost.saturating_mul(times),
                 Err(why) => {
-                    let error = FieldError::invalid_raw(path, &as_told(rule), &why);
-                    return self.errors.note(error);
+                    let told = Some(as_told(rule));
+                    return self.errors.note(Problem::Invalid, path, told, &why);
                 }
             };
             if cost > BUDGET {
@@ -195,7 +190,7 @@ fn cost_of(
 }
 
 /// A problem with the line in which it is, and a pointer to its place.
-fn shown(text: &str, Problem { what, at }: &Problem) -> String {
+fn shown(text: &str, Refused { what, at }: &Refused) -> String {
     let before = &text[..*at];
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     let (row, column) = (before.matches('\n').count() + 1, at - start + 1);

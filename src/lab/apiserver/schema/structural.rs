@@ -1,7 +1,7 @@
 //! A schema, read once from its JSON and then used for every object.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use regex::Regex;
 use serde::de::Error;
@@ -11,6 +11,7 @@ use serde_json::{Value, from_value};
 use super::cel::Rule;
 use super::formats::Format;
 use crate::lab::apiserver::field::Path;
+use crate::lab::apiserver::server::lock;
 
 /// The JSON types of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -147,7 +148,7 @@ impl Schema {
     /// and patterns, is left to who judges the CRD.
     pub(in crate::lab::apiserver) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
-        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut compiled = lock(&COMPILED);
         if let Some(known) = compiled.get(&text) {
             return Ok(known.clone());
         }

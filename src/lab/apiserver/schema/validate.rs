@@ -12,8 +12,7 @@ use serde_json::Value;
 use super::at::{At, list_key};
 use super::formats::Format;
 use super::structural::{ListType, Schema, Type};
-use crate::lab::apiserver::field::{FieldError, quoted};
-use crate::lab::apiserver::found::Found;
+use crate::lab::apiserver::field::{Errors, Found, Problem, quoted};
 
 /// The errors of `value`. `old` is what it replaces; `prefix` is the field that `value` is, empty for a whole object.
 pub(in crate::lab::apiserver) fn validate(
@@ -21,11 +20,11 @@ pub(in crate::lab::apiserver) fn validate(
     old: Option<&Value>,
     schema: &Schema,
     prefix: &str,
-) -> Vec<FieldError> {
+) -> Errors {
     validate_at(&At::root(value, old, schema), prefix)
 }
 
-fn validate_at(at: &At<'_>, prefix: &str) -> Vec<FieldError> {
+fn validate_at(at: &At<'_>, prefix: &str) -> Errors {
     let errors = Vec::new();
     let mut walk = Walk { prefix, errors };
     walk.check(at);
@@ -34,7 +33,7 @@ fn validate_at(at: &At<'_>, prefix: &str) -> Vec<FieldError> {
 
 struct Walk<'a> {
     prefix: &'a str,
-    errors: Vec<FieldError>,
+    errors: Errors,
 }
 
 impl Walk<'_> {
@@ -53,8 +52,8 @@ impl Walk<'_> {
 
     fn wrong_type(&mut self, at: &At<'_>, wanted: &str, seen: &str, value: &str) {
         let why = format!("{:#} in body must be of type {wanted}: {}", at.path, quoted(seen));
-        self.errors
-            .push(FieldError::type_invalid(self.field(at.path), value, &why));
+        let (field, value) = (self.field(at.path), Some(quoted(value)));
+        self.errors.note(Problem::TypeInvalid, field, value, &why);
     }
 
     /// What is told of the whole object, wherever it is, as upstream.
@@ -72,12 +71,8 @@ impl Walk<'_> {
             Value::String(text) => self.check_text(text, at),
             Value::Number(_) => self.check_number(at),
             Value::Array(items) => {
-                self.check_count(
-                    items.len(),
-                    [at.schema.min_items, at.schema.max_items],
-                    "items",
-                    at,
-                );
+                let bounds = [at.schema.min_items, at.schema.max_items];
+                self.check_count(items.len(), bounds, "items", at);
             }
             Value::Object(fields) => {
                 let bounds = [at.schema.min_properties, at.schema.max_properties];
@@ -119,8 +114,7 @@ impl Walk<'_> {
     fn check_text(&mut self, text: &str, at: &At<'_>) {
         let (schema, length) = (at.schema, text.chars().count() as i64);
         if let Some(max) = schema.max_length.filter(|max| length > *max) {
-            let max = max.unsigned_abs();
-            self.errors.push(FieldError::too_long(self.field(at.path), max));
+            self.errors.too_long(self.field(at.path), max);
         } else if let Some(min) = schema.min_length.filter(|min| length < *min) {
             self.wrong(at, text, format!("should be at least {min} chars long"));
         } else if let Some(pattern) = schema.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
@@ -180,9 +174,7 @@ impl Walk<'_> {
             self.wrong(at, count, format!("should have at least {min} {what}"));
         }
         if let Some(max) = max.filter(|max| count > *max) {
-            let (count, max) = (Some(count.unsigned_abs()), max.unsigned_abs());
-            self.errors
-                .push(FieldError::too_many(self.field(at.path), count, max));
+            self.errors.too_many(self.field(at.path), count, max);
         }
     }
 
@@ -234,7 +226,7 @@ impl Walk<'_> {
 }
 
 /// Of several failed alternatives, the one that a client most likely meant.
-fn nearest(alternatives: Vec<Vec<FieldError>>) -> Vec<FieldError> {
+fn nearest(alternatives: Vec<Errors>) -> Errors {
     alternatives.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
 
@@ -243,7 +235,7 @@ fn is_integer(value: &Value) -> bool {
 }
 
 /// Each set has an element once, each map a key once.
-pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Vec<FieldError> {
+pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> Errors {
     let mut errors = Vec::new();
     let root = At::root(value, None, schema);
     root.each(|schema| schema.has_keyed_lists, &mut |at| {
@@ -252,7 +244,7 @@ pub(in crate::lab::apiserver) fn check_lists(value: &Value, schema: &Schema) -> 
     errors
 }
 
-fn check_list(at: &At<'_>, errors: &mut Vec<FieldError>) {
+fn check_list(at: &At<'_>, errors: &mut Errors) {
     let Value::Array(items) = at.value else { return };
     let is_map = match at.schema.list_type {
         ListType::Atomic => return,
@@ -272,7 +264,7 @@ fn check_list(at: &At<'_>, errors: &mut Vec<FieldError>) {
     for (i, identity) in identities.iter().enumerate() {
         // Only the first repetition is told.
         if identities[..i].iter().filter(|other| *other == identity).count() == 1 {
-            errors.push(FieldError::duplicate(at.path.index(i), identity));
+            errors.duplicate(at.path.index(i), identity);
         }
     }
 }

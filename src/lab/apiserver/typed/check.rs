@@ -4,34 +4,32 @@ use serde_json::Value;
 
 use super::events::event_in;
 use super::messages::known;
-use crate::lab::apiserver::field::{FieldError, quoted};
-use crate::lab::apiserver::found::Found;
-use crate::lab::apiserver::names;
+use crate::lab::apiserver::field::{Errors, Found, Problem, quoted};
 use crate::lab::apiserver::resource::{Family, Resource};
-use crate::lab::apiserver::value::{list, text};
+use crate::lab::apiserver::value::{fields, list, text};
+use crate::lab::apiserver::{meta, names};
 
-/// The errors of an object. `old` is what it replaces.
+/// Notes the errors of an object. `old` is what it replaces.
 pub(in crate::lab::apiserver) fn check(
     resource: &Resource,
     new: &Value,
     old: Option<&Value>,
-) -> Vec<FieldError> {
+    errors: &mut Errors,
+) {
     match resource.family {
         Family::Event => {
             let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
-            let mut errors = check_event(&new);
-            // The core group stays as lenient as it was.
-            if !resource.group.is_empty() {
-                errors.extend(match old {
-                    None => check_new_event(&new),
-                    Some(old) => check_event_update(&new, &old),
-                });
+            check_event(&new, errors);
+            match old {
+                // The core group stays as lenient as it was.
+                _ if resource.group.is_empty() => {}
+                None => check_new_event(&new, errors),
+                Some(old) => check_event_update(&new, &old, errors),
             }
-            errors
         }
-        Family::Lease => check_lease(&new["spec"]),
-        Family::Node => check_node(new, old),
-        _ => Vec::new(),
+        Family::Lease => check_lease(&new["spec"], errors),
+        Family::Node => check_node(new, old, errors),
+        _ => {}
     }
 }
 
@@ -43,9 +41,8 @@ fn told(field: &str) -> &str {
     }
 }
 
-fn check_event(event: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let namespace = text(&event["metadata"], "namespace");
+fn check_event(event: &Value, errors: &mut Errors) {
+    let namespace = meta::text(event, "namespace");
     let about = text(&event["involvedObject"], "namespace");
     let is_new_style = !event["eventTime"].is_null();
     let agree = match (about, is_new_style) {
@@ -59,10 +56,10 @@ fn check_event(event: &Value) -> Vec<FieldError> {
         errors.invalid("involvedObject.namespace", about, why);
     }
     if !is_new_style {
-        return errors;
+        return;
     }
     let (at, controller) = ("reportingController", text(event, "reportingComponent"));
-    errors.invalid_each(at, controller, &names::label_key(controller));
+    errors.judge(at, controller, names::label_key);
     for (field, longest) in [
         ("reportingComponent", usize::MAX),
         ("reportingInstance", 128),
@@ -79,12 +76,11 @@ fn check_event(event: &Value) -> Vec<FieldError> {
             errors.invalid(told(field), "", &why);
         }
     }
-    errors
 }
 
 /// What `events.k8s.io` demands of a new Event.
-fn check_new_event(event: &Value) -> Vec<FieldError> {
-    let mut errors = check_series(&event["series"]);
+fn check_new_event(event: &Value, errors: &mut Errors) {
+    check_series(&event["series"], errors);
     if event["eventTime"].is_null() {
         errors.required("eventTime", "");
     }
@@ -99,39 +95,33 @@ fn check_new_event(event: &Value) -> Vec<FieldError> {
             errors.invalid(field, "", "needs to be unset");
         }
     }
-    errors
 }
 
 /// Only the series of an Event goes on.
-fn check_event_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = match new["series"] == old["series"] {
-        true => Vec::new(),
-        false => check_series(&new["series"]),
-    };
+fn check_event_update(new: &Value, old: &Value, errors: &mut Errors) {
+    if new["series"] != old["series"] {
+        check_series(&new["series"], errors);
+    }
     let fields = known("Event").fields.iter().map(|field| field.name);
     let others = fields.filter(|field| !matches!(*field, "metadata" | "series"));
-    let changed = others.filter(|field| new[field] != old[field]);
-    errors.extend(changed.map(|field| FieldError::invalid(told(field), &new[field], "field is immutable")));
-    errors
+    for field in others.filter(|field| new[field] != old[field]) {
+        errors.invalid(told(field), &new[field], "field is immutable");
+    }
 }
 
-fn check_series(series: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn check_series(series: &Value, errors: &mut Errors) {
     if series.is_null() {
-        return errors;
+        return;
     }
     if series["count"].as_i64().unwrap_or_default() < 2 {
-        let why = "should be at least 2";
-        errors.invalid("series.count", "", why);
+        errors.invalid("series.count", "", "should be at least 2");
     }
     if series["lastObservedTime"].is_null() {
         errors.required("series.lastObservedTime", "");
     }
-    errors
 }
 
-fn check_lease(spec: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn check_lease(spec: &Value, errors: &mut Errors) {
     for (field, least, why) in [
         ("leaseDurationSeconds", 1, "must be greater than 0"),
         ("leaseTransitions", 0, "must be greater than or equal to 0"),
@@ -140,13 +130,12 @@ fn check_lease(spec: &Value) -> Vec<FieldError> {
             errors.invalid(format!("spec.{field}"), &spec[field], why);
         }
     }
-    errors
 }
 
-fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = check_taints(&new["spec"]);
+fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    check_taints(&new["spec"], errors);
     for amounts in ["capacity", "allocatable"] {
-        for (name, amount) in new["status"][amounts].as_object().into_iter().flatten() {
+        for (name, amount) in fields(&new["status"], amounts) {
             let amount = amount.as_str().unwrap_or_default();
             let at = format!("status.{amounts}.{name}");
             let mut wrong = |why| errors.invalid(&at, amount, why);
@@ -158,16 +147,16 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
             }
         }
     }
-    let Some(old) = old else { return errors };
+    let Some(old) = old else { return };
     // The real server judges them once as those of a Node and once as those of a changed one.
-    errors.extend(check_taints(&new["spec"]));
+    check_taints(&new["spec"], errors);
     let addresses = list(&new["status"], "addresses");
     for (i, address) in addresses.iter().enumerate() {
         if addresses[..i].contains(address) {
             let at = format!("status.addresses[{i}]");
             let (kind, address) = (&address["type"], &address["address"]);
             let told = format!(r#"{{"Type":{kind},"Address":{address}}}"#);
-            errors.push(FieldError::duplicate_raw(at, &told, ""));
+            errors.note(Problem::Duplicate, at, Some(told), "");
         }
     }
     for (field, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
@@ -177,7 +166,6 @@ fn check_node(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
             errors.forbidden(format!("spec.{field}"), &why);
         }
     }
-    errors
 }
 
 /// Pods, and what somebody else than Kubernetes counts.
@@ -186,30 +174,28 @@ fn comes_whole(resource: &str) -> bool {
     resource == "pods" || domain.is_some_and(|domain| !domain.ends_with("kubernetes.io"))
 }
 
-fn check_taints(spec: &Value) -> Vec<FieldError> {
+fn check_taints(spec: &Value, errors: &mut Errors) {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-    let mut errors = Vec::new();
     let taints = list(spec, "taints");
     for (i, taint) in taints.iter().enumerate() {
         let at = |field: &str| format!("metadata.taints[{i}]{field}");
         let [key, value, effect] = ["key", "value", "effect"].map(|field| text(taint, field));
-        errors.invalid_each(at(".key"), key, &names::label_key(key));
+        errors.judge(at(".key"), key, names::label_key);
         let wrong = names::label_value(value).join(";");
         if !wrong.is_empty() {
             errors.invalid(at(".value"), value, &wrong);
         }
-        errors.extend(match effect {
-            "" => Some(FieldError::required(at(".effect"), "")),
-            effect => FieldError::one_of(at(".effect"), effect, &EFFECTS),
-        });
+        match effect {
+            "" => errors.required(at(".effect"), ""),
+            effect => errors.one_of(at(".effect"), effect, &EFFECTS),
+        }
         let alike = |other: &Value| text(other, "key") == key && text(other, "effect") == effect;
         if taints[..i].iter().any(alike) {
             let [key, value, effect] = [key, value, effect].map(quoted);
             let added = &taint["timeAdded"];
             let taint = format!(r#"{{"Key":{key},"Value":{value},"Effect":{effect},"TimeAdded":{added}}}"#);
             let why = "taints must be unique by key and effect pair";
-            errors.push(FieldError::duplicate_raw(at(""), &taint, why));
+            errors.note(Problem::Duplicate, at(""), Some(taint), why);
         }
     }
-    errors
 }
