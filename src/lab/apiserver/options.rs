@@ -1,10 +1,13 @@
-//! The parameters that writes have in common.
+//! What writes have in common: of what they are, and their parameters.
 
 use serde_json::json;
 
+use super::context::{Context, Named};
 use super::field::FieldError;
-use super::request::Query;
 use super::status::{Failure, Outcome};
+
+/// The media type of an apply.
+pub(super) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// What is done about fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,40 +17,51 @@ pub(super) enum FieldValidation {
     Strict,
 }
 
-/// How a write is to be done.
-#[derive(Clone, Debug)]
-pub(super) struct WriteOptions {
+/// A write: of what, by whom, and how.
+#[derive(Clone)]
+pub(super) struct Write<'a> {
+    pub(super) named: &'a Named,
+    /// Who then owns the fields.
+    pub(super) manager: String,
+    /// RFC 3339, in seconds.
+    pub(super) time: String,
     pub(super) dry_run: bool,
     pub(super) field_validation: FieldValidation,
-    pub(super) field_manager: String,
     /// For an apply: other owners do not matter.
     pub(super) force: bool,
 }
 
-impl WriteOptions {
-    /// Reads them from a request; `kind` is what refusals call them (`CreateOptions`).
-    pub(super) fn read(query: &Query, kind: &str, agent: &str) -> Outcome<Self> {
-        Self::read_further(query, kind, agent, Vec::new())
+impl<'a> Write<'a> {
+    /// A write of which nothing special is demanded.
+    pub(super) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
+        Self {
+            named,
+            manager: manager.to_owned(),
+            time: time.to_owned(),
+            dry_run: false,
+            field_validation: FieldValidation::Warn,
+            force: false,
+        }
     }
+}
 
-    /// Reads those of a patch.
-    pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
-        let error = match is_apply {
-            true if query.get("fieldManager").is_empty() => Some(FieldError::required(
-                "fieldManager",
-                "is required for apply patch",
-            )),
-            false if query.has("force") => {
-                let why = "may not be specified for non-apply patch";
-                Some(FieldError::forbidden("force", why))
+impl Context<'_> {
+    /// The write that the request asks for; `kind` is what refusals call its parameters (`CreateOptions`).
+    pub(super) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
+        let query = &self.info.query;
+        let mut errors = Vec::new();
+        let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
+        match self.content_type {
+            _ if kind != "PatchOptions" => {}
+            APPLY_PATCH if manager.is_empty() => {
+                errors.push(FieldError::required("fieldManager", "is required for apply patch"));
             }
-            _ => None,
-        };
-        Self::read_further(query, "PatchOptions", agent, Vec::from_iter(error))
-    }
-
-    fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Vec<FieldError>) -> Outcome<Self> {
-        let dry_runs = query.all("dryRun");
+            APPLY_PATCH => {}
+            _ if query.has("force") => {
+                errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+            }
+            _ => {}
+        }
         if dry_runs.iter().any(|value| value != "All") {
             let error = FieldError::not_supported("dryRun", &json!(dry_runs), &["All"]);
             errors.push(error);
@@ -63,7 +77,6 @@ impl WriteOptions {
                 FieldValidation::Warn
             }
         };
-        let manager = query.get("fieldManager");
         if manager.len() > 128 {
             errors.push(FieldError::too_long("fieldManager", 128));
         }
@@ -74,14 +87,15 @@ impl WriteOptions {
         if !errors.is_empty() {
             return Err(Failure::invalid_options(kind, &errors));
         }
-        Ok(Self {
+        let manager = match manager {
+            "" => &manager_of(self.agent),
+            manager => manager,
+        };
+        Ok(Write {
             dry_run: !dry_runs.is_empty(),
             field_validation,
             force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
-            field_manager: match manager {
-                "" => manager_of(agent),
-                manager => manager.to_owned(),
-            },
+            ..Write::new(named, manager, &self.server.time())
         })
     }
 }

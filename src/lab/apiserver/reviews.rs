@@ -10,10 +10,7 @@ use super::context::{Context, Named};
 use super::field::FieldError;
 use super::managed_fields::track;
 use super::meta;
-use super::options::WriteOptions;
 use super::rbac::{self, Act};
-use super::read::namespace;
-use super::request::Target;
 use super::status::{Failure, Outcome, Qualified};
 use super::tokens::AUDIENCE;
 use super::value::{list, text, texts};
@@ -21,12 +18,12 @@ use super::write::ensure_namespace;
 
 impl Context<'_> {
     /// Answers a review.
-    pub(super) fn review(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let mut review = self.decode(named, &options, body)?;
+    pub(super) fn review(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let write = self.write_of(named, "CreateOptions")?;
+        let mut review = self.decode(&write, body)?;
         self.entry.object(&review);
-        ensure_namespace(&mut review, namespace(named, target))?;
-        track(None, &mut review, &self.writer(named, "", &options));
+        ensure_namespace(&mut review, named.namespace())?;
+        track(None, &mut review, &write);
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({

@@ -14,10 +14,9 @@ use super::json::{self, Document};
 use super::known_fields::keep_known;
 use super::managed_fields::track;
 use super::meta;
-use super::options::{FieldValidation, WriteOptions};
+use super::options::{FieldValidation, Write};
 use super::rbac::{self, Act};
-use super::read::{as_stored, in_version, namespace};
-use super::request::Target;
+use super::read::{as_stored, in_version};
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified, details};
@@ -118,7 +117,8 @@ impl Context<'_> {
     }
 
     /// Decodes the body of a create or an update.
-    pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
+    pub(super) fn decode(&mut self, write: &Write<'_>, body: &Bytes) -> Outcome<Value> {
+        let named = write.named;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
         let spoken = ["application/json", "application/yaml"];
         let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
@@ -170,18 +170,18 @@ impl Context<'_> {
             return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
         }
         let (object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
-        if is_yaml && options.field_validation == FieldValidation::Strict && !repeated.is_empty() {
+        if is_yaml && write.field_validation == FieldValidation::Strict && !repeated.is_empty() {
             repeated = vec![json::yaml_error(&repeated)];
         }
         repeated.extend(unknown);
-        self.complain(options.field_validation, repeated)
+        self.complain(write.field_validation, repeated)
             .map_err(cannot)?;
         Ok(object)
     }
 
-    pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let mut object = self.decode(named, &options, body)?;
+    pub(super) fn create(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let write = self.write_of(named, "CreateOptions")?;
+        let mut object = self.decode(&write, body)?;
         self.entry.object(&object);
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
             // The real server does not blame the client.
@@ -189,22 +189,20 @@ impl Context<'_> {
             return Err(Failure::new(500, "", why));
         }
         wipe_system_fields(&mut object);
-        ensure_namespace(&mut object, namespace(named, target))?;
-        track(None, &mut object, &self.writer(named, "", &options));
-        let mut storage = self.server.storage();
-        self.insert(&mut storage, named, target, &options, object)
+        ensure_namespace(&mut object, named.namespace())?;
+        track(None, &mut object, &write);
+        self.insert(&mut self.server.storage(), &write, object)
     }
 
     /// Adds an object whose owners are told already.
     pub(super) fn insert(
         &mut self,
         storage: &mut Storage,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
+        write: &Write<'_>,
         mut object: Value,
     ) -> Outcome<Reply> {
-        let (resource, time) = (&named.resource, self.server.time());
+        let named = write.named;
+        let resource = &named.resource;
         // Who makes something new by an apply or an update has to be allowed to create it, too.
         let act = Act {
             verb: "create",
@@ -217,11 +215,11 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        self.check_escalation(storage, named, target, &object, None)?;
+        self.check_escalation(storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
-        object["metadata"]["creationTimestamp"] = time.clone().into();
+        object["metadata"]["creationTimestamp"] = write.time.clone().into();
         // Once an object told its own address. The field is still known, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
@@ -239,12 +237,12 @@ impl Context<'_> {
             }
             return Err(failure);
         }
-        if options.dry_run {
+        if write.dry_run {
             return Ok(Reply::value(201, &object));
         }
         let stored = store(storage, named, &key, object);
         if resource.family == Family::Definition {
-            settle(storage, &stored.open().object()["spec"]["group"], &time);
+            settle(storage, &stored.open().object()["spec"]["group"], &write.time);
         }
         Ok(Reply::json(201, in_version(&stored, named).bytes()))
     }
@@ -262,9 +260,9 @@ impl Context<'_> {
     }
 }
 
-/// Top-level fields that a write to `subresource` cannot change.
-pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'static str] {
-    match (subresource, named.resource.family) {
+/// Top-level fields that a write cannot change.
+pub(super) fn ignored_fields(named: &Named) -> &'static [&'static str] {
+    match (named.target.subresource.as_str(), named.resource.family) {
         ("status", _) if named.resource.message().is_some() => &["spec"],
         ("status", _) => &["metadata", "spec"],
         (_, Family::Namespace) => &["status"],
