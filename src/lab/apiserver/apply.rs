@@ -31,7 +31,10 @@ pub(super) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -
     let mut entries = read_entries(live);
     if entries.is_empty() {
         let manager = "before-first-apply".to_owned();
-        let before = Write { manager, ..write.clone() };
+        let before = Write {
+            manager,
+            ..write.clone()
+        };
         update(&mut entries, &blank, live, &before);
     }
     let mut fields = fields_of(config, of);

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use super::audit::Entry;
 use super::auth::User;
 use super::body::Reply;
+use super::builtin;
 use super::form::Form;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
-use super::scale;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
 use super::storage::{Storage, Table, key};
@@ -115,7 +115,7 @@ impl Named {
         Ok(match target.subresource.as_str() {
             "scale" => Self {
                 scaled: Some(Arc::new(named.clone())),
-                ..Self::only(scale::resource(named.resource.namespaced), target)
+                ..Self::only(builtin::scale(named.resource.namespaced), target)
             },
             _ => named,
         })

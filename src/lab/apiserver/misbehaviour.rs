@@ -37,7 +37,8 @@ impl Affected {
 /// Something that the server shall do wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// Answer the next `times` such requests with `code` (429 and 5xx), and a `Retry-After` in seconds.
+    /// Answer such requests with `code` (429 and 5xx), and a `Retry-After` in seconds. They are counted, not diced, so
+    /// that a test plays the same each time.
     Fail {
         /// Which requests.
         affected: Affected,
@@ -45,20 +46,10 @@ pub enum Misbehaviour {
         code: u16,
         /// Seconds for `Retry-After`.
         retry_after: Option<u32>,
-        /// How many requests fail.
+        /// One fails of so many, the last of them: with 1, each.
+        every: usize,
+        /// How many requests fail at most.
         times: usize,
-    },
-    /// Answer every `nth` such request with `code`, beginning with the `nth`, until [`Misbehaviour::Recover`]. It is
-    /// counted, not diced, so that a test plays the same each time.
-    FailEvery {
-        /// Which requests.
-        affected: Affected,
-        /// The HTTP status code.
-        code: u16,
-        /// Seconds for `Retry-After`.
-        retry_after: Option<u32>,
-        /// One fails of so many.
-        nth: usize,
     },
     /// Answer such requests only after a while, until [`Misbehaviour::Recover`].
     Delay {
@@ -92,29 +83,29 @@ impl Misbehaviour {
     /// Whether it befalls this request, of those that befall single ones.
     fn covers(&self, info: &RequestInfo) -> bool {
         match self {
-            Self::Fail { affected, .. } | Self::FailEvery { affected, .. } => affected.covers(info),
-            Self::Delay { affected, .. } | Self::CompactBefore(affected) => affected.covers(info),
+            Self::Fail { affected, .. } | Self::Delay { affected, .. } | Self::CompactBefore(affected) => {
+                affected.covers(info)
+            }
             _ => false,
         }
     }
 
     /// How the request fails that is the `nth` of those that it could fail, if that one is to fail.
     fn failure(&self, nth: usize) -> Option<Box<Failure>> {
-        let (code, retry_after) = match *self {
-            Self::Fail {
-                code,
-                retry_after,
-                times,
-                ..
-            } if nth <= times => (code, retry_after),
-            Self::FailEvery {
-                code,
-                retry_after,
-                nth: every,
-                ..
-            } if nth.is_multiple_of(every.max(1)) => (code, retry_after),
-            _ => return None,
+        let Self::Fail {
+            code,
+            retry_after,
+            every,
+            times,
+            ..
+        } = *self
+        else {
+            return None;
         };
+        let every = every.max(1);
+        if !nth.is_multiple_of(every) || nth / every > times {
+            return None;
+        }
         let (reason, message) = match code {
             429 => ("TooManyRequests", "Too many requests, please try again later."),
             503 => (

@@ -54,11 +54,17 @@ impl Context<'_> {
         match self.content_type {
             _ if kind != "PatchOptions" => {}
             APPLY_PATCH if manager.is_empty() => {
-                errors.push(FieldError::required("fieldManager", "is required for apply patch"));
+                errors.push(FieldError::required(
+                    "fieldManager",
+                    "is required for apply patch",
+                ));
             }
             APPLY_PATCH => {}
             _ if query.has("force") => {
-                errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+                errors.push(FieldError::forbidden(
+                    "force",
+                    "may not be specified for non-apply patch",
+                ));
             }
             _ => {}
         }

@@ -75,7 +75,11 @@ impl Context<'_> {
             let why = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Failure::conflict(named.resource.qualified(), &named.target.name, &why));
+            return Err(Failure::conflict(
+                named.resource.qualified(),
+                &named.target.name,
+                &why,
+            ));
         }
         ensure_namespace(&mut object, named.namespace())?;
         check_name(&object, &named.target.name)?;

@@ -71,7 +71,10 @@ impl Context<'_> {
         let (named, time) = (write.named, &write.time);
         if let Some(scaled) = &named.scaled {
             let named = &**scaled;
-            let write = Write { named, ..write.clone() };
+            let write = Write {
+                named,
+                ..write.clone()
+            };
             let whole = self::current(storage, scaled)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
             track(Some(whole.object()), &mut object, &write);
@@ -170,7 +173,11 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
             let why = "must be specified for an update";
             let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
             // The real answer bears the resource where the kind belongs.
-            Err(Failure::invalid(resource.qualified(), &named.target.name, &[error]))
+            Err(Failure::invalid(
+                resource.qualified(),
+                &named.target.name,
+                &[error],
+            ))
         }
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {

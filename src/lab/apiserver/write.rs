@@ -77,7 +77,9 @@ pub(super) fn fit(
             if nulls == Nulls::Dropped {
                 drop_nulls(&mut whole, &version.schema);
             }
-            unknown.extend(keep_known(resource.family, &mut whole)?);
+            if resource.family == Family::Definition {
+                unknown.extend(keep_known(&mut whole)?);
+            }
             if version.schema.has_embedded {
                 unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
             }
@@ -174,8 +176,7 @@ impl Context<'_> {
             repeated = vec![json::yaml_error(&repeated)];
         }
         repeated.extend(unknown);
-        self.complain(write.field_validation, repeated)
-            .map_err(cannot)?;
+        self.complain(write.field_validation, repeated).map_err(cannot)?;
         Ok(object)
     }
 
