@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::context::{Context, Named};
 use super::field::FieldError;
+use super::found::Found;
 use super::status::{Failure, Outcome};
 
 /// The media type of an apply.
@@ -51,22 +52,12 @@ impl Context<'_> {
         let query = &self.info.query;
         let mut errors = Vec::new();
         let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
-        match self.content_type {
-            _ if kind != "PatchOptions" => {}
-            APPLY_PATCH if manager.is_empty() => {
-                errors.push(FieldError::required(
-                    "fieldManager",
-                    "is required for apply patch",
-                ));
-            }
-            APPLY_PATCH => {}
-            _ if query.has("force") => {
-                errors.push(FieldError::forbidden(
-                    "force",
-                    "may not be specified for non-apply patch",
-                ));
-            }
-            _ => {}
+        let (is_patch, is_apply) = (kind == "PatchOptions", self.content_type == APPLY_PATCH);
+        if is_patch && is_apply && manager.is_empty() {
+            errors.required("fieldManager", "is required for apply patch");
+        }
+        if is_patch && !is_apply && query.has("force") {
+            errors.forbidden("force", "may not be specified for non-apply patch");
         }
         if dry_runs.iter().any(|value| value != "All") {
             let error = FieldError::not_supported("dryRun", &json!(dry_runs), &["All"]);

@@ -15,7 +15,7 @@ use super::managed_fields::track;
 use super::merge::Type;
 use super::merge_errors::go_text;
 use super::meta;
-use super::options::{APPLY_PATCH, FieldValidation, Write};
+use super::options::{APPLY_PATCH, Write};
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
 use super::strategic;
@@ -62,11 +62,17 @@ impl Context<'_> {
             return Err(undecodable("json: cannot unmarshal into a map"));
         }
         let live = found.as_ref().map(|live| live.object());
+        let name = &named.target.name;
         let mut object = match live {
             Ok(live) if !is_apply => self.change(live, document, &write)?,
             live => {
                 let object = applied(live.ok(), &document.value, &write)?;
-                self.check_repeated(document.repeated, write.field_validation)?;
+                let repeated = json::yaml_complaints(document.repeated, write.field_validation);
+                let complained = self.complain(write.field_validation, repeated);
+                complained.map_err(|why| {
+                    let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                    Failure::bad_request(why)
+                })?;
                 object
             }
         };
@@ -75,14 +81,10 @@ impl Context<'_> {
             let why = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Failure::conflict(
-                named.resource.qualified(),
-                &named.target.name,
-                &why,
-            ));
+            return Err(Failure::conflict(named.resource.qualified(), name, &why));
         }
         ensure_namespace(&mut object, named.namespace())?;
-        check_name(&object, &named.target.name)?;
+        check_name(&object, name)?;
         match found {
             Ok(current) => {
                 if !is_apply {
@@ -97,20 +99,6 @@ impl Context<'_> {
                 self.insert(&mut storage, &write, object)
             }
         }
-    }
-
-    /// Refuses what is applied for fields that stand twice in it, or warns of them.
-    fn check_repeated(&mut self, repeated: Vec<String>, validation: FieldValidation) -> Outcome<()> {
-        match validation {
-            FieldValidation::Strict if !repeated.is_empty() => {
-                let why = json::yaml_error(&repeated);
-                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
-                return Err(Failure::bad_request(why));
-            }
-            FieldValidation::Warn => self.warnings.extend(repeated),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
-        }
-        Ok(())
     }
 
     /// An object with the changes of a patch of another kind.
@@ -144,7 +132,7 @@ impl Context<'_> {
         let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
         let complained = self.complain(write.field_validation, complaints);
-        complained.map_err(|why| invalid(&why))?;
+        complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;
         Ok(object)
     }
 }

@@ -14,15 +14,11 @@ use super::rbac::{self, Act};
 use super::status::{Failure, Outcome, Qualified};
 use super::tokens::AUDIENCE;
 use super::value::{list, text, texts};
-use super::write::ensure_namespace;
 
 impl Context<'_> {
     /// Answers a review.
     pub(super) fn review(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let write = self.write_of(named, "CreateOptions")?;
-        let mut review = self.decode(&write, body)?;
-        self.entry.object(&review);
-        ensure_namespace(&mut review, named.namespace())?;
+        let (write, mut review) = self.decode(named, "CreateOptions", body)?;
         track(None, &mut review, &write);
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {

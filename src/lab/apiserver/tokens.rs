@@ -33,8 +33,7 @@ impl Context<'_> {
     /// expire: no world of the lab lasts that long.
     pub(super) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
         let named = Named::only(builtin::token_request(), target);
-        let write = self.write_of(&named, "CreateOptions")?;
-        let mut request = self.decode(&write, body)?;
+        let (write, mut request) = self.decode(&named, "CreateOptions", body)?;
         let account = self.server.service_account(&target.namespace, &target.name);
         let subject = Qualified {
             group: "",

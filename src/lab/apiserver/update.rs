@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::accepting::settle;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::delete::finish_deletions;
@@ -20,14 +19,11 @@ use super::resource::Family;
 use super::scale;
 use super::status::{Failure, Outcome};
 use super::storage::{Storage, Stored};
-use super::write::{ensure_namespace, store};
+use super::write::store;
 
 impl Context<'_> {
     pub(super) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let write = self.write_of(named, "UpdateOptions")?;
-        let mut object = self.decode(&write, body)?;
-        self.entry.object(&object);
-        ensure_namespace(&mut object, named.namespace())?;
+        let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
         check_name(&object, &named.target.name)?;
         let mut storage = self.server.storage();
         let found = match current(&storage, named) {
@@ -70,11 +66,8 @@ impl Context<'_> {
     ) -> Outcome<Arc<Stored>> {
         let (named, time) = (write.named, &write.time);
         if let Some(scaled) = &named.scaled {
-            let named = &**scaled;
-            let write = Write {
-                named,
-                ..write.clone()
-            };
+            let mut write = write.clone();
+            write.named = scaled;
             let whole = self::current(storage, scaled)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
             track(Some(whole.object()), &mut object, &write);
@@ -104,11 +97,7 @@ impl Context<'_> {
         if is_last || write.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
-        let stored = store(storage, named, &key, object);
-        if named.resource.family == Family::Definition {
-            settle(storage, &stored.open().object()["spec"]["group"], time);
-        }
-        Ok(in_version(&stored, named))
+        Ok(store(storage, write, &key, object))
     }
 
     /// What is wrong with an object refuses it; what was wrong with it before is warned of.
@@ -163,7 +152,7 @@ pub(super) fn check_name(object: &Value, name: &str) -> Outcome<()> {
 fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
     let known = meta::text(old, "resourceVersion");
     let sent = meta::text(object, "resourceVersion");
-    let resource = &named.resource;
+    let (resource, name) = (&named.resource, &named.target.name);
     match sent {
         "" | "0" if resource.allows_unconditional_update() => {
             object["metadata"]["resourceVersion"] = known.into();
@@ -173,11 +162,7 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
             let why = "must be specified for an update";
             let error = FieldError::invalid("metadata.resourceVersion", &0.into(), why);
             // The real answer bears the resource where the kind belongs.
-            Err(Failure::invalid(
-                resource.qualified(),
-                &named.target.name,
-                &[error],
-            ))
+            Err(Failure::invalid(resource.qualified(), name, &[error]))
         }
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {
@@ -187,7 +172,7 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
         _ => {
             let why =
                 "the object has been modified; please apply your changes to the latest version and try again";
-            Err(Failure::conflict(resource.qualified(), &named.target.name, why))
+            Err(Failure::conflict(resource.qualified(), name, why))
         }
     }
 }

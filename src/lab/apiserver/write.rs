@@ -20,7 +20,7 @@ use super::read::{as_stored, in_version};
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified, details};
-use super::storage::{Kept, Storage, key};
+use super::storage::{Storage, Stored, key};
 use super::typed::{self, event_in};
 
 /// The refusal of a body in which nothing is recognized, with its beginning.
@@ -99,11 +99,10 @@ pub(super) fn fit(
 impl Context<'_> {
     /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
     pub(super) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
-        if how == FieldValidation::Strict && !complaints.is_empty() {
-            return Err(format!("strict decoding error: {}", complaints.join(", ")));
-        }
-        if how == FieldValidation::Warn {
-            self.warnings.extend(complaints);
+        match how {
+            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ")),
+            FieldValidation::Warn => self.warnings.extend(complaints),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         Ok(())
     }
@@ -118,9 +117,14 @@ impl Context<'_> {
         }
     }
 
-    /// Decodes the body of a create or an update.
-    pub(super) fn decode(&mut self, write: &Write<'_>, body: &Bytes) -> Outcome<Value> {
-        let named = write.named;
+    /// Decodes the body of a create or an update; `options` is what refusals call its parameters.
+    pub(super) fn decode<'n>(
+        &mut self,
+        named: &'n Named,
+        options: &str,
+        body: &Bytes,
+    ) -> Outcome<(Write<'n>, Value)> {
+        let write = self.write_of(named, options)?;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
         let spoken = ["application/json", "application/yaml"];
         let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
@@ -171,26 +175,26 @@ impl Context<'_> {
         if !is_custom && sent_kind != *kind {
             return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
         }
-        let (object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
-        if is_yaml && write.field_validation == FieldValidation::Strict && !repeated.is_empty() {
-            repeated = vec![json::yaml_error(&repeated)];
+        let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
+        if is_yaml {
+            repeated = json::yaml_complaints(repeated, write.field_validation);
         }
         repeated.extend(unknown);
-        self.complain(write.field_validation, repeated).map_err(cannot)?;
-        Ok(object)
+        let complained = self.complain(write.field_validation, repeated);
+        complained.map_err(|why| cannot(format!("strict decoding error: {why}")))?;
+        self.entry.object(&object);
+        ensure_namespace(&mut object, named.namespace())?;
+        Ok((write, object))
     }
 
     pub(super) fn create(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let write = self.write_of(named, "CreateOptions")?;
-        let mut object = self.decode(&write, body)?;
-        self.entry.object(&object);
+        let (write, mut object) = self.decode(named, "CreateOptions", body)?;
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
             // The real server does not blame the client.
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Failure::new(500, "", why));
         }
         wipe_system_fields(&mut object);
-        ensure_namespace(&mut object, named.namespace())?;
         track(None, &mut object, &write);
         self.insert(&mut self.server.storage(), &write, object)
     }
@@ -241,11 +245,7 @@ impl Context<'_> {
         if write.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        let stored = store(storage, named, &key, object);
-        if resource.family == Family::Definition {
-            settle(storage, &stored.open().object()["spec"]["group"], &write.time);
-        }
-        Ok(Reply::json(201, in_version(&stored, named).bytes()))
+        Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
     }
 
     /// Makes a name where only the beginning of one was given.
@@ -272,8 +272,9 @@ pub(super) fn ignored_fields(named: &Named) -> &'static [&'static str] {
     }
 }
 
-/// Stores an object in its resource's storage version.
-pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Value) -> Arc<Kept> {
+/// Stores an object in its resource's storage version, and returns it in that of the request.
+pub(super) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
+    let named = write.named;
     let resource = &named.resource;
     let version = resource.storage_version();
     let object = match version.name == named.version().name {
@@ -281,7 +282,11 @@ pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Val
         true => object,
         false => as_stored(&object, resource, version),
     };
-    storage.put(&resource.id(), key, object)
+    let stored = storage.put(&resource.id(), key, object);
+    if resource.family == Family::Definition {
+        settle(storage, &stored.open().object()["spec"]["group"], &write.time);
+    }
+    in_version(&stored, named)
 }
 
 /// What is not the client's to say of a new object.
