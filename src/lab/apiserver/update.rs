@@ -102,15 +102,14 @@ impl Context<'_> {
 
     /// What is wrong with an object refuses it; what was wrong with it before is warned of.
     fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
-        let (resource, version) = (&named.resource, named.version());
+        let resource = &named.resource;
         let mut errors = meta::validate(object, resource.namespaced, names::path_segment, "metadata");
         errors.extend(meta::validate_update(object, old));
-        let mut more = family::check_type(resource, version, object);
+        let mut more = family::check_type(named, object);
         if more.is_empty() {
             // The real server judges changes of metadata twice, and tells so twice.
             more = meta::validate_update(object, old);
-            let subresource = &named.target.subresource;
-            family::check(resource, version, object, Some(old), subresource, &mut more);
+            family::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
@@ -214,6 +213,6 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
     match is_status {
         // Such a write may change metadata too.
         true => take(object, "spec", old),
-        false => family::prepare_update(&named.resource, named.version(), object, old),
+        false => family::prepare_update(named, object, old),
     }
 }

@@ -229,7 +229,7 @@ impl Context<'_> {
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
-        family::prepare_create(resource, named.version(), &mut object);
+        family::prepare_create(named, &mut object);
         check_new(named, &object)?;
         let warnings = family::warnings(resource.family, &object, None);
         self.warnings.extend(warnings);
@@ -360,12 +360,12 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
 }
 
 fn check_new(named: &Named, object: &Value) -> Outcome<()> {
-    let (resource, version) = (&named.resource, named.version());
-    let mut errors = family::check_type(resource, version, object);
+    let resource = &named.resource;
+    let mut errors = family::check_type(named, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
         errors = meta::validate(object, resource.namespaced, rule, "metadata");
-        family::check(resource, version, object, None, "", &mut errors);
+        family::check(named, object, None, &mut errors);
     }
     if errors.is_empty() {
         return Ok(());
