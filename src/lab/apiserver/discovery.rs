@@ -48,7 +48,7 @@ impl Context<'_> {
     /// Answers a request about the API itself.
     pub(super) fn discover(&self, path: &str) -> Outcome<Reply> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-        let wishes: Vec<_> = conversions(&self.accept).collect();
+        let wishes: Vec<_> = conversions(self.accept).collect();
         let kind = match segments.as_slice() {
             ["openapi", ..] if wishes.is_empty() => return Err(Failure::wordless(406)),
             ["openapi", "v3"] => INDEX,

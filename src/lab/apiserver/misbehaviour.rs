@@ -89,37 +89,6 @@ impl Misbehaviour {
             _ => false,
         }
     }
-
-    /// How the request fails that is the `nth` of those that it could fail, if that one is to fail.
-    fn failure(&self, nth: usize) -> Option<Box<Failure>> {
-        let Self::Fail {
-            code,
-            retry_after,
-            every,
-            times,
-            ..
-        } = *self
-        else {
-            return None;
-        };
-        let every = every.max(1);
-        if !nth.is_multiple_of(every) || nth / every > times {
-            return None;
-        }
-        let (reason, message) = match code {
-            429 => ("TooManyRequests", "Too many requests, please try again later."),
-            503 => (
-                "ServiceUnavailable",
-                "the server is currently unable to handle the request",
-            ),
-            504 => ("Timeout", "request did not complete within the requested timeout"),
-            _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
-        };
-        Some(match retry_after {
-            Some(seconds) => Failure::retry(code, reason, message, seconds),
-            None => Failure::new(code, reason, message),
-        })
-    }
 }
 
 /// What is wrong with the server now, the oldest first, and how many requests each could have failed so far.
@@ -184,13 +153,38 @@ impl Faults {
             match &*fault {
                 Misbehaviour::Delay { by, .. } => fate.latency += *by,
                 Misbehaviour::CompactBefore(_) => fate.forgets = true,
-                failing if fate.failure.is_none() => {
+                &Misbehaviour::Fail {
+                    code,
+                    retry_after,
+                    every,
+                    times,
+                    ..
+                } if fate.failure.is_none() => {
                     *met += 1;
-                    fate.failure = failing.failure(*met);
+                    let every = every.max(1);
+                    let is_due = met.is_multiple_of(every) && *met / every <= times;
+                    fate.failure = is_due.then(|| failure(code, retry_after));
                 }
                 _ => {}
             }
         }
         fate
+    }
+}
+
+/// The answer to a request that fails.
+fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
+    let (reason, message) = match code {
+        429 => ("TooManyRequests", "Too many requests, please try again later."),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
+        504 => ("Timeout", "request did not complete within the requested timeout"),
+        _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
+    };
+    match retry_after {
+        Some(seconds) => Failure::retry(code, reason, message, seconds),
+        None => Failure::new(code, reason, message),
     }
 }

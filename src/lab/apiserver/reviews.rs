@@ -39,17 +39,13 @@ impl Context<'_> {
     fn review_access(&self, kind: &str, mut review: Value) -> Outcome<Value> {
         check_access(kind, &review)?;
         let spec = &review["spec"];
-        let named;
         let user = match kind {
             "SelfSubjectAccessReview" => self.user,
-            _ => {
-                named = User {
-                    name: text(spec, "user").to_owned(),
-                    groups: texts(spec, "groups"),
-                    ..User::default()
-                };
-                &named
-            }
+            _ => &User {
+                name: text(spec, "user").to_owned(),
+                groups: texts(spec, "groups"),
+                ..User::default()
+            },
         };
         let decision = self.server.authorize(user, &act(spec));
         let mut status = json!({"allowed": decision.allowed});
