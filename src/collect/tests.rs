@@ -108,6 +108,7 @@ impl World {
             affected: Default::default(),
             code: 503,
             retry_after: None,
+            every: 1,
             times: usize::MAX,
         });
         self.server.misbehave(Misbehaviour::DropWatches);

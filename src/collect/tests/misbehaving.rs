@@ -59,11 +59,12 @@ async fn what_is_made_up_for_changes_no_verdict() {
             > 20,
         "{calm:?}"
     );
-    let fail_every = |verb, code, nth| Misbehaviour::FailEvery {
+    let fail_every = |verb, code, every| Misbehaviour::Fail {
         affected: looks(verb),
         code,
         retry_after: Some(1),
-        nth,
+        every,
+        times: usize::MAX,
     };
     for misbehaviours in [
         vec![fail_every("watch", 429, 2), Misbehaviour::DropWatchesAfter(3)],

@@ -161,6 +161,7 @@ async fn gives_up_on_a_hub_that_only_fails() {
         affected: Affected::verb_on("list", "clusterprofiles"),
         code: 500,
         retry_after: None,
+        every: 1,
         times: usize::MAX,
     });
     let error = world.refusal().await;

@@ -52,6 +52,7 @@ async fn follows_a_list_where_the_hub_has_no_streaming_ones() {
         affected: Affected::verb_on("watch", "clusterprofiles"),
         code: 422,
         retry_after: None,
+        every: 1,
         times: 1,
     });
     sees_a_busy_minute(&world).await;
@@ -122,6 +123,7 @@ async fn waits_as_long_as_a_busy_hub_asks() {
             affected: Affected::verb_on(verb, "clusterprofiles"),
             code: 429,
             retry_after: Some(7),
+            every: 1,
             times: 2,
         });
     }

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use super::context::Named;
 use super::definition;
-use super::managed_fields::{Writer, track};
+use super::managed_fields::track;
 use super::meta;
+use super::options::Write;
+use super::request::Target;
 use super::status::all_told;
 use super::storage::{ResourceId, Storage, Stored, id};
 use super::value::{list, take, text, texts};
@@ -47,13 +49,13 @@ pub(super) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
     };
     let mut object = definition.clone();
     object["status"] = status;
-    let writer = Writer {
-        manager: "kube-apiserver",
-        named: &Named::only(table.resource.clone()),
-        subresource: "status",
-        time: time.to_owned(),
+    let target = Target {
+        subresource: "status".to_owned(),
+        ..Target::default()
     };
-    track(Some(definition), &mut object, &writer);
+    let named = Named::only(table.resource.clone(), &target.into());
+    let write = Write::new(&named, "kube-apiserver", time);
+    track(Some(definition), &mut object, &write);
     storage.put(&definitions(), meta::text(definition, "name"), object);
 }
 

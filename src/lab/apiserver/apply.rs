@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use super::family;
 use super::field::quoted;
 use super::field_set::FieldSet;
-use super::managed_fields::{Changes, Entry, Operation, Writer, lose, read_entries, update, write_entries};
+use super::managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries};
 use super::merge::{Type, compare_objects, fields_of, merge, remove, with_named};
 use super::merge_errors::errors;
 use super::meta;
+use super::options::Write;
 use super::status::{Failure, Outcome};
 use super::value::text;
 use super::write::{Nulls, fit, ignored_fields};
@@ -21,38 +22,36 @@ const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
-pub(super) fn applied(
-    live: Option<&Value>,
-    config: &Value,
-    writer: &Writer<'_>,
-    force: bool,
-) -> Outcome<Value> {
-    let mut blank = family::blank(&writer.named.resource);
-    blank["apiVersion"] = writer.named.api_version().into();
-    blank["kind"] = writer.named.resource.kind.clone().into();
+pub(super) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -> Outcome<Value> {
+    let mut blank = family::blank(&write.named.resource);
+    blank["apiVersion"] = write.named.api_version().into();
+    blank["kind"] = write.named.resource.kind.clone().into();
     let live = live.unwrap_or(&blank);
-    let of = Type::object(Some(&writer.named.version().schema));
-    check(config, of, writer)?;
+    let of = Type::object(Some(&write.named.version().schema));
+    check(config, of, write)?;
     let mut entries = read_entries(live);
     if entries.is_empty() {
-        let mut writer = writer.clone();
-        writer.manager = "before-first-apply";
-        update(&mut entries, &blank, live, &writer);
+        let manager = "before-first-apply".to_owned();
+        let before = Write {
+            manager,
+            ..write.clone()
+        };
+        update(&mut entries, &blank, live, &before);
     }
     let mut fields = fields_of(config, of);
-    fields.exclude(ignored_fields(writer.named, writer.subresource));
-    let mut own = Entry::new(writer, Operation::Apply, fields);
-    let is_own = |entry: &Entry| entry.is_of(writer, Operation::Apply);
+    fields.exclude(ignored_fields(write.named));
+    let mut own = Entry::new(write, Operation::Apply, fields);
+    let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
     let last = entries.iter().position(is_own);
     let last = last.map(|place| entries.remove(place));
     let mut merged = merge(live, config, of);
     if let Some(last) = &last {
         let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
-        merged = give_up(&merged, last, &all, writer).unwrap_or(merged);
+        merged = give_up(&merged, last, &all, write).unwrap_or(merged);
     }
-    let changes = writer.changes(&entries, live, &merged);
-    if !force {
-        let own = applied_by_client(live, of, writer).unwrap_or_default();
+    let changes = write.changes(&entries, live, &merged);
+    if !write.force {
+        let own = applied_by_client(live, of, write).unwrap_or_default();
         check_conflicts(&entries, &changes, &own)?;
     }
     lose(&mut entries, &changes);
@@ -64,12 +63,12 @@ pub(super) fn applied(
     entries.push(own);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
-        let fitting = fit(writer.named, merged, Nulls::Kept);
+        let fitting = fit(write.named, merged, Nulls::Kept);
         object = fitting.map_err(Failure::internal)?.0;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
-    if writer.manager == KUBECTL
+    if write.manager == KUBECTL
         && let Some(annotation) = annotation.filter(|text| *text != "")
     {
         let mut config = config.clone();
@@ -84,11 +83,11 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
 }
 
 /// What cannot be applied at all.
-fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
+fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
     let told_kind = format!("{slash}{api_version}, Kind={kind}");
-    if (api_version, kind) != (&writer.named.api_version(), &writer.named.resource.kind) {
+    if (api_version, kind) != (&write.named.api_version(), &write.named.resource.kind) {
         return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
     }
     if config["metadata"]["managedFields"].is_array() {
@@ -107,9 +106,9 @@ fn check(config: &Value, of: Type<'_>, writer: &Writer<'_>) -> Outcome<()> {
 
 /// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
 /// version that is no more.
-fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>) -> Option<Value> {
+fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) -> Option<Value> {
     let fields_in = |value: &Value, version: &str| {
-        let (value, of) = writer.view(value, version)?;
+        let (value, of) = write.view(value, version)?;
         Some(with_named(&fields_of(&value, of), of))
     };
     let gone = |left: &Value, version: &str| {
@@ -118,7 +117,7 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>
         Some(gone)
     };
     let first = last.api_version.as_str();
-    let (whole, of) = writer.view(merged, first)?;
+    let (whole, of) = write.view(merged, first)?;
     let owned_before = with_named(&last.fields, of);
     let mut left = remove(&whole, &owned_before, of);
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
@@ -132,14 +131,14 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], writer: &Writer<'_>
         let Some(mut gone) = gone(&left, version) else {
             continue;
         };
-        let (merged, of) = writer.view(merged, version)?;
+        let (merged, of) = write.view(merged, version)?;
         gone.subtract(&with_named(&owned, of));
         left = remove(&merged, &gone, of);
     }
     // And so does what the applier never owned.
     let gone = gone(&left, first)?.intersection(&owned_before);
     let left = remove(&whole, &gone, of);
-    let (left, _) = writer.view(&left, &writer.named.api_version())?;
+    let (left, _) = write.view(&left, &write.named.api_version())?;
     Some(left.into_owned())
 }
 
@@ -197,11 +196,11 @@ impl Entry {
 }
 
 /// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
-fn applied_by_client(live: &Value, of: Type<'_>, writer: &Writer<'_>) -> Option<FieldSet> {
+fn applied_by_client(live: &Value, of: Type<'_>, write: &Write<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
-    let text = text.filter(|_| writer.manager == KUBECTL)?;
+    let text = text.filter(|_| write.manager == KUBECTL)?;
     let config: Value = serde_json::from_str(text).ok()?;
-    if config["apiVersion"] != writer.named.api_version() || !errors(&config, of).is_empty() {
+    if config["apiVersion"] != write.named.api_version() || !errors(&config, of).is_empty() {
         return None;
     }
     let mut fields = fields_of(&config, of);

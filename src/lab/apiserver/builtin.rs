@@ -4,8 +4,8 @@ use std::any::TypeId;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::api::{
-    authentication::v1 as authentication, authorization::v1 as authorization, coordination::v1::Lease,
-    core::v1 as core, events::v1 as events, rbac::v1 as rbac,
+    authentication::v1 as authentication, authorization::v1 as authorization, autoscaling::v1::Scale,
+    coordination::v1::Lease, core::v1 as core, events::v1 as events, rbac::v1 as rbac,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::{ClusterResourceScope, schemars::JsonSchema};
@@ -66,6 +66,25 @@ pub(super) fn token_request() -> Arc<Resource> {
     COMPILED.clone()
 }
 
+/// What is served below objects that can be scaled: the resource of the scales of those with this scope.
+pub(super) fn scale(namespaced: bool) -> Arc<Resource> {
+    static COMPILED: LazyLock<[Arc<Resource>; 2]> = LazyLock::new(|| {
+        let plural = "scales".to_owned();
+        let scale = Resource {
+            plural,
+            ..typed::<Scale>(Family::Other, "", "")
+        };
+        [false, true].map(|namespaced| {
+            Resource {
+                namespaced,
+                ..scale.clone()
+            }
+            .into()
+        })
+    });
+    COMPILED[usize::from(namespaced)].clone()
+}
+
 /// The resource of a kind that is decoded by the table of types.
 fn typed<T>(family: Family, short_names: &str, selectable: &str) -> Resource
 where
@@ -101,30 +120,13 @@ where
     }
 }
 
-/// Only what ownership and pruning need: the schemas within are read by [`super::definition`].
+/// The schema of definitions. What it leaves open is read by [`super::definition`].
 fn definition_schema() -> Value {
+    let mut schema = typed::schema::<CustomResourceDefinition>();
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let texts = json!({"type": "array", "items": {"type": "string"}});
-    let names = json!({"type": "object", "properties": {
-        "plural": {"type": "string"}, "singular": {"type": "string"}, "kind": {"type": "string"},
-        "listKind": {"type": "string"}, "shortNames": texts, "categories": texts,
-    }});
-    json!({"type": "object", "properties": {
-        "spec": {"type": "object", "properties": {
-            "group": {"type": "string"},
-            "names": names,
-            "scope": {"type": "string"},
-            "versions": {"type": "array", "items": any},
-            "conversion": any,
-            "preserveUnknownFields": {"type": "boolean"},
-        }},
-        "status": {"type": "object", "properties": {
-            "acceptedNames": names,
-            "conditions": {
-                "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
-                "items": any,
-            },
-            "storedVersions": texts,
-        }},
-    }})
+    schema["properties"]["spec"]["properties"]["versions"]["items"] = any;
+    let conditions = &mut schema["properties"]["status"]["properties"]["conditions"];
+    conditions["x-kubernetes-list-type"] = "map".into();
+    conditions["x-kubernetes-list-map-keys"] = json!(["type"]);
+    schema
 }

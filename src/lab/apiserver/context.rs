@@ -8,13 +8,13 @@ use bytes::Bytes;
 use super::audit::Entry;
 use super::auth::User;
 use super::body::Reply;
+use super::builtin;
 use super::form::Form;
 use super::request::{RequestInfo, Target};
 use super::resource::{Family, Resource, Version};
-use super::scale;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
-use super::storage::{Storage, Table, id};
+use super::storage::{Storage, Table, id, key};
 use super::tokens;
 
 pub(super) struct Context<'a> {
@@ -31,11 +31,12 @@ pub(super) struct Context<'a> {
     pub(super) warnings: &'a mut Vec<String>,
 }
 
-/// The resource that a request names, and the version in which it does.
+/// What a request names: the resource, the version in which it does, and where.
 #[derive(Clone)]
 pub(super) struct Named {
     pub(super) resource: Arc<Resource>,
     version: usize,
+    pub(super) target: Arc<Target>,
     /// Where the resource is a Scale: what is scaled.
     pub(super) scaled: Option<Arc<Named>>,
 }
@@ -49,17 +50,31 @@ impl Named {
         self.resource.api_version(&self.version().name)
     }
 
+    /// The namespace in which to look, empty for all.
+    pub(super) fn namespace(&self) -> &str {
+        match self.resource.namespaced {
+            true => &self.target.namespace,
+            false => "",
+        }
+    }
+
+    /// The key of the object.
+    pub(super) fn key(&self) -> String {
+        key(self.namespace(), &self.target.name)
+    }
+
     /// A resource of a single version.
-    pub(super) fn only(resource: Arc<Resource>) -> Self {
+    pub(super) fn only(resource: Arc<Resource>, target: &Arc<Target>) -> Self {
         Self {
             resource,
             version: 0,
+            target: target.clone(),
             scaled: None,
         }
     }
 
     /// The resource that `target` names, if it is served.
-    pub(super) fn find(storage: &Storage, target: &Target) -> Outcome<Self> {
+    pub(super) fn find(storage: &Storage, target: &Arc<Target>) -> Outcome<Self> {
         // The server's own groups answer with a Status where others are not even routed.
         let is_own = |Table { resource, .. }: &Table| {
             let is_of_group = resource.family != Family::Custom && resource.group == target.group;
@@ -96,12 +111,12 @@ impl Named {
         }
         let named = Self {
             version,
-            ..Self::only(resource)
+            ..Self::only(resource, target)
         };
         Ok(match target.subresource.as_str() {
             "scale" => Self {
                 scaled: Some(Arc::new(named.clone())),
-                ..Self::only(scale::resource(named.resource.namespaced))
+                ..Self::only(builtin::scale(named.resource.namespaced), target)
             },
             _ => named,
         })
@@ -124,7 +139,7 @@ impl Context<'_> {
             let is_routed =
                 target.name.is_empty() && named.resource.namespaced != target.namespace.is_empty();
             return match (is_routed, info.verb) {
-                (true, "create") => self.review(&named, target, &body.await?),
+                (true, "create") => self.review(&named, &body.await?),
                 (true, _) => Err(Failure::method_not_routed()),
                 (false, _) => Err(Failure::no_such_resource()),
             };
@@ -142,15 +157,15 @@ impl Context<'_> {
         let is_custom = of.family == Family::Custom;
         let (is_named, is_whole) = (!target.name.is_empty(), target.subresource.is_empty());
         let reply = match info.verb {
-            "get" => self.get(&named, target),
-            "list" => self.list(&named, target),
-            "watch" => self.watch(&named, target, &form),
+            "get" => self.get(&named),
+            "list" => self.list(&named),
+            "watch" => self.watch(&named, &form),
             // Custom resources do not mind a name.
-            "create" if is_whole && (is_custom || !is_named) => self.create(&named, target, &body.await?),
-            "update" if is_named => self.update(&named, target, &body.await?),
-            "patch" if is_named => self.patch(&named, target, &body.await?),
-            "delete" if is_whole => self.delete(&named, target, &body.await?),
-            "deletecollection" => self.delete_many(&named, target, &body.await?),
+            "create" if is_whole && (is_custom || !is_named) => self.create(&named, &body.await?),
+            "update" if is_named => self.update(&named, &body.await?),
+            "patch" if is_named => self.patch(&named, &body.await?),
+            "delete" if is_whole => self.delete(&named, &body.await?),
+            "deletecollection" => self.delete_many(&named, &body.await?),
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
             verb => Err(Failure::method_not_allowed(of.qualified(), verb)),

@@ -10,9 +10,9 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::Found;
 use super::meta;
-use super::options::WriteOptions;
-use super::read::{in_version, list_of, namespace, object_key};
-use super::request::{Query, Target};
+use super::options::Write;
+use super::read::{in_version, list_of};
+use super::request::Query;
 use super::resource::Family;
 use super::status::{Failure, Outcome, details, refuse_options};
 use super::storage::{Kept, ResourceId, Storage, Stored, id};
@@ -26,27 +26,26 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Context<'_> {
-    pub(super) fn delete(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let (dry_run, preconditions) = self.demands(body)?;
-        let resource = &named.resource;
+    pub(super) fn delete(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, preconditions) = self.demands(named, body)?;
+        let (resource, target, time) = (&named.resource, &named.target, &write.time);
         if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
             let why = "this namespace may not be deleted";
             return Err(Failure::forbidden(resource.qualified(), &target.name, why));
         }
         let mut storage = self.server.storage();
-        let (id, key) = (resource.id(), object_key(named, target));
+        let (id, key) = (resource.id(), named.key());
         let kept = storage.kept(&id, &key).cloned();
         let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let found = kept.open();
         check_preconditions(named, found.object(), &preconditions)?;
-        let time = self.server.time();
-        let remaining = match dry_run {
-            true => remains(resource.family, found.object(), &time)
+        let remaining = match write.dry_run {
+            true => remains(resource.family, found.object(), time)
                 .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
             false => {
-                remove(&mut storage, &id, &key, &time);
+                remove(&mut storage, &id, &key, time);
                 let remaining = storage.kept(&id, &key).cloned();
-                finish_deletions(&mut storage, &time);
+                finish_deletions(&mut storage, time);
                 remaining
             }
         };
@@ -56,7 +55,7 @@ impl Context<'_> {
         // Accounts are shown as they were last.
         if resource.family == Family::ServiceAccount {
             let mut object = found.object().clone();
-            if !dry_run {
+            if !write.dry_run {
                 object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
             }
             return Ok(Reply::value(200, &object));
@@ -69,27 +68,27 @@ impl Context<'_> {
         Ok(Reply::value(200, &self.entry.status))
     }
 
-    pub(super) fn delete_many(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
+    pub(super) fn delete_many(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
         if named.resource.family == Family::Namespace {
             return Err(Failure::method_not_routed());
         }
         let selector = self.selector(named)?;
-        let (dry_run, preconditions) = self.demands(body)?;
+        let (write, preconditions) = self.demands(named, body)?;
         let mut storage = self.server.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table
-            .list(namespace(named, target))
+            .list(named.namespace())
             .filter(|(_, object)| selector.matches(in_version(object, named).object()))
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect();
-        let (id, time) = (named.resource.id(), self.server.time());
+        let id = named.resource.id();
         let mut items = Vec::new();
         for (key, object) in chosen {
             check_preconditions(named, object.open().object(), &preconditions)?;
-            if !dry_run {
-                remove(&mut storage, &id, &key, &time);
-                finish_deletions(&mut storage, &time);
+            if !write.dry_run {
+                remove(&mut storage, &id, &key, &write.time);
+                finish_deletions(&mut storage, &write.time);
             }
             // What is told is what was there.
             items.push(in_version(&object, named));
@@ -98,12 +97,12 @@ impl Context<'_> {
         Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
 
-    /// What DeleteOptions, in the body or the query, demand: whether nothing is to be changed, and the UID and the
-    /// resourceVersion that the object has to have.
-    fn demands(&mut self, body: &Bytes) -> Outcome<(bool, Value)> {
+    /// What DeleteOptions, in the body or the query, demand, with the UID and the resourceVersion that the object has
+    /// to have.
+    fn demands<'n>(&mut self, named: &'n Named, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
         let query = &self.info.query;
         query.number("gracePeriodSeconds")?;
-        let options = WriteOptions::read(query, "DeleteOptions", self.agent)?;
+        let mut write = self.write_of(named, "DeleteOptions")?;
         let mut sent = Value::Null;
         if !body.is_empty() {
             let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
@@ -114,8 +113,8 @@ impl Context<'_> {
             self.entry.request(&sent);
         }
         check_options(&sent, query)?;
-        let dry_run = options.dry_run || !list(&sent, "dryRun").is_empty();
-        Ok((dry_run, sent["preconditions"].take()))
+        write.dry_run |= !list(&sent, "dryRun").is_empty();
+        Ok((write, sent["preconditions"].take()))
     }
 }
 

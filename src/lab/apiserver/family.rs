@@ -4,9 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use super::context::Named;
 use super::embedded::check_embedded;
 use super::field::{Errors, Found};
-use super::resource::{Family, Resource, Version};
+use super::resource::{Family, Resource};
 use super::schema::{check_lists, check_rules, validate};
 use super::status::Qualified;
 use super::value::{fields, flag, take, text};
@@ -93,7 +94,8 @@ pub(super) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
 }
 
 /// What the server sets on a new object, whatever was sent.
-pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mut Value) {
+pub(super) fn prepare_create(named: &Named, object: &mut Value) {
+    let resource = &named.resource;
     prepare(resource, object);
     match resource.family {
         Family::Namespace => {
@@ -106,7 +108,7 @@ pub(super) fn prepare_create(resource: &Resource, version: &Version, object: &mu
             object["metadata"]["generation"] = 1.into();
         }
         Family::Custom => {
-            if version.status_subresource
+            if named.version().status_subresource
                 && let Value::Object(fields) = object
             {
                 fields.remove("status");
@@ -154,11 +156,12 @@ fn prepare(resource: &Resource, object: &mut Value) {
 }
 
 /// What a write of the object itself cannot change. Counts the generation up when the rest changed.
-pub(super) fn prepare_update(resource: &Resource, version: &Version, new: &mut Value, old: &Value) {
+pub(super) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
+    let resource = &named.resource;
     prepare(resource, new);
     let kept: &[&str] = match resource.family {
         Family::Namespace => &["spec", "status"],
-        _ if version.status_subresource => &["status"],
+        _ if named.version().status_subresource => &["status"],
         _ => &[],
     };
     for field in kept {
@@ -185,20 +188,15 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     a.len() == b.len() && a.iter().all(same)
 }
 
-/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces, by a
-/// write to `subresource`.
-pub(super) fn check(
-    resource: &Resource,
-    version: &Version,
-    new: &Value,
-    old: Option<&Value>,
-    subresource: &str,
-    errors: &mut Errors,
-) {
+/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces.
+pub(super) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let resource = &named.resource;
     match resource.family {
-        Family::Custom => check_custom(version, new, old, subresource, errors),
+        Family::Custom => check_custom(named, new, old, errors),
         Family::Secret | Family::ConfigMap => check_data(resource, new, old, errors),
-        Family::Definition if subresource.is_empty() => errors.extend(definition::check(new, old)),
+        Family::Definition if named.target.subresource.is_empty() => {
+            errors.extend(definition::check(new, old));
+        }
         Family::Definition => definition::check_status(new, errors),
         Family::Event | Family::Lease | Family::Node => typed::check(resource, new, old, errors),
         Family::Access => rbac::check(resource, new, old, errors),
@@ -217,10 +215,12 @@ pub(super) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualifie
 }
 
 /// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.
-pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value) -> Errors {
+pub(super) fn check_type(named: &Named, object: &Value) -> Errors {
     let mut errors = Vec::new();
-    let api_version = resource.api_version(&version.name);
-    for (field, wanted) in [("kind", &resource.kind), ("apiVersion", &api_version)] {
+    for (field, wanted) in [
+        ("kind", &named.resource.kind),
+        ("apiVersion", &named.api_version()),
+    ] {
         let seen = text(object, field);
         if seen != wanted {
             let why = format!("must be {wanted}");
@@ -230,7 +230,8 @@ pub(super) fn check_type(resource: &Resource, version: &Version, object: &Value)
     errors
 }
 
-fn check_custom(version: &Version, new: &Value, old: Option<&Value>, subresource: &str, errors: &mut Errors) {
+fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let (version, subresource) = (named.version(), named.target.subresource.as_str());
     let schema = &version.schema;
     match (subresource, schema.field("status"), new.get("status")) {
         ("status", Some(status), Some(value)) => {

@@ -6,6 +6,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
+use super::options::FieldValidation;
+
 /// What was read.
 #[derive(Debug)]
 pub(super) struct Document {
@@ -51,9 +53,14 @@ fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
     Ok(Document { value, repeated })
 }
 
-/// What a strict reader of YAML says of fields that stand twice.
-pub(super) fn yaml_error(repeated: &[String]) -> String {
-    format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))
+/// What a reader of YAML says of fields that stand twice: a strict one all at once.
+pub(super) fn yaml_complaints(repeated: Vec<String>, how: FieldValidation) -> Vec<String> {
+    match how {
+        FieldValidation::Strict if !repeated.is_empty() => {
+            vec![format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))]
+        }
+        _ => repeated,
+    }
 }
 
 /// Reads a value, and the paths of the fields below it that stand twice (`.a.b[0].c`).

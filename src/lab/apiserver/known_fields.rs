@@ -1,41 +1,19 @@
-//! The fields that definitions and scales have: those of their types.
+//! The fields that definitions have: those of their type.
 
-use k8s_openapi::api::autoscaling::v1::{ScaleSpec, ScaleStatus};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinitionSpec, CustomResourceDefinitionStatus,
-};
-use serde::{Serialize, de::DeserializeOwned};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::field::Path;
-use super::resource::Family;
 
-/// Makes something a value of its type, and tells what is left of it.
-type Decode = fn(&Value) -> serde_json::Result<Value>;
-
-/// Takes from an object of this family whatever its type does not have, and nulls. Returns the paths of the former; the
-/// error is a decoder's.
-pub(super) fn keep_known(family: Family, object: &mut Value) -> Result<Vec<String>, String> {
-    let (spec, status): (Decode, Decode) = match family {
-        Family::Definition => (
-            decode::<CustomResourceDefinitionSpec>,
-            decode::<CustomResourceDefinitionStatus>,
-        ),
-        Family::Other => (decode::<ScaleSpec>, decode::<ScaleStatus>),
-        _ => return Ok(Vec::new()),
-    };
+/// Takes from a definition whatever its type does not have, and nulls. Returns the paths of the former; the error is a
+/// decoder's.
+pub(super) fn keep_known(definition: &mut Value) -> Result<Vec<String>, String> {
+    let known = CustomResourceDefinition::deserialize(&*definition).and_then(serde_json::to_value);
+    let known = known.map_err(|error| format!("json: {error}"))?;
     let mut unknown = Vec::new();
-    for (part, decode) in [("spec", spec), ("status", status)] {
-        if let Some(sent) = object.get_mut(part) {
-            let known = decode(sent).map_err(|error| format!("json: {error}"))?;
-            keep(sent, &known, &Path::ROOT.child(part), false, &mut unknown);
-        }
-    }
+    keep(definition, &known, &Path::ROOT, false, &mut unknown);
     Ok(unknown)
-}
-
-fn decode<T: Serialize + DeserializeOwned>(sent: &Value) -> serde_json::Result<Value> {
-    serde_json::to_value(T::deserialize(sent)?)
 }
 
 /// The fields of a map have names of the user's own.

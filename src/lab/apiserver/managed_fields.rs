@@ -9,12 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::context::{Context, Named};
 use super::family;
 use super::field_set::FieldSet;
 use super::merge::{Comparison, Type, compare_objects};
 use super::meta::metadata_mut;
-use super::options::WriteOptions;
+use super::options::Write;
 use super::schema::prune;
 use super::value::list;
 use super::write::ignored_fields;
@@ -23,19 +22,7 @@ use super::write::ignored_fields;
 const MAX_MANAGERS: usize = 10;
 const MERGED_MANAGER: &str = "ancient-changes";
 
-/// Who writes, and what.
-#[derive(Clone)]
-pub(super) struct Writer<'a> {
-    pub(super) manager: &'a str,
-    /// The resource, and the version in which it is written.
-    pub(super) named: &'a Named,
-    /// Empty for the object itself.
-    pub(super) subresource: &'a str,
-    /// RFC 3339, in seconds.
-    pub(super) time: String,
-}
-
-impl Writer<'_> {
+impl Write<'_> {
     /// An object as it is in a version, and the type it has there. `None` when there is no such version.
     pub(super) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;
@@ -51,16 +38,16 @@ impl Writer<'_> {
         Some((Cow::Owned(object), of))
     }
 
-    /// What a write changed, in the writer's version and in those in which owners know their fields.
+    /// What a write changed, in its own version and in those in which owners know their fields.
     pub(super) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
         let own = self.named.api_version();
         let versions = entries.iter().map(|entry| entry.api_version.as_str());
         let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
         let changes = versions.into_iter().filter_map(|version| {
             // Of other versions, only writes to a subresource know what they cannot change.
-            let ignored = match self.subresource {
+            let ignored = match self.named.target.subresource.as_str() {
                 "" if version != own => &[],
-                subresource => ignored_fields(self.named, subresource),
+                _ => ignored_fields(self.named),
             };
             let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
             Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
@@ -96,21 +83,21 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// What `writer` owns by `operation`. Those who apply do so in whatever version.
-    pub(super) fn is_of(&self, writer: &Writer<'_>, operation: Operation) -> bool {
+    /// Whether it is what the writer owns by `operation`. Those who apply do so in whatever version.
+    pub(super) fn is_of(&self, write: &Write<'_>, operation: Operation) -> bool {
         self.operation == operation
-            && self.manager == writer.manager
-            && self.subresource == writer.subresource
-            && (operation == Operation::Apply || self.api_version == writer.named.api_version())
+            && self.manager == write.manager
+            && self.subresource == write.named.target.subresource
+            && (operation == Operation::Apply || self.api_version == write.named.api_version())
     }
 
-    pub(super) fn new(writer: &Writer<'_>, operation: Operation, fields: FieldSet) -> Self {
+    pub(super) fn new(write: &Write<'_>, operation: Operation, fields: FieldSet) -> Self {
         Self {
             operation,
-            time: writer.time.clone(),
-            manager: writer.manager.to_owned(),
-            api_version: writer.named.api_version(),
-            subresource: writer.subresource.to_owned(),
+            time: write.time.clone(),
+            manager: write.manager.clone(),
+            api_version: write.named.api_version(),
+            subresource: write.named.target.subresource.clone(),
             fields,
         }
     }
@@ -126,28 +113,11 @@ pub(super) fn read_entries(object: &Value) -> Vec<Entry> {
     entries.map(read).collect::<Option<_>>().unwrap_or_default()
 }
 
-impl Context<'_> {
-    /// Who sent the request, as an owner of fields of what it is about.
-    pub(super) fn writer<'w>(
-        &self,
-        named: &'w Named,
-        subresource: &'w str,
-        options: &'w WriteOptions,
-    ) -> Writer<'w> {
-        Writer {
-            manager: &options.field_manager,
-            named,
-            subresource,
-            time: self.server.time(),
-        }
-    }
-}
-
-/// Writes into `new` who owns its fields once `writer` has replaced `live` by it.
-pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
-    let blank = family::blank(&writer.named.resource);
+/// Writes into `new` who owns its fields once `write` has put it in the place of `live`.
+pub(super) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
+    let blank = family::blank(&write.named.resource);
     let old = live.unwrap_or(&blank);
-    let is_whole = writer.subresource.is_empty();
+    let is_whole = write.named.target.subresource.is_empty();
     // A client clears the list by sending an empty one, or one with an empty entry.
     let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
     let sent = if is_whole { read_entries(new) } else { Vec::new() };
@@ -158,28 +128,28 @@ pub(super) fn track(live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) 
     // What was owned by way of another group, which has other names for the fields, is nobody's any more.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
     let was_tracked = !entries.is_empty();
-    entries.retain(|entry| group(&entry.api_version) == group(&writer.named.api_version()));
+    entries.retain(|entry| group(&entry.api_version) == group(&write.named.api_version()));
     // Objects that were not tracked from the start are not tracked later.
     if was_tracked || live.is_none() {
-        update(&mut entries, old, new, writer);
+        update(&mut entries, old, new, write);
     }
     write_entries(new, entries);
 }
 
-/// Hands over what `writer` changed.
-pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, writer: &Writer<'_>) {
-    let mut changes = writer.changes(entries, old, new);
+/// Hands over what `write` changed.
+pub(super) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
+    let mut changes = write.changes(entries, old, new);
     lose(entries, &changes);
-    let change = changes.remove(&writer.named.api_version());
+    let change = changes.remove(&write.named.api_version());
     let taken = change.unwrap_or_default().taken;
-    let is_own = |entry: &&mut Entry| entry.is_of(writer, Operation::Update);
+    let is_own = |entry: &&mut Entry| entry.is_of(write, Operation::Update);
     match entries.iter_mut().find(is_own) {
         _ if taken.is_empty() => {}
         Some(own) => {
             own.fields.union(&taken);
-            own.time = writer.time.clone();
+            own.time = write.time.clone();
         }
-        None => entries.push(Entry::new(writer, Operation::Update, taken)),
+        None => entries.push(Entry::new(write, Operation::Update, taken)),
     }
     merge_oldest(entries);
 }

@@ -14,7 +14,7 @@ impl Metrics {
     /// Counts a request that was answered with `code`.
     pub(super) fn count(&self, info: &RequestInfo, code: u16) {
         let nothing = Target::default();
-        let target = info.target.as_ref().unwrap_or(&nothing);
+        let target = info.target.as_deref().unwrap_or(&nothing);
         let scope = match (target.name.as_str(), target.namespace.as_str()) {
             _ if info.target.is_none() => "",
             // What is created has no name in its address, and is one thing all the same.

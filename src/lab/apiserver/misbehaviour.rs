@@ -38,7 +38,8 @@ impl Affected {
 /// Something that the server shall do wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// Answer the next `times` such requests with `code` (429 and 5xx), and a `Retry-After` in seconds.
+    /// Answer such requests with `code` (429 and 5xx), and a `Retry-After` in seconds. They are counted, not diced, so
+    /// that a test plays the same each time.
     Fail {
         /// Which requests.
         affected: Affected,
@@ -46,20 +47,10 @@ pub enum Misbehaviour {
         code: u16,
         /// Seconds for `Retry-After`.
         retry_after: Option<u32>,
-        /// How many requests fail.
+        /// One fails of so many, the last of them: with 1, each.
+        every: usize,
+        /// How many requests fail at most.
         times: usize,
-    },
-    /// Answer every `nth` such request with `code`, beginning with the `nth`, until [`Misbehaviour::Recover`]. It is
-    /// counted, not diced, so that a test plays the same each time.
-    FailEvery {
-        /// Which requests.
-        affected: Affected,
-        /// The HTTP status code.
-        code: u16,
-        /// Seconds for `Retry-After`.
-        retry_after: Option<u32>,
-        /// One fails of so many.
-        nth: usize,
     },
     /// Answer such requests only after a while, until [`Misbehaviour::Recover`].
     Delay {
@@ -93,43 +84,11 @@ impl Misbehaviour {
     /// Whether it befalls this request, of those that befall single ones.
     fn covers(&self, info: &RequestInfo) -> bool {
         match self {
-            Self::Fail { affected, .. } | Self::FailEvery { affected, .. } => affected.covers(info),
-            Self::Delay { affected, .. } | Self::CompactBefore(affected) => affected.covers(info),
+            Self::Fail { affected, .. } | Self::Delay { affected, .. } | Self::CompactBefore(affected) => {
+                affected.covers(info)
+            }
             _ => false,
         }
-    }
-
-    /// How the request fails that is the `nth` of those that it could fail, if that one is to fail.
-    fn failure(&self, nth: usize) -> Option<Box<Failure>> {
-        let (code, retry_after) = match *self {
-            Self::Fail {
-                code,
-                retry_after,
-                times,
-                ..
-            } if nth <= times => (code, retry_after),
-            Self::FailEvery {
-                code,
-                retry_after,
-                nth: every,
-                ..
-            } if nth.is_multiple_of(every.max(1)) => (code, retry_after),
-            _ => return None,
-        };
-        let (reason, message) = match code {
-            429 => ("TooManyRequests", "Too many requests, please try again later."),
-            503 => (
-                "ServiceUnavailable",
-                "the server is currently unable to handle the request",
-            ),
-            504 => ("Timeout", "request did not complete within the requested timeout"),
-            _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
-        };
-        let failure = Failure::new(code, reason, message);
-        Some(match retry_after {
-            Some(seconds) => failure.with(json!({"retryAfterSeconds": seconds})),
-            None => failure,
-        })
     }
 }
 
@@ -195,13 +154,39 @@ impl Faults {
             match &*fault {
                 Misbehaviour::Delay { by, .. } => fate.latency += *by,
                 Misbehaviour::CompactBefore(_) => fate.forgets = true,
-                failing if fate.failure.is_none() => {
+                &Misbehaviour::Fail {
+                    code,
+                    retry_after,
+                    every,
+                    times,
+                    ..
+                } if fate.failure.is_none() => {
                     *met += 1;
-                    fate.failure = failing.failure(*met);
+                    let every = every.max(1);
+                    let is_due = met.is_multiple_of(every) && *met / every <= times;
+                    fate.failure = is_due.then(|| failure(code, retry_after));
                 }
                 _ => {}
             }
         }
         fate
+    }
+}
+
+/// The answer to a request that fails.
+fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
+    let (reason, message) = match code {
+        429 => ("TooManyRequests", "Too many requests, please try again later."),
+        503 => (
+            "ServiceUnavailable",
+            "the server is currently unable to handle the request",
+        ),
+        504 => ("Timeout", "request did not complete within the requested timeout"),
+        _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
+    };
+    let failure = Failure::new(code, reason, message);
+    match retry_after {
+        Some(seconds) => failure.with(json!({"retryAfterSeconds": seconds})),
+        None => failure,
     }
 }

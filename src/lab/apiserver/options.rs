@@ -1,8 +1,11 @@
-//! The parameters that writes have in common.
+//! What writes have in common: of what they are, and their parameters.
 
-use super::field::{Errors, Found};
-use super::request::Query;
+use super::context::{Context, Named};
+use super::field::Found;
 use super::status::{Outcome, refuse_options};
+
+/// The media type of an apply.
+pub(super) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// What is done about fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,36 +15,47 @@ pub(super) enum FieldValidation {
     Strict,
 }
 
-/// How a write is to be done.
-#[derive(Clone, Debug)]
-pub(super) struct WriteOptions {
+/// A write: of what, by whom, and how.
+#[derive(Clone)]
+pub(super) struct Write<'a> {
+    pub(super) named: &'a Named,
+    /// Who then owns the fields.
+    pub(super) manager: String,
+    /// RFC 3339, in seconds.
+    pub(super) time: String,
     pub(super) dry_run: bool,
     pub(super) field_validation: FieldValidation,
-    pub(super) field_manager: String,
     /// For an apply: other owners do not matter.
     pub(super) force: bool,
 }
 
-impl WriteOptions {
-    /// Reads them from a request; `kind` is what refusals call them (`CreateOptions`).
-    pub(super) fn read(query: &Query, kind: &str, agent: &str) -> Outcome<Self> {
-        Self::read_further(query, kind, agent, Vec::new())
+impl<'a> Write<'a> {
+    /// A write of which nothing special is demanded.
+    pub(super) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
+        Self {
+            named,
+            manager: manager.to_owned(),
+            time: time.to_owned(),
+            dry_run: false,
+            field_validation: FieldValidation::Warn,
+            force: false,
+        }
     }
+}
 
-    /// Reads those of a patch.
-    pub(super) fn read_patch(query: &Query, agent: &str, is_apply: bool) -> Outcome<Self> {
+impl Context<'_> {
+    /// The write that the request asks for; `kind` is what refusals call its parameters (`CreateOptions`).
+    pub(super) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
+        let query = &self.info.query;
         let mut errors = Vec::new();
-        if is_apply && query.get("fieldManager").is_empty() {
+        let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
+        let (is_patch, is_apply) = (kind == "PatchOptions", self.content_type == APPLY_PATCH);
+        if is_patch && is_apply && manager.is_empty() {
             errors.required("fieldManager", "is required for apply patch");
         }
-        if !is_apply && query.has("force") {
+        if is_patch && !is_apply && query.has("force") {
             errors.forbidden("force", "may not be specified for non-apply patch");
         }
-        Self::read_further(query, "PatchOptions", agent, errors)
-    }
-
-    fn read_further(query: &Query, kind: &str, agent: &str, mut errors: Errors) -> Outcome<Self> {
-        let dry_runs = query.all("dryRun");
         if dry_runs.iter().any(|value| value != "All") {
             errors.not_supported("dryRun", dry_runs, &["All"]);
         }
@@ -55,7 +69,6 @@ impl WriteOptions {
                 FieldValidation::Warn
             }
         };
-        let manager = query.get("fieldManager");
         if manager.len() > 128 {
             errors.too_long("fieldManager", 128);
         }
@@ -64,14 +77,15 @@ impl WriteOptions {
             errors.invalid("fieldManager", manager, &why);
         }
         refuse_options(kind, &errors)?;
-        Ok(Self {
+        let manager = match manager {
+            "" => &manager_of(self.agent),
+            manager => manager,
+        };
+        Ok(Write {
             dry_run: !dry_runs.is_empty(),
             field_validation,
             force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
-            field_manager: match manager {
-                "" => manager_of(agent),
-                manager => manager.to_owned(),
-            },
+            ..Write::new(named, manager, &self.server.time())
         })
     }
 }

@@ -15,9 +15,7 @@ use super::managed_fields::track;
 use super::merge::Type;
 use super::merge_errors::go_text;
 use super::meta;
-use super::options::{FieldValidation, WriteOptions};
-use super::read::namespace;
-use super::request::Target;
+use super::options::{APPLY_PATCH, Write};
 use super::resource::Family;
 use super::status::{Failure, Outcome, Qualified};
 use super::strategic;
@@ -27,12 +25,11 @@ use super::write::{Nulls, ensure_namespace, fit, wipe_system_fields};
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// A JSON patch may not have more operations than this.
 const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
-    pub(super) fn patch(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
+    pub(super) fn patch(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
         let media_type = self.content_type;
         let kinds: &[&str] = match named.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
@@ -42,7 +39,7 @@ impl Context<'_> {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
-        let options = WriteOptions::read_patch(&self.info.query, self.agent, is_apply)?;
+        let write = self.write_of(named, "PatchOptions")?;
         let undecodable = |why: &str| match media_type {
             STRATEGIC_PATCH => Failure::bad_request(why),
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
@@ -50,9 +47,8 @@ impl Context<'_> {
         };
         let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
         self.entry.request(&document.value);
-        let writer = self.writer(named, &target.subresource, &options);
         let mut storage = self.server.storage();
-        let found = current(&storage, named, target);
+        let found = current(&storage, named);
         if is_apply && document.value.is_null() {
             document.value = json!({});
         } else if !is_apply && let Err(missing) = found {
@@ -62,11 +58,17 @@ impl Context<'_> {
             return Err(undecodable("json: cannot unmarshal into a map"));
         }
         let live = found.as_ref().map(|live| live.object());
+        let name = &named.target.name;
         let mut object = match live {
-            Ok(live) if !is_apply => self.change(live, document, media_type, named, &options)?,
+            Ok(live) if !is_apply => self.change(live, document, &write)?,
             live => {
-                let object = applied(live.ok(), &document.value, &writer, options.force)?;
-                self.check_repeated(document.repeated, options.field_validation)?;
+                let object = applied(live.ok(), &document.value, &write)?;
+                let repeated = json::yaml_complaints(document.repeated, write.field_validation);
+                let complained = self.complain(write.field_validation, repeated);
+                complained.map_err(|why| {
+                    let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                    Failure::bad_request(why)
+                })?;
                 object
             }
         };
@@ -75,49 +77,29 @@ impl Context<'_> {
             let why = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Failure::conflict(named.resource.qualified(), &target.name, &why));
+            return Err(Failure::conflict(named.resource.qualified(), name, &why));
         }
-        ensure_namespace(&mut object, namespace(named, target))?;
-        check_name(&object, &target.name)?;
+        ensure_namespace(&mut object, named.namespace())?;
+        check_name(&object, name)?;
         match found {
             Ok(current) => {
                 if !is_apply {
-                    track(Some(current.object()), &mut object, &writer);
+                    track(Some(current.object()), &mut object, &write);
                 }
-                let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+                let stored = self.replace(&mut storage, &write, current, object)?;
                 Ok(Reply::json(200, stored.bytes()))
             }
-            Err(missing) if !target.subresource.is_empty() => Err(missing),
+            Err(missing) if !named.target.subresource.is_empty() => Err(missing),
             Err(_) => {
                 wipe_system_fields(&mut object);
-                self.insert(&mut storage, named, target, &options, object)
+                self.insert(&mut storage, &write, object)
             }
         }
-    }
-
-    /// Refuses what is applied for fields that stand twice in it, or warns of them.
-    fn check_repeated(&mut self, repeated: Vec<String>, validation: FieldValidation) -> Outcome<()> {
-        match validation {
-            FieldValidation::Strict if !repeated.is_empty() => {
-                let why = json::yaml_error(&repeated);
-                let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
-                return Err(Failure::bad_request(why));
-            }
-            FieldValidation::Warn => self.warnings.extend(repeated),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
-        }
-        Ok(())
     }
 
     /// An object with the changes of a patch of another kind.
-    fn change(
-        &mut self,
-        live: &Value,
-        patch: Document,
-        media_type: &str,
-        named: &Named,
-        options: &WriteOptions,
-    ) -> Outcome<Value> {
+    fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
+        let (named, media_type) = (write.named, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);
         let is_strategic = media_type == STRATEGIC_PATCH;
         let mut patched = live.clone();
@@ -145,8 +127,8 @@ impl Context<'_> {
         };
         let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
-        let complained = self.complain(options.field_validation, complaints);
-        complained.map_err(|why| invalid(&why))?;
+        let complained = self.complain(write.field_validation, complaints);
+        complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;
         Ok(object)
     }
 }

@@ -11,28 +11,28 @@ use serde_json::{Value, json};
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::field::{Found, quoted};
-use super::request::{Query, Target};
+use super::request::Query;
 use super::resource::{Family, Resource, Version};
 use super::scale;
 use super::schema::{apply_defaults, prune};
 use super::selectors::Selector;
 use super::status::{Failure, Outcome, refuse_options};
-use super::storage::{Kept, Stored, key, within};
+use super::storage::{Kept, Stored, within};
 use super::typed::event_in;
 use super::update::current;
 
 impl Context<'_> {
-    pub(super) fn get(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+    pub(super) fn get(&self, named: &Named) -> Outcome<Reply> {
         let storage = self.server.storage();
         let asked = revision(&self.info.query, true)?;
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
         }
         if let Some(scaled) = &named.scaled {
-            let whole = current(&storage, scaled, target)?;
+            let whole = current(&storage, scaled)?;
             scale::check_told(&whole, scaled)?;
         }
-        Ok(Reply::json(200, current(&storage, named, target)?.bytes()))
+        Ok(Reply::json(200, current(&storage, named)?.bytes()))
     }
 
     /// What a list, a watch or a deletion of many is to be about, once its options are seen to be good.
@@ -48,7 +48,7 @@ impl Context<'_> {
     }
 
     /// Answers with a list, or the part of it that the request wants.
-    pub(super) fn list(&self, named: &Named, target: &Target) -> Outcome<Reply> {
+    pub(super) fn list(&self, named: &Named) -> Outcome<Reply> {
         let selector = self.selector(named)?;
         let query = &self.info.query;
         let storage = self.server.storage();
@@ -91,7 +91,7 @@ impl Context<'_> {
                 "The resourceVersion for the provided list is too old.",
             ),
         })?;
-        let mut wanted = within(&objects, namespace(named, target))
+        let mut wanted = within(&objects, named.namespace())
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, named)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
@@ -111,19 +111,6 @@ impl Context<'_> {
         }
         Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
-}
-
-/// The namespace in which to look, empty for all.
-pub(super) fn namespace<'a>(named: &Named, target: &'a Target) -> &'a str {
-    match named.resource.namespaced {
-        true => &target.namespace,
-        false => "",
-    }
-}
-
-/// The key of the object that a request names.
-pub(super) fn object_key(named: &Named, target: &Target) -> String {
-    key(namespace(named, target), &target.name)
 }
 
 /// An object in the version in which it was asked for.

@@ -1,6 +1,7 @@
 //! What a request asks for: its path and query, taken apart.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use http::Method;
 
@@ -24,7 +25,7 @@ pub(super) struct Target {
 #[derive(Clone, Debug)]
 pub(super) struct RequestInfo {
     /// `None` for paths outside `/api` and `/apis`, and for their discovery.
-    pub(super) target: Option<Target>,
+    pub(super) target: Option<Arc<Target>>,
     pub(super) path: String,
     pub(super) verb: &'static str,
     pub(super) query: Query,
@@ -94,7 +95,7 @@ impl RequestInfo {
             target.name = selected_name(query.get("fieldSelector")).to_owned();
         }
         Self {
-            target,
+            target: target.map(Arc::new),
             path,
             verb,
             query,

@@ -10,23 +10,16 @@ use super::context::{Context, Named};
 use super::field::Found;
 use super::managed_fields::track;
 use super::meta;
-use super::options::WriteOptions;
 use super::rbac::{self, Act};
-use super::read::namespace;
-use super::request::Target;
 use super::status::{Failure, Outcome, Qualified, refuse};
 use super::tokens::AUDIENCE;
 use super::value::{fields, list, text, texts};
-use super::write::ensure_namespace;
 
 impl Context<'_> {
     /// Answers a review.
-    pub(super) fn review(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let mut review = self.decode(named, &options, body)?;
-        self.entry.object(&review);
-        ensure_namespace(&mut review, namespace(named, target))?;
-        track(None, &mut review, &self.writer(named, "", &options));
+    pub(super) fn review(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut review) = self.decode(named, "CreateOptions", body)?;
+        track(None, &mut review, &write);
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({
@@ -46,17 +39,13 @@ impl Context<'_> {
     fn review_access(&self, kind: &str, mut review: Value) -> Outcome<Value> {
         check_access(kind, &review)?;
         let spec = &review["spec"];
-        let named;
         let user = match kind {
             "SelfSubjectAccessReview" => self.user,
-            _ => {
-                named = User {
-                    name: text(spec, "user").to_owned(),
-                    groups: texts(spec, "groups"),
-                    ..User::default()
-                };
-                &named
-            }
+            _ => &User {
+                name: text(spec, "user").to_owned(),
+                groups: texts(spec, "groups"),
+                ..User::default()
+            },
         };
         let decision = self.server.authorize(user, &act(spec));
         let mut status = json!({"allowed": decision.allowed});

@@ -3,48 +3,16 @@
 //! A Scale is an object of its own to whoever decodes, patches and checks it ([`Named::scaled`]); what is read and
 //! stored is the custom resource.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::context::Named;
 use super::field::{Errors, Found};
 use super::meta;
-use super::resource::{Family, Resource, Scale, Version};
-use super::schema::Schema;
+use super::resource::{Scale, Version};
 use super::status::{Failure, Outcome};
 use super::storage::Stored;
-
-static SCALE: LazyLock<Resource> = LazyLock::new(|| {
-    let replicas = json!({"type": "integer", "format": "int32"});
-    let schema = json!({"type": "object", "properties": {
-        "spec": {"type": "object", "properties": {"replicas": replicas}},
-        "status": {"type": "object", "properties": {"replicas": replicas, "selector": {"type": "string"}}},
-    }});
-    Resource {
-        group: "autoscaling".to_owned(),
-        plural: "scales".to_owned(),
-        singular: "scale".to_owned(),
-        kind: "Scale".to_owned(),
-        list_kind: String::new(),
-        short_names: Vec::new(),
-        categories: Vec::new(),
-        namespaced: true,
-        family: Family::Other,
-        versions: vec![Version {
-            schema: Schema::compile(&schema).unwrap_or_default(),
-            ..Version::plain("v1")
-        }],
-    }
-});
-
-/// The resource of the scales of objects with this scope.
-pub(super) fn resource(namespaced: bool) -> Arc<Resource> {
-    Arc::new(Resource {
-        namespaced,
-        ..SCALE.clone()
-    })
-}
 
 fn paths(scaled: &Named) -> &Scale {
     let scale = scaled.version().scale.as_deref();

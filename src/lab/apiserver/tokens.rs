@@ -1,5 +1,7 @@
 //! Service accounts' tokens: who may write the account's `token` gets one that opens the server in its name.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::json;
 
@@ -10,7 +12,6 @@ use super::context::{Context, Named};
 use super::field::Found;
 use super::managed_fields::track;
 use super::meta;
-use super::options::WriteOptions;
 use super::request::Target;
 use super::status::{Failure, Outcome, Qualified, refuse};
 use super::value::list;
@@ -30,10 +31,9 @@ pub(super) fn is_token_request(target: &Target) -> bool {
 impl Context<'_> {
     /// Gives out a token. It opens the server with the account's rights as long as the account is there; it does not
     /// expire: no world of the lab lasts that long.
-    pub(super) fn give_token(&mut self, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let named = Named::only(builtin::token_request());
-        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let mut request = self.decode(&named, &options, body)?;
+    pub(super) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
+        let named = Named::only(builtin::token_request(), target);
+        let (write, mut request) = self.decode(&named, "CreateOptions", body)?;
         let account = self.server.service_account(&target.namespace, &target.name);
         let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
@@ -47,8 +47,7 @@ impl Context<'_> {
             errors.invalid("spec.expirationSeconds", seconds, why);
         }
         refuse(named.resource.qualified_kind(), "", &errors)?;
-        let writer = self.writer(&named, &target.subresource, &options);
-        track(None, &mut request, &writer);
+        track(None, &mut request, &write);
         let spec = &mut request["spec"];
         // Told even where it is nothing.
         spec["boundObjectRef"] = spec["boundObjectRef"].take();
@@ -68,7 +67,7 @@ impl Context<'_> {
         metadata["name"] = target.name.clone().into();
         metadata["namespace"] = target.namespace.clone().into();
         metadata["uid"] = uid.into();
-        metadata["creationTimestamp"] = self.server.time().into();
+        metadata["creationTimestamp"] = write.time.into();
         request["status"] = json!({"token": token, "expirationTimestamp": self.server.time_in(seconds)});
         Ok(Reply::value(201, &request))
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::accepting::settle;
 use super::body::Reply;
 use super::context::{Context, Named};
 use super::delete::finish_deletions;
@@ -14,25 +13,21 @@ use super::field::{FieldError, Found};
 use super::managed_fields::{same_but_times, track};
 use super::meta;
 use super::names;
-use super::options::WriteOptions;
-use super::read::{in_version, namespace, object_key};
-use super::request::Target;
+use super::options::Write;
+use super::read::in_version;
 use super::resource::Family;
 use super::scale;
 use super::status::{Failure, Outcome, refuse};
 use super::storage::{Storage, Stored};
 use super::value::take;
-use super::write::{ensure_namespace, store};
+use super::write::store;
 
 impl Context<'_> {
-    pub(super) fn update(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let options = WriteOptions::read(&self.info.query, "UpdateOptions", self.agent)?;
-        let mut object = self.decode(named, &options, body)?;
-        self.entry.object(&object);
-        ensure_namespace(&mut object, namespace(named, target))?;
-        check_name(&object, &target.name)?;
+    pub(super) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
+        check_name(&object, &named.target.name)?;
         let mut storage = self.server.storage();
-        let found = match current(&storage, named, target) {
+        let found = match current(&storage, named) {
             Err(_) if named.resource.allows_create_on_update() => None,
             found => Some(found?),
         };
@@ -49,16 +44,15 @@ impl Context<'_> {
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: /registry/{place}/{}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
-                object_key(named, target)
+                named.key()
             );
-            return Err(Failure::conflict(resource.qualified(), &target.name, &why));
+            return Err(Failure::conflict(resource.qualified(), &named.target.name, &why));
         }
-        let writer = self.writer(named, &target.subresource, &options);
-        track(found.as_ref().map(|it| it.object()), &mut object, &writer);
+        track(found.as_ref().map(|it| it.object()), &mut object, &write);
         let Some(current) = found else {
-            return self.insert(&mut storage, named, target, &options, object);
+            return self.insert(&mut storage, &write, object);
         };
-        let stored = self.replace(&mut storage, named, target, &options, current, object)?;
+        let stored = self.replace(&mut storage, &write, current, object)?;
         Ok(Reply::json(200, stored.bytes()))
     }
 
@@ -67,62 +61,62 @@ impl Context<'_> {
     pub(super) fn replace(
         &mut self,
         storage: &mut Storage,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
+        write: &Write<'_>,
         current: Arc<Stored>,
         mut object: Value,
     ) -> Outcome<Arc<Stored>> {
+        let (named, time) = (write.named, &write.time);
         if let Some(scaled) = &named.scaled {
-            let whole = self::current(storage, scaled, target)?;
+            let mut write = write.clone();
+            write.named = scaled;
+            let whole = self::current(storage, scaled)?;
             let mut object = scale::applied(whole.object(), &object, scaled);
-            let writer = self.writer(scaled, &target.subresource, options);
-            track(Some(whole.object()), &mut object, &writer);
-            let stored = self.replace(storage, scaled, target, options, whole, object)?;
+            track(Some(whole.object()), &mut object, &write);
+            let stored = self.replace(storage, &write, whole, object)?;
             return Ok(scale::of(&stored, scaled));
         }
         let old = current.object();
-        let time = self.server.time();
-        self.check_escalation(storage, named, target, &object, Some(old))?;
-        check_resource_version(named, target, &mut object, old)?;
-        prepare(named, target, &mut object, old);
-        self.check(named, target, &object, old)?;
-        if target.subresource.is_empty() {
+        self.check_escalation(storage, named, &object, Some(old))?;
+        check_resource_version(named, &mut object, old)?;
+        prepare(named, &mut object, old);
+        self.check(named, &object, old)?;
+        if named.target.subresource.is_empty() {
             let warnings = family::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
         }
         if same_but_times(&object, old) {
             return Ok(current);
         }
-        let key = object_key(named, target);
+        let key = named.key();
         let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
         let is_last = meta::is_deleted(old) && !waits && meta::finalizers(&object).is_empty();
-        if is_last && !options.dry_run {
+        if is_last && !write.dry_run {
             storage.remove(&named.resource.id(), &key);
-            finish_deletions(storage, &time);
+            finish_deletions(storage, time);
         }
-        if is_last || options.dry_run {
+        if is_last || write.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
-        let stored = store(storage, named, &key, object);
-        if named.resource.family == Family::Definition {
-            settle(storage, &stored.open().object()["spec"]["group"], &time);
-        }
-        Ok(in_version(&stored, named))
+        Ok(store(storage, write, &key, object))
     }
 
     /// What is wrong with an object refuses it; what was wrong with it before is warned of.
-    fn check(&mut self, named: &Named, target: &Target, object: &Value, old: &Value) -> Outcome<()> {
-        let (resource, version) = (&named.resource, named.version());
-        let (mut errors, namespaced) = (Vec::new(), resource.namespaced);
-        meta::validate(object, namespaced, names::path_segment, "metadata", &mut errors);
+    fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
+        let resource = &named.resource;
+        let mut errors = Vec::new();
+        meta::validate(
+            object,
+            resource.namespaced,
+            names::path_segment,
+            "metadata",
+            &mut errors,
+        );
         meta::validate_update(object, old, &mut errors);
-        let mut more = family::check_type(resource, version, object);
+        let mut more = family::check_type(named, object);
         if more.is_empty() {
             // The real server judges changes of metadata twice, and tells so twice.
             meta::validate_update(object, old, &mut more);
-            let subresource = &target.subresource;
-            family::check(resource, version, object, Some(old), subresource, &mut more);
+            family::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
@@ -133,13 +127,13 @@ impl Context<'_> {
 }
 
 /// The object that a request is about, in the request's version.
-pub(super) fn current(storage: &Storage, named: &Named, target: &Target) -> Outcome<Arc<Stored>> {
+pub(super) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
     if let Some(scaled) = &named.scaled {
-        let whole = current(storage, scaled, target)?;
+        let whole = current(storage, scaled)?;
         return Ok(scale::of(&whole, scaled));
     }
-    let found = storage.kept(&named.resource.id(), &object_key(named, target));
-    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &target.name))?;
+    let found = storage.kept(&named.resource.id(), &named.key());
+    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
     Ok(in_version(found, named))
 }
 
@@ -157,10 +151,10 @@ pub(super) fn check_name(object: &Value, name: &str) -> Outcome<()> {
 }
 
 /// Nobody overwrites what they have not seen.
-fn check_resource_version(named: &Named, target: &Target, object: &mut Value, old: &Value) -> Outcome<()> {
+fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
     let known = meta::text(old, "resourceVersion");
     let sent = meta::text(object, "resourceVersion");
-    let resource = &named.resource;
+    let (resource, name) = (&named.resource, &named.target.name);
     match sent {
         "" | "0" if resource.allows_unconditional_update() => {
             object["metadata"]["resourceVersion"] = known.into();
@@ -170,7 +164,7 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
             let mut errors = Vec::new();
             errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
             // The real answer bears the resource where the kind belongs.
-            refuse(resource.qualified(), &target.name, &errors)
+            refuse(resource.qualified(), name, &errors)
         }
         sent if sent == known => Ok(()),
         sent if sent.parse::<u64>().is_err() => {
@@ -180,14 +174,14 @@ fn check_resource_version(named: &Named, target: &Target, object: &mut Value, ol
         _ => {
             let why =
                 "the object has been modified; please apply your changes to the latest version and try again";
-            Err(Failure::conflict(resource.qualified(), &target.name, why))
+            Err(Failure::conflict(resource.qualified(), name, why))
         }
     }
 }
 
 /// Takes from the old object what such a write cannot change.
-fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
-    let is_status = target.subresource == "status";
+fn prepare(named: &Named, object: &mut Value, old: &Value) {
+    let is_status = named.target.subresource == "status";
     if is_status && named.resource.message().is_none() {
         // Only the status is new, and who owns it.
         let sent = std::mem::replace(object, old.clone());
@@ -213,6 +207,6 @@ fn prepare(named: &Named, target: &Target, object: &mut Value, old: &Value) {
     match is_status {
         // Such a write may change metadata too.
         true => take(object, "spec", old),
-        false => family::prepare_update(&named.resource, named.version(), object, old),
+        false => family::prepare_update(named, object, old),
     }
 }

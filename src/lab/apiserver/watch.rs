@@ -14,8 +14,7 @@ use super::body::Reply;
 use super::context::{Context, Named};
 use super::form::Form;
 use super::misbehaviour::WatchFaults;
-use super::read::{in_version, namespace, revision, too_large};
-use super::request::Target;
+use super::read::{in_version, revision, too_large};
 use super::selectors::Selector;
 use super::server::ApiServer;
 use super::status::{Failure, Outcome};
@@ -29,7 +28,7 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
-    pub(super) fn watch(&mut self, named: &Named, target: &Target, form: &Form) -> Outcome<Reply> {
+    pub(super) fn watch(&mut self, named: &Named, form: &Form) -> Outcome<Reply> {
         let query = &self.info.query;
         let selector = self.selector(named)?;
         let asked = revision(query, true)?;
@@ -47,7 +46,7 @@ impl Context<'_> {
         let mut watcher = Watcher {
             server: self.server.clone(),
             named: named.clone(),
-            prefix: prefix(namespace(named, target)),
+            prefix: prefix(named.namespace()),
             selector,
             wake: table.wake.subscribe(),
             drops: self.server.inner.drops.subscribe(),
@@ -73,7 +72,7 @@ impl Context<'_> {
         if streaming && asked > storage.revision {
             watcher.fail(&too_large(asked, storage.revision));
         } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
-            for (_, object) in table.list(namespace(named, target)) {
+            for (_, object) in table.list(named.namespace()) {
                 if watcher.selects(object) {
                     watcher.tell("ADDED", &in_version(object, named));
                 }

@@ -14,14 +14,13 @@ use super::json::{self, Document};
 use super::known_fields::keep_known;
 use super::managed_fields::track;
 use super::meta;
-use super::options::{FieldValidation, WriteOptions};
+use super::options::{FieldValidation, Write};
 use super::rbac::{self, Act};
-use super::read::{as_stored, in_version, namespace};
-use super::request::Target;
+use super::read::{as_stored, in_version};
 use super::resource::Family;
 use super::schema::{apply_defaults, drop_nulls, prune};
 use super::status::{Failure, Outcome, Qualified, details, refuse};
-use super::storage::{Kept, Storage, id, key};
+use super::storage::{Storage, Stored, id, key};
 use super::typed::{self, event_in};
 
 /// The refusal of a body in which nothing is recognized, with its beginning.
@@ -78,7 +77,9 @@ pub(super) fn fit(
             if nulls == Nulls::Dropped {
                 drop_nulls(&mut whole, &version.schema);
             }
-            unknown.extend(keep_known(resource.family, &mut whole)?);
+            if resource.family == Family::Definition {
+                unknown.extend(keep_known(&mut whole)?);
+            }
             if version.schema.has_embedded {
                 unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
             }
@@ -98,11 +99,10 @@ pub(super) fn fit(
 impl Context<'_> {
     /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
     pub(super) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
-        if how == FieldValidation::Strict && !complaints.is_empty() {
-            return Err(format!("strict decoding error: {}", complaints.join(", ")));
-        }
-        if how == FieldValidation::Warn {
-            self.warnings.extend(complaints);
+        match how {
+            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ")),
+            FieldValidation::Warn => self.warnings.extend(complaints),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         Ok(())
     }
@@ -117,8 +117,14 @@ impl Context<'_> {
         }
     }
 
-    /// Decodes the body of a create or an update.
-    pub(super) fn decode(&mut self, named: &Named, options: &WriteOptions, body: &Bytes) -> Outcome<Value> {
+    /// Decodes the body of a create or an update; `options` is what refusals call its parameters.
+    pub(super) fn decode<'n>(
+        &mut self,
+        named: &'n Named,
+        options: &str,
+        body: &Bytes,
+    ) -> Outcome<(Write<'n>, Value)> {
+        let write = self.write_of(named, options)?;
         let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
         let spoken = ["application/json", "application/yaml"];
         let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
@@ -166,41 +172,38 @@ impl Context<'_> {
         if !is_custom && sent_kind != *kind {
             return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
         }
-        let (object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
-        if is_yaml && options.field_validation == FieldValidation::Strict && !repeated.is_empty() {
-            repeated = vec![json::yaml_error(&repeated)];
+        let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
+        if is_yaml {
+            repeated = json::yaml_complaints(repeated, write.field_validation);
         }
         repeated.extend(unknown);
-        self.complain(options.field_validation, repeated)
-            .map_err(cannot)?;
-        Ok(object)
+        let complained = self.complain(write.field_validation, repeated);
+        complained.map_err(|why| cannot(format!("strict decoding error: {why}")))?;
+        self.entry.object(&object);
+        ensure_namespace(&mut object, named.namespace())?;
+        Ok((write, object))
     }
 
-    pub(super) fn create(&mut self, named: &Named, target: &Target, body: &Bytes) -> Outcome<Reply> {
-        let options = WriteOptions::read(&self.info.query, "CreateOptions", self.agent)?;
-        let mut object = self.decode(named, &options, body)?;
-        self.entry.object(&object);
+    pub(super) fn create(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(named, "CreateOptions", body)?;
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Failure::internal(why));
         }
         wipe_system_fields(&mut object);
-        ensure_namespace(&mut object, namespace(named, target))?;
-        track(None, &mut object, &self.writer(named, "", &options));
-        let mut storage = self.server.storage();
-        self.insert(&mut storage, named, target, &options, object)
+        track(None, &mut object, &write);
+        self.insert(&mut self.server.storage(), &write, object)
     }
 
     /// Adds an object whose owners are told already.
     pub(super) fn insert(
         &mut self,
         storage: &mut Storage,
-        named: &Named,
-        target: &Target,
-        options: &WriteOptions,
+        write: &Write<'_>,
         mut object: Value,
     ) -> Outcome<Reply> {
-        let (resource, time) = (&named.resource, self.server.time());
+        let named = write.named;
+        let resource = &named.resource;
         // Who makes something new by an apply or an update has to be allowed to create it, too.
         let act = Act {
             verb: "create",
@@ -213,16 +216,16 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        self.check_escalation(storage, named, target, &object, None)?;
+        self.check_escalation(storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.server.new_uid().into();
-        object["metadata"]["creationTimestamp"] = time.clone().into();
+        object["metadata"]["creationTimestamp"] = write.time.clone().into();
         // Once an object told its own address. The field is still known, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
-        family::prepare_create(resource, named.version(), &mut object);
+        family::prepare_create(named, &mut object);
         check_new(named, &object)?;
         let warnings = family::warnings(resource.family, &object, None);
         self.warnings.extend(warnings);
@@ -235,14 +238,10 @@ impl Context<'_> {
             }
             return Err(failure);
         }
-        if options.dry_run {
+        if write.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        let stored = store(storage, named, &key, object);
-        if resource.family == Family::Definition {
-            settle(storage, &stored.open().object()["spec"]["group"], &time);
-        }
-        Ok(Reply::json(201, in_version(&stored, named).bytes()))
+        Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
     }
 
     /// Makes a name where only the beginning of one was given.
@@ -258,9 +257,9 @@ impl Context<'_> {
     }
 }
 
-/// Top-level fields that a write to `subresource` cannot change.
-pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'static str] {
-    match (subresource, named.resource.family) {
+/// Top-level fields that a write cannot change.
+pub(super) fn ignored_fields(named: &Named) -> &'static [&'static str] {
+    match (named.target.subresource.as_str(), named.resource.family) {
         ("status", _) if named.resource.message().is_some() => &["spec"],
         ("status", _) => &["metadata", "spec"],
         (_, Family::Namespace) => &["status"],
@@ -269,8 +268,9 @@ pub(super) fn ignored_fields(named: &Named, subresource: &str) -> &'static [&'st
     }
 }
 
-/// Stores an object in its resource's storage version.
-pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Value) -> Arc<Kept> {
+/// Stores an object in its resource's storage version, and returns it in that of the request.
+pub(super) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
+    let named = write.named;
     let resource = &named.resource;
     let version = resource.storage_version();
     let object = match version.name == named.version().name {
@@ -278,7 +278,11 @@ pub(super) fn store(storage: &mut Storage, named: &Named, key: &str, object: Val
         true => object,
         false => as_stored(&object, resource, version),
     };
-    storage.put(&resource.id(), key, object)
+    let stored = storage.put(&resource.id(), key, object);
+    if resource.family == Family::Definition {
+        settle(storage, &stored.open().object()["spec"]["group"], &write.time);
+    }
+    in_version(&stored, named)
 }
 
 /// What is not the client's to say of a new object.
@@ -351,12 +355,12 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
 }
 
 fn check_new(named: &Named, object: &Value) -> Outcome<()> {
-    let (resource, version) = (&named.resource, named.version());
-    let mut errors = family::check_type(resource, version, object);
+    let resource = &named.resource;
+    let mut errors = family::check_type(named, object);
     if errors.is_empty() {
         let rule = family::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
-        family::check(resource, version, object, None, "", &mut errors);
+        family::check(named, object, None, &mut errors);
     }
     let subject = family::kind_of(resource, object);
     refuse(subject, meta::text(object, "name"), &errors)

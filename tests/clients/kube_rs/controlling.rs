@@ -203,6 +203,7 @@ pub async fn a_controller_survives_everything() {
         affected: Affected::verb_on(verb, resource),
         code,
         retry_after: (code == 429).then_some(1),
+        every: 1,
         times: 2,
     };
     let trials = [

@@ -21,11 +21,10 @@ impl Context<'_> {
         &self,
         storage: &Storage,
         named: &Named,
-        target: &Target,
         new: &Value,
         old: Option<&Value>,
     ) -> Outcome<()> {
-        let resource = &named.resource;
+        let (resource, target) = (&named.resource, &named.target);
         let is_harmless = || old.is_some_and(|old| differs_in_ownership_only(new, old));
         if resource.family != Family::Access || self.user.is_master() || is_harmless() {
             return Ok(());

@@ -158,6 +158,7 @@ async fn misbehaves_on_demand() {
         affected: Affected::verb_on("list", "widgets"),
         code: 429,
         retry_after: Some(3),
+        every: 1,
         times: 1,
     });
     let response = hub

@@ -7,11 +7,12 @@ use std::time::Duration;
 #[tokio::test(start_paused = true)]
 async fn every_third_request_fails_and_no_other() {
     let hub = Hub::new().await;
-    hub.server.misbehave(Misbehaviour::FailEvery {
+    hub.server.misbehave(Misbehaviour::Fail {
         affected: Affected::verb_on("list", "widgets"),
         code: 429,
         retry_after: Some(2),
-        nth: 3,
+        every: 3,
+        times: usize::MAX,
     });
     let mut codes = Vec::new();
     for _ in 0..6 {

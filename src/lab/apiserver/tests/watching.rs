@@ -213,6 +213,7 @@ async fn a_kube_watcher_survives_everything() {
         affected: Affected::verb_on("watch", "widgets"),
         code: 500,
         retry_after: None,
+        every: 1,
         times: 1,
     });
     let mut failures = 0;

@@ -58,7 +58,8 @@ fn annotate_field(kind: &Kind, schema: &mut Value) {
 mod tests {
     use super::*;
     use k8s_openapi::api::{
-        coordination::v1::Lease, core::v1 as core, events::v1 as events, rbac::v1 as rbac,
+        autoscaling::v1::Scale, coordination::v1::Lease, core::v1 as core, events::v1 as events,
+        rbac::v1 as rbac,
     };
 
     fn check(kind: &Kind, schema: &Value, at: &str) {
@@ -94,6 +95,7 @@ mod tests {
         check_whole::<core::Event>();
         check_whole::<events::Event>();
         check_whole::<Lease>();
+        check_whole::<Scale>();
         check_whole::<rbac::ClusterRole>();
         check_whole::<rbac::RoleBinding>();
         let account = check_whole::<core::ServiceAccount>();
