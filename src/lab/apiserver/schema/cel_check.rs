@@ -9,7 +9,7 @@ use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr, SelectExpr,
 };
 
-use super::cel_cost::{self, NEW_LIST, NEW_MAP};
+use super::cel_cost::{self, NEW_LIST, NEW_MAP, sum};
 use super::cel_functions::FUNCTIONS;
 use super::cel_types::{Form, Type};
 
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         self.variables.pop();
         let once = condition.cost.saturating_add(step.cost);
         let repeated = range.result.size().saturating_mul(once);
-        let cost = sum(&[range.cost, first.cost, last.cost, repeated]);
+        let cost = sum([range.cost, first.cost, last.cost, repeated]);
         let result = match makes_list {
             true => Type {
                 most: Some(range.result.size()),
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
             arguments.push(argument.result);
             costs.push(argument.cost);
         }
-        let all = sum(&costs);
+        let all = sum(costs.iter().copied());
         let name = call.func_name.as_str();
         if let ("_&&_" | "_||_", Some(i)) = (
             name,
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
                 let (own, most) = cel_cost::of_call(&name, of_target, &arguments);
                 result.most = most.or(result.most);
                 let target = target.as_ref().map_or(0, |target| target.cost);
-                sum(&[all, target, own])
+                sum([all, target, own])
             }
         };
         Ok(Checked { result, cost })
@@ -325,10 +325,6 @@ impl<'a> Walk<'a> {
         let at = self.source.find(&sign).map_or(0, |at| at + offset);
         Refused { what, at }
     }
-}
-
-fn sum(costs: &[u64]) -> u64 {
-    costs.iter().copied().fold(0, u64::saturating_add)
 }
 
 fn is_type(name: &str) -> bool {

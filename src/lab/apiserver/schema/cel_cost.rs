@@ -112,6 +112,11 @@ pub(super) fn of_call(name: &str, target: Option<&Type>, arguments: &[Type]) -> 
     }
 }
 
+/// What all of it costs together.
+pub(super) fn sum(costs: impl IntoIterator<Item = u64>) -> u64 {
+    costs.into_iter().fold(0, u64::saturating_add)
+}
+
 fn traversal(characters: u64) -> u64 {
     scaled(characters, TRAVERSAL)
 }

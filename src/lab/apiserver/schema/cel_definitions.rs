@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::cel::{Expression, Rule};
 use super::cel_check::{Refused, check};
+use super::cel_cost::sum;
 use super::cel_types::{Form, LARGEST_REQUEST, Type};
 use super::structural::{Extra, Schema};
 use crate::lab::apiserver::field::{Errors, Found, Path, Problem, quoted};
@@ -74,9 +75,7 @@ pub(in crate::lab::apiserver) fn judge_expressions(schema: &Schema, path: &Path<
     };
     judge.node(schema, path, Some(1), true);
     let mut costs = judge.costs;
-    let sum = costs
-        .iter()
-        .fold(0_u64, |sum, (_, cost)| sum.saturating_add(*cost));
+    let sum = sum(costs.iter().map(|(_, cost)| *cost));
     if sum > WHOLE_BUDGET {
         costs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
         let told = costs.iter().filter(|(_, cost)| *cost >= WORTH_TELLING);
@@ -104,12 +103,13 @@ impl Judge<'_> {
         if !schema.has_rules {
             return;
         }
-        let own = Type::of_schema(schema, is_resource).unwrap_or(Form::Dyn.into());
-        let rules = path.child("x-kubernetes-validations");
         let here = path.to_string();
-        let is_good = !self.wrong.iter().any(|field| field.starts_with(&here));
-        for (i, rule) in schema.rules.iter().enumerate().filter(|_| is_good) {
-            self.rule(rule, &own, &rules.index(i), many);
+        if !schema.rules.is_empty() && !self.wrong.iter().any(|field| field.starts_with(&here)) {
+            let own = Type::of_schema(schema, is_resource).unwrap_or(Form::Dyn.into());
+            let rules = path.child("x-kubernetes-validations");
+            for (i, rule) in schema.rules.iter().enumerate() {
+                self.rule(rule, &own, &rules.index(i), many);
+            }
         }
         let properties = path.child("properties");
         for (name, below) in &schema.properties {
@@ -154,8 +154,7 @@ impl Judge<'_> {
                 }
             };
             if cost > BUDGET {
-                let what = if name == "rule" { "rule" } else { name };
-                let why = too_much(&format!("estimated {what} cost"), cost, BUDGET);
+                let why = too_much(&format!("estimated {name} cost"), cost, BUDGET);
                 self.errors.forbidden(path, &why);
             }
             self.costs.push((path.to_string(), cost));

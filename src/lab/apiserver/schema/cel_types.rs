@@ -49,12 +49,8 @@ impl From<Form> for Type {
 }
 
 impl Type {
-    pub(super) const fn plain(name: &'static str) -> Self {
-        Self {
-            form: Form::Plain(name),
-            most: None,
-            least_bytes: 2,
-        }
+    pub(super) fn plain(name: &'static str) -> Self {
+        Form::Plain(name).into()
     }
 
     /// The type of values of a schema; none where rules cannot see them. What is a resource has a name and a kind.
