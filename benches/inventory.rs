@@ -8,13 +8,13 @@ use std::{path::Path, time::Duration};
 
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use clusterprofile_conformance::{
-    clock::Clock,
-    hub::{Assets, EnvtestOptions, Hub, KubeconfigOptions},
-};
+use collect::{clock::Clock, connect::KubeconfigOptions};
+use envtest::{Assets, EnvtestOptions};
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
+use ::lab::hub::Hub;
+use collect::connect::Connection;
 use serde_json::Value;
 use support::{
     child::{self, Taken},
@@ -92,7 +92,7 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
     fleet::publish(hub, arguments.profiles).await?;
     println!(
         "{}: published {} profiles in {}",
-        hub.source,
+        hub.connection.source,
         arguments.profiles,
         seconds(started.elapsed())
     );
@@ -169,7 +169,7 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
         path: Some(kubeconfig.to_owned()),
         ..KubeconfigOptions::default()
     };
-    let client = Hub::from_kubeconfig(&options).await?.client;
+    let client = Connection::from_kubeconfig(&options).await?.client;
     let list = format!("/apis/multicluster.x-k8s.io/{}/clusterprofiles", fleet::VERSION);
     let request = Request::get(list)
         .header(header::ACCEPT, "application/json")

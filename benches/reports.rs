@@ -6,11 +6,9 @@ use std::io;
 
 use anstream::adapter::strip_str;
 use clap::Parser;
-use clusterprofile_conformance::{
-    evidence::Evidence,
-    judge::{Selection, Verdict, judge},
-    report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal},
-};
+use evidence::Evidence;
+use judge::{Selection, Verdict, judge};
+use report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal};
 use serde_json::Value;
 use support::{
     fleet, looked,

@@ -5,11 +5,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use clap::Parser;
-use clusterprofile_conformance::{
-    api::ClusterProfile,
-    judge::{Selection, Verdict, judge},
-    rules::{self, Findings},
-};
+use evidence::api::ClusterProfile;
+use judge::{Selection, Verdict, judge, rules, rules::Findings};
 use support::{
     fleet, looked,
     measure::{median, ratio, seconds, timed},

@@ -13,12 +13,10 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Parser;
-use clusterprofile_conformance::{
-    clock::Clock,
-    evidence::{Evidence, Kind, read_input},
-    hub::Hub,
-};
+use collect::clock::Clock;
+use evidence::{Evidence, Kind, read_input};
 use futures::future::try_join_all;
+use ::lab::hub::Hub;
 use support::{
     child, fleet, lab,
     measure::{megabytes, ratio, seconds},

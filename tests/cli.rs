@@ -26,8 +26,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use clusterprofile_conformance::{evidence::Kind, rules};
+use evidence::Kind;
 use flate2::{Compression, write::GzEncoder};
+use judge::rules;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -2,22 +2,22 @@
 
 mod support;
 
-use std::env;
-use std::fs;
-use std::future;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
-
-use clusterprofile_conformance::{
-    clock::Clock,
-    hub::{Assets, Envtest, EnvtestError, EnvtestOptions, Hub},
-    lab::manager::Manager,
+use std::{
+    env, fs, future,
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::Duration,
 };
+
+use collect::clock::Clock;
+use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::api::{Api, ListParams, PostParams};
-use kube::{Client, Config};
+use kube::{
+    Client, Config,
+    api::{Api, ListParams, PostParams},
+};
+use lab::{hub::Hub, manager::Manager};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 

@@ -9,13 +9,9 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use clusterprofile_conformance::{
-    api::Edition,
-    evidence::{Asked, Evidence, Kind, read_input},
-    judge::{Selection, Verdict, judge},
-    lab::manager::{FaultInfo, Manager, faults},
-    rules,
-};
+use evidence::{Asked, Evidence, Kind, api::Edition, read_input};
+use judge::{Selection, Verdict, judge, rules};
+use lab::manager::{FaultInfo, Manager, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use tempfile::TempDir;

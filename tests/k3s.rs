@@ -14,8 +14,8 @@ use std::{
     process::{Child, Command, ExitCode, Output, Stdio},
 };
 
-use clusterprofile_conformance::hub::{Hub, HubError, K3S_IMAGE};
 use engine::Engine;
+use lab::hub::{Hub, HubError, K3S_IMAGE};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -9,13 +9,14 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use clusterprofile_conformance::hub::{Assets, EnvtestOptions, Hub};
+use envtest::{Assets, EnvtestOptions};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Client,
     api::{Api, DynamicObject, Patch, PatchParams, PostParams},
     discovery::ApiResource,
 };
+use lab::hub::Hub;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ async fn what_plugins_yield_is_judged(assets: &Assets, plugins: &Path) {
     let kubeconfig: Value = read(&member.kubeconfig("viewer"));
     let token = kubeconfig["users"][0]["user"]["token"].as_str().expect("a token");
     let world = World {
-        hub: hub.client.clone(),
+        hub: hub.connection.client.clone(),
         folder: tempfile::tempdir().expect("a folder"),
         cluster: kubeconfig["clusters"][0]["cluster"].clone(),
         credentials: vec![token.to_owned(), WRONG.to_owned()],

@@ -14,16 +14,14 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use clusterprofile_conformance::{
-    clock::Clock,
-    hub::Hub,
-    lab::{
-        apiserver::ApiServer,
-        member::{MemberState, StandIn},
-    },
-};
+use apiserver::ApiServer;
+use collect::clock::Clock;
 use evil::{Evil, Manner};
 use http::{Method, Request, header};
+use lab::{
+    hub::Hub,
+    member::{MemberState, StandIn},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;

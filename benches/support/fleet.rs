@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use clusterprofile_conformance::{clock::Clock, hub::Hub};
+use collect::clock::Clock;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::{Timestamp, ToSpan as _};
 use kube::{
     Client,
     api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
 };
+use lab::hub::Hub;
 use serde_json::{Value, json};
 
 /// The name of the cluster manager and of its field manager.

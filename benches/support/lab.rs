@@ -1,7 +1,8 @@
 //! The lab's API server over a socket, for programs of their own.
 
 use anyhow::Context;
-use clusterprofile_conformance::{hub::Hub, lab::apiserver::ApiServer};
+use apiserver::ApiServer;
+use lab::hub::Hub;
 use serde_json::json;
 use tokio::net::TcpListener;
 

@@ -1,8 +1,7 @@
 //! A fleet as one look at it would have shown it.
 
-use clusterprofile_conformance::{
-    api::ClusterProfile,
-    evidence::{Asked, Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Version, Window},
+use evidence::{
+    Asked, Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Version, Window, api::ClusterProfile,
 };
 use jiff::{Timestamp, ToSpan as _};
 

@@ -3,7 +3,7 @@
 
 mod judged;
 
-use clusterprofile_conformance::evidence::dump::read_from;
+use evidence::dump::read_from;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,8 @@
 
 mod judged;
 
-use clusterprofile_conformance::evidence::file::{read_from, write_to};
+use evidence::file::read_from;
+use evidence::file::write_to;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

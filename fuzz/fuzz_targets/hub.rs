@@ -1,7 +1,7 @@
 //! A hub's answers: lists, however they are cut, and watches. The first byte tells which.
 #![no_main]
 
-use clusterprofile_conformance::collect::fuzzing;
+use collect::fuzzing;
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::Builder;
 

@@ -1,10 +1,12 @@
 //! What follows the reading of any evidence.
 
-use clusterprofile_conformance::{
-    evidence::Evidence,
-    judge::{Selection, judge},
-    report::{Report, json, junit, terminal},
-};
+use evidence::Evidence;
+use judge::Selection;
+use judge::judge;
+use report::Report;
+use report::json;
+use report::junit;
+use report::terminal;
 
 /// Judges the evidence and tells of it in every way.
 pub fn judged(evidence: &Evidence) {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use bytes::Bytes;
-use clusterprofile_conformance::{clock::Clock, lab::apiserver::ApiServer};
+use apiserver::{ApiServer, Clock};
 use http::{Request, header};
 use http_body_util::Full;
 use libfuzzer_sys::fuzz_target;

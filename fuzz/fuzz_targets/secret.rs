@@ -1,7 +1,7 @@
 //! A consumer's Secret, and the kubeconfig in it.
 #![no_main]
 
-use clusterprofile_conformance::evidence::Digester;
+use evidence::Digester;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

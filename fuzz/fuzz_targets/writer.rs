@@ -1,7 +1,7 @@
 //! An entry of managedFields: what was read is written and read again.
 #![no_main]
 
-use clusterprofile_conformance::api::Writer;
+use evidence::api::Writer;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

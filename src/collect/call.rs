@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::words::one_line;
-use crate::hub;
+use crate::connect;
 
 /// How long a small request may take in all, and a large one may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -167,9 +167,9 @@ impl Failure {
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        let insecure = hub::is_tls(&error);
+        let insecure = connect::is_tls(&error);
         Failure::NoAnswer {
-            cause: hub::cause(&error),
+            cause: connect::cause(&error),
             how: if insecure { How::Insecure } else { How::Broken },
         }
     }
@@ -327,8 +327,9 @@ pub(super) fn segment(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn the_hubs_words_are_one_line_without_credentials() {

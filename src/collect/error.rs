@@ -1,7 +1,8 @@
 //! Why nothing could be collected, and what to do about it.
 
+use evidence::api::names;
+
 use super::call::{Failure, How};
-use crate::api::names;
 
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]

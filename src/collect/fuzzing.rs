@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evidence::Origin;
 use jiff::Timestamp;
 use kube::client::Body;
 
@@ -10,7 +11,6 @@ use super::{
     record::Record,
     splitter::Splitter,
 };
-use crate::evidence::Origin;
 
 /// Reads a list that arrives in pieces of that many bytes.
 pub fn list(body: &[u8], piece: usize) {

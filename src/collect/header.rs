@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use evidence::{Asked, FORMAT, Header, Kind};
+
 use super::{Plan, target::Target};
-use crate::{
-    evidence::{self, Asked, FORMAT, Header, Kind},
-    hub::Hub,
-};
+use crate::connect::Connection;
 
 /// The head of the evidence. The window and the permissions are still to come.
-pub(super) fn header(hub: &Hub, plan: &Plan, target: &Target) -> Header {
+pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     let no = |reason: &str| Asked::No(reason.to_owned());
     let timeline = if plan.observe.is_zero() {
         no("`--observe 0s` looks once")

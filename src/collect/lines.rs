@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use bytes::{Buf as _, BytesMut};
+use evidence::unfit::masked;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::call::{Failure, Refusal, Status};
-use crate::evidence::unfit::masked;
 
 /// The longest line: etcd holds no object of more than a few megabytes.
 const LONGEST: usize = 64 << 20;

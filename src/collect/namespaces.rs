@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evidence::{Namespace, Unreadable, unfit, unfit::Loose};
 use kube::client::Client;
 use serde_json::Value;
 
@@ -9,10 +10,6 @@ use super::{
     call::{Failure, get, segment},
     list::list,
     permissions::Permissions,
-};
-use crate::evidence::{
-    Namespace, Unreadable,
-    unfit::{self, Loose},
 };
 
 /// What could be had of the Namespaces.

@@ -1,12 +1,12 @@
 //! What the runner may do, by the hub's own word (SelfSubjectAccessReview).
 
+use evidence::{Permission, api::names};
 use futures::future::join_all;
 use http::Method;
 use kube::client::Client;
 use serde_json::{Value, json};
 
 use super::call::call;
-use crate::{api::names, evidence::Permission};
 
 /// The hub's answers.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use evidence::{Claim, Evidence, Scope};
+
 use super::{Members, driver::DriverPlan};
-use crate::evidence::{Claim, Evidence, Scope};
 
 /// What to collect.
 #[derive(Clone, Debug)]

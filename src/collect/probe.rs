@@ -2,6 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use evidence::{
+    Asked, Gap, Kind, ObjectRef, Probe, ProbeMethod, ProbeOutcome,
+    api::{ClusterProfile, names},
+};
 use http::Method;
 use kube::client::Client;
 use serde_json::{Value, json};
@@ -12,11 +16,7 @@ use super::{
     permissions::Permissions,
     target::Target,
 };
-use crate::{
-    api::{ClusterProfile, names},
-    clock::Clock,
-    evidence::{Asked, Gap, Kind, ObjectRef, Probe, ProbeMethod, ProbeOutcome},
-};
+use crate::clock::Clock;
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.
 const MOST: usize = 5;

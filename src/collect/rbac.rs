@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::api::names;
+use evidence::api::names;
 
 /// What the rights are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,8 +135,9 @@ pub fn member_manifest() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::Value;
+
+    use super::*;
 
     fn rules(grants: &Grants) -> Vec<Value> {
         serde_saphyr::from_multiple(&grants.manifest()).expect("YAML")

@@ -5,15 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use jiff::Timestamp;
-
-use crate::{
+use evidence::{
+    Gap, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
     api::{ClusterProfile, names},
-    evidence::{
-        Gap, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
-        unfit::{self, Loose},
-    },
+    unfit,
+    unfit::Loose,
 };
+use jiff::Timestamp;
 
 /// What is known of the profiles so far.
 #[derive(Default)]

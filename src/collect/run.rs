@@ -2,6 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
+use evidence::{Asked, Driver, Evidence, Gap, Kind, Window};
 use futures::{
     FutureExt as _,
     future::{Shared, join, join_all, try_join_all},
@@ -26,11 +27,7 @@ use super::{
     target::{Target, target},
     timeline::{self, Watch, lock},
 };
-use crate::{
-    clock::Clock,
-    evidence::{Asked, Driver, Evidence, Gap, Kind, Window},
-    hub::Hub,
-};
+use crate::{clock::Clock, connect::Connection};
 
 /// How often those are told who wait.
 const TICK: Duration = Duration::from_secs(1);
@@ -48,7 +45,7 @@ const STOPPED: &str = "the run was stopped before it was read";
 /// # Errors
 /// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
 pub async fn collect(
-    hub: &Hub,
+    hub: &Connection,
     plan: &Plan,
     clock: Clock,
     progress: &dyn Progress,
@@ -95,7 +92,7 @@ pub async fn collect(
 
 /// One run of one plan.
 struct Run<'a, S: Future<Output = ()>> {
-    hub: &'a Hub,
+    hub: &'a Connection,
     plan: &'a Plan,
     clock: Clock,
     progress: &'a dyn Progress,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evidence::{Asked, Digester, Gap, Kind, Secret, Unreadable, api::names, unfit, unfit::Loose};
 use kube::client::Client;
 use serde_json::Value;
 
@@ -10,13 +11,6 @@ use super::{
     call::{Failure, segment},
     list::list,
     permissions::Permissions,
-};
-use crate::{
-    api::names,
-    evidence::{
-        Asked, Digester, Gap, Kind, Secret, Unreadable,
-        unfit::{self, Loose},
-    },
 };
 
 /// What could be had of the Secrets.

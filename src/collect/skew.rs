@@ -39,8 +39,9 @@ impl Skew {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use http::HeaderValue;
+
+    use super::*;
 
     fn skew(date: &'static str, asked: &str, came: &str) -> Option<i64> {
         let mut skew = Skew::default();

@@ -161,8 +161,9 @@ fn is_key_of_items(frame: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn split(text: &str, size: usize) -> Result<(Vec<Value>, Frame), &'static str> {
         let (mut splitter, mut items) = (Splitter::default(), Vec::new());

@@ -1,5 +1,10 @@
 //! What the hub is: its version, and which versions of ClusterProfile it serves, with which rules.
 
+use evidence::{
+    ServedVersion,
+    api::{Edition, names},
+    crd::served_versions,
+};
 use http::Method;
 use kube::client::Client;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -10,11 +15,7 @@ use super::{
     call::{ATTEMPTS, Failure, again, get, read, request, segment, send},
     skew::Skew,
 };
-use crate::{
-    api::{Edition, names},
-    clock::Clock,
-    evidence::{ServedVersion, crd::served_versions},
-};
+use crate::clock::Clock;
 
 /// What was found out of the hub before anything is listed.
 #[derive(Clone, Debug)]

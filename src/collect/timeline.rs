@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::BytesMut;
+use evidence::{Gap, Kind, Origin};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
@@ -20,10 +21,7 @@ use super::{
     list::list,
     record::Record,
 };
-use crate::{
-    clock::Clock,
-    evidence::{Gap, Kind, Origin},
-};
+use crate::clock::Clock;
 
 /// After how long the hub is to end a watch, so that dead connections are found out, in seconds.
 const LIFETIME: u64 = 240;

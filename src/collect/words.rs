@@ -1,8 +1,7 @@
 //! What others say, made fit to be told; and files that the user wrote, read without quoting what may be secret.
 
+use evidence::{redact::without_credentials, unfit::without_values};
 use serde::de::DeserializeOwned;
-
-use crate::evidence::{redact::without_credentials, unfit::without_values};
 
 /// Somebody's words in one line, without credentials and of no more than so many characters.
 pub(super) fn one_line(text: &str, longest: usize) -> String {

@@ -6,12 +6,10 @@ use std::{
 };
 
 use anyhow::Context;
-use clusterprofile_conformance::{
-    collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text},
-    evidence::{Asked, Evidence, Gap, Kind},
-    hub::Hub,
-    report::inert,
-};
+use collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text};
+use evidence::{Asked, Evidence, Gap, Kind};
+use lab::hub::Hub;
+use report::inert;
 
 use super::Failure;
 

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use clusterprofile_conformance::{
+use evidence::{
+    Claim, Implementation,
     api::{
         Edition, Feature,
         syntax::{is_dns_label, is_label_value},
     },
-    evidence::{Claim, Implementation},
 };
 
 use super::Failure;

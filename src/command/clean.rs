@@ -3,23 +3,15 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use clusterprofile_conformance::{
+use collect::{
+    Plan,
     clock::Clock,
-    collect::{
-        Plan,
-        driver::{Stop, clean as clean_up},
-    },
-    hub::Hub,
-    report::inert,
+    connect::Connection,
+    driver::{Stop, clean as clean_up},
 };
+use report::inert;
 
-use super::{
-    Exit, Failure,
-    driver::journals,
-    observe::{no_hub, runtime},
-    print::print,
-    target::Target,
-};
+use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
 /// Undoes it, and says what was done and what remains.
 ///
@@ -33,7 +25,9 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
     };
     let journals = journals()?;
     let cleaned = runtime(target)?.block_on(async {
-        let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
+        let hub = Connection::from_kubeconfig(options)
+            .await
+            .map_err(Failure::unreachable)?;
         let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, Stop::never());
         cleaned.await.map_err(Failure::could_not_run)
     })?;

@@ -2,15 +2,12 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use clusterprofile_conformance::{
-    clock::Clock,
-    evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file},
-    judge::{Selection, Waivers, judge},
-    report::{
-        Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted,
-        terminal, trials,
-    },
-    rules,
+use collect::clock::Clock;
+use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file};
+use judge::{Selection, Waivers, judge, rules};
+use report::{
+    Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
+    trials,
 };
 
 use super::{Exit, Failure, output::Format, print::print};

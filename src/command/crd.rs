@@ -1,7 +1,7 @@
 //! `crd`: the definitions of the kinds that the suite knows.
 
 use clap::Args;
-use clusterprofile_conformance::api::crd;
+use lab::crd;
 
 use super::{Exit, Failure, print::print};
 

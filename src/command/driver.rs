@@ -11,16 +11,17 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
-use clusterprofile_conformance::{
+use collect::{
     clock::Clock,
-    collect::driver::{
-        Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Members, Patience, Scale, new_run_id,
-    },
-    hub::Hub,
-    lab::manager::Remote,
+    connect::Connection,
+    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Members, Patience, Scale, new_run_id},
+};
+use lab::{
+    driver::{ReferenceHooks, StandIns},
+    manager::Remote,
 };
 
-use super::{Failure, reference::ReferenceHooks, stand_ins::StandIns, target::Target};
+use super::{Failure, target::Target};
 
 /// Whether the implementation is to act.
 #[derive(Clone, Debug, Default, Args)]
@@ -153,7 +154,7 @@ impl Driving {
     ///
     /// # Errors
     /// When its hooks cannot be run, or it cannot be written down what is to be undone.
-    pub fn by_file(&self, hub: &Hub, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
+    pub fn by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
         let (
             Driving::File {
                 file,

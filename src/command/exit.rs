@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use clusterprofile_conformance::{collect::CollectError, judge::Decision, report::inert};
+use collect::{CollectError, connect::ConnectError};
+use judge::Decision;
+use lab::hub::HubError;
+use report::inert;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,22 @@ impl Failure {
         Self {
             exit: Exit::CouldNotRun,
             error: error.into(),
+        }
+    }
+
+    /// A hub of the suite's own does not start.
+    pub fn no_hub(error: HubError) -> Self {
+        match error {
+            HubError::WithoutK3s => Self::usage(error),
+            _ => Self::could_not_run(error),
+        }
+    }
+
+    /// The hub that the user has named cannot be reached.
+    pub fn unreachable(error: ConnectError) -> Self {
+        match error {
+            ConnectError::UnknownContext { .. } => Self::usage(error),
+            _ => Self::could_not_run(error),
         }
     }
 

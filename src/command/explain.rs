@@ -1,11 +1,11 @@
 //! `explain`: all that there is to know of a rule.
 
 use clap::Args;
-use clusterprofile_conformance::{
-    judge::{RuleVerdict, Selection, judge},
-    report::{page::Page, show_findings, yaml},
+use judge::{
+    RuleVerdict, Selection, judge,
     rules::{Applies, Rule, example::Example},
 };
+use report::{page::Page, show_findings, yaml};
 use serde_json::Value;
 
 use super::{
@@ -118,7 +118,7 @@ fn judged(rule: &Rule, place: usize) -> Option<RuleVerdict> {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
-    use clusterprofile_conformance::rules;
+    use judge::rules;
 
     use super::*;
 

@@ -7,26 +7,18 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use apiserver::{ApiServer, AuditLevel, Loopback};
 use clap::{Args, ValueEnum, ValueHint};
-use clusterprofile_conformance::{
-    clock::Clock,
-    hub::{Assets, EnvtestOptions, Hub, HubError},
-    lab::{
-        apiserver::{ApiServer, AuditLevel},
-        loopback::Loopback,
-        manager::{Manager, hub_definitions},
-        member::{MemberState, Property, Served, StandIn},
-    },
+use collect::clock::Clock;
+use envtest::{Assets, EnvtestOptions};
+use lab::{
+    hub::{Hub, HubError},
+    manager::{Manager, hub_definitions},
+    member::{MemberState, Property, Served, StandIn},
 };
 use tokio::runtime::Builder;
 
-use super::{
-    Exit, Failure,
-    observe::{no_hub, tell_of_k3s},
-    print::print,
-    signals,
-    target::Reference,
-};
+use super::{Exit, Failure, observe::tell_of_k3s, print::print, signals, target::Reference};
 
 /// Who may do everything on a hub of our own.
 const ADMIN: &str = "admin";
@@ -114,7 +106,7 @@ impl ServeHub {
     /// When the flags cannot be, the hub does not start, or its kubeconfig cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
-            OwnHub::K3s if !Hub::HAS_K3S => return Err(no_hub(HubError::WithoutK3s)),
+            OwnHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
             OwnHub::K3s if self.audit_log_out.is_some() => {
                 Some("--audit-log-out is for --hub lab or envtest")
             }
@@ -152,7 +144,7 @@ impl ServeHub {
             OwnHub::Lab => {
                 let hub = Hub::lab_with(Clock::system(), &definitions)
                     .await
-                    .map_err(no_hub)?;
+                    .map_err(Failure::no_hub)?;
                 let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
                     .await
                     .context("failed to listen: choose another --port")
@@ -167,7 +159,7 @@ impl ServeHub {
                 }
             }
             OwnHub::Envtest => {
-                let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
+                let assets = Assets::find(None).map_err(|error| Failure::no_hub(error.into()))?;
                 let mut options = EnvtestOptions::default();
                 if let Some(path) = &self.audit_log_out {
                     let path = absolute(path).context("failed to find the audit log's folder");
@@ -179,12 +171,12 @@ impl ServeHub {
                 }
                 let hub = Hub::envtest_with(&assets, options, &definitions)
                     .await
-                    .map_err(no_hub)?;
+                    .map_err(Failure::no_hub)?;
                 self.listening(hub).await
             }
             OwnHub::K3s => {
                 tell_of_k3s();
-                let hub = Hub::k3s_with(&definitions).await.map_err(no_hub)?;
+                let hub = Hub::k3s_with(&definitions).await.map_err(Failure::no_hub)?;
                 self.listening(hub).await
             }
         }
@@ -192,7 +184,7 @@ impl ServeHub {
 
     /// The same for a hub that listens by itself.
     async fn listening(self, hub: Hub) -> Result<Exit, Failure> {
-        if let Some(way) = hub.handout_as(ADMIN).map_err(no_hub)? {
+        if let Some(way) = hub.handout_as(ADMIN).map_err(Failure::no_hub)? {
             self.tell(&way.kubeconfig, &way.server)?;
         }
         Err(manage(&hub, self.manager).await)
@@ -267,7 +259,7 @@ async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
     };
     let client = match hub.client_as(Manager::NAME, Manager::NAME) {
         Ok(client) => client,
-        Err(error) => return no_hub(error),
+        Err(error) => return Failure::no_hub(error),
     };
     let mut manager = Manager::new(reference.faults, Clock::system());
     let run = async {

@@ -5,9 +5,10 @@ mod ledger;
 use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::{
-    api::Edition,
-    rules::{self, Facts, Rule},
+use evidence::api::Edition;
+use judge::{
+    rules,
+    rules::{Facts, Rule},
 };
 use serde_json::json;
 

@@ -8,18 +8,16 @@ use std::{
 };
 
 use anyhow::anyhow;
-use clusterprofile_conformance::{
-    collect::{
-        Dial, MemberWay, Members,
-        plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
-        read_members,
-    },
-    evidence::ProfileKey,
-    hub::USER_AGENT,
-    lab::{manager::Manager, member::StandIn},
+use collect::{
+    Dial, MemberWay, Members,
+    connect::USER_AGENT,
+    plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
+    read_members,
 };
+use evidence::ProfileKey;
 use futures::future::{BoxFuture, FutureExt as _};
 use kube::{Client, Config};
+use lab::{manager::Manager, member::StandIn};
 use serde_json::{Value, json};
 
 use super::{Failure, target::Target};

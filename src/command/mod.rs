@@ -19,7 +19,6 @@ mod plan;
 mod print;
 mod progress;
 mod rbac;
-mod reference;
 mod replay;
 mod report;
 mod rule;
@@ -28,12 +27,10 @@ mod schema;
 mod scope;
 mod selection;
 mod signals;
-mod stand_ins;
 mod target;
 mod waivers;
 
 use clap::{Parser, Subcommand};
-
 pub use exit::{Exit, Failure};
 
 /// Judges whether a cluster manager keeps the rules of the ClusterProfile API (KEP-4322) on a hub.

@@ -1,16 +1,19 @@
 //! From a hub to evidence.
 
 use anyhow::{Context, anyhow};
-use clusterprofile_conformance::{
+use apiserver::AuditLevel;
+use collect::{
+    CollectError, Plan,
     clock::Clock,
-    collect::{CollectError, Plan, collect},
-    evidence::Evidence,
-    hub::{Assets, EnvtestOptions, Hub, HubError, KubeconfigOptions},
-    judge::Selection,
-    lab::{
-        apiserver::AuditLevel,
-        manager::{Manager, hub_definitions},
-    },
+    collect,
+    connect::{Connection, KubeconfigOptions},
+};
+use envtest::{Assets, EnvtestOptions};
+use evidence::Evidence;
+use judge::Selection;
+use lab::{
+    hub::Hub,
+    manager::{Manager, hub_definitions},
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -38,14 +41,16 @@ pub fn observe(
             Target::Kubeconfig(options) => somebody_elses(&options, plan, driving, clock, selection).await,
             Target::Lab(reference) => {
                 let definitions = hub_definitions(&reference.faults);
-                let hub = Hub::lab_with(clock, &definitions).await.map_err(no_hub)?;
+                let hub = Hub::lab_with(clock, &definitions)
+                    .await
+                    .map_err(Failure::no_hub)?;
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::Envtest(reference) => {
-                let assets = Assets::find(None).map_err(|error| no_hub(error.into()))?;
+                let assets = Assets::find(None).map_err(|error| Failure::no_hub(error.into()))?;
                 let definitions = hub_definitions(&reference.faults);
                 let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
-                let hub = hub.map_err(no_hub)?;
+                let hub = hub.map_err(Failure::no_hub)?;
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::K3s(reference) => {
@@ -54,7 +59,7 @@ pub fn observe(
                 tell_of_k3s();
                 // Nobody else would remove the container.
                 let hub = tokio::select! {
-                    hub = Hub::k3s_with(&definitions) => hub.map_err(no_hub)?,
+                    hub = Hub::k3s_with(&definitions) => hub.map_err(Failure::no_hub)?,
                     () = &mut stop => return Err(Failure::nothing_seen(CollectError::Stopped)),
                 };
                 ours(hub, reference, plan, driving, clock, selection, stop).await
@@ -87,7 +92,9 @@ async fn somebody_elses(
     clock: Clock,
     selection: &Selection,
 ) -> Result<Evidence, Failure> {
-    let hub = Hub::from_kubeconfig(options).await.map_err(no_hub)?;
+    let hub = Connection::from_kubeconfig(options)
+        .await
+        .map_err(Failure::unreachable)?;
     plan.driver = match driving {
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
@@ -116,7 +123,7 @@ async fn ours(
     {
         seen = Err(Failure::could_not_run(error));
     }
-    let stopped = hub.stop().await.map_err(no_hub);
+    let stopped = hub.stop().await.map_err(Failure::no_hub);
     let evidence = seen?;
     stopped.map(|()| evidence)
 }
@@ -132,7 +139,9 @@ async fn side_by_side(
 ) -> Result<Evidence, Failure> {
     let failed =
         |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
-    let client = hub.client_as(Manager::NAME, Manager::NAME).map_err(no_hub)?;
+    let client = hub
+        .client_as(Manager::NAME, Manager::NAME)
+        .map_err(Failure::no_hub)?;
     if let Some(lab) = hub.as_lab() {
         // As envtest's policy has it.
         lab.set_audit_level(AuditLevel::RequestResponse);
@@ -144,7 +153,7 @@ async fn side_by_side(
     // The lab's time is let run.
     let progress = progress::told(selection, hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(hub, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
+        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),
@@ -156,12 +165,4 @@ async fn side_by_side(
 /// Says why nothing seems to happen for a while.
 pub fn tell_of_k3s() {
     anstream::eprintln!("note: starting K3s in a container; its image is fetched where it is not there yet");
-}
-
-pub fn no_hub(error: HubError) -> Failure {
-    match error {
-        // A flag names what is not there.
-        HubError::UnknownContext { .. } | HubError::WithoutK3s => Failure::usage(error),
-        _ => Failure::could_not_run(error),
-    }
 }

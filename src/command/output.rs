@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::report::{Form, Outputs, Prepared};
+use report::{Form, Outputs, Prepared};
 
 use super::Failure;
 

@@ -4,11 +4,8 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::anyhow;
 use clap::{Args, ValueHint};
-use clusterprofile_conformance::{
-    api::Feature,
-    collect::{Members, Plan, Wish},
-    evidence::{Claim, Scope},
-};
+use collect::{Members, Plan, Wish};
+use evidence::{Claim, Scope, api::Feature};
 use jiff::SignedDuration;
 
 use super::{Failure, members::MembersFrom};

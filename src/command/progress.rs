@@ -10,15 +10,15 @@ use std::{
     time::Duration,
 };
 
-use clusterprofile_conformance::{
-    collect::Progress,
-    evidence::{Evidence, Kind},
-    judge::{Selection, Verdict, judge},
-    report::inert,
-    rules::{self, Level, Rule},
-};
+use collect::Progress;
+use evidence::{Evidence, Kind};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
+use judge::{
+    Selection, Verdict, judge, rules,
+    rules::{Level, Rule},
+};
+use report::inert;
 use tokio::task::spawn_blocking;
 
 /// How a run with a watch is told: how far it is, what is seen, what is broken, and what the driver does.
@@ -237,12 +237,11 @@ fn in_words(duration: Duration) -> Cow<'static, str> {
 mod tests {
     use std::future::pending;
 
-    use clusterprofile_conformance::{
-        clock::Clock,
-        collect::{Members, Plan, Wish, collect},
-        evidence::{Claim, Scope},
+    use collect::{Members, Plan, Wish, clock::Clock, collect};
+    use evidence::{Claim, Scope};
+    use lab::{
         hub::Hub,
-        lab::manager::{Fault, Manager, hub_definitions},
+        manager::{Fault, Manager, hub_definitions},
     };
 
     use super::*;
@@ -316,7 +315,7 @@ mod tests {
         };
         let line = Line::new(ProgressBar::hidden(), Some(Glances::new(&selection)));
         tokio::select! {
-            seen = collect(&hub, &plan, clock, &line, pending()) => panic!("{:?}", seen.map(|_| "over")),
+            seen = collect(&hub.connection, &plan, clock, &line, pending()) => panic!("{:?}", seen.map(|_| "over")),
             end = manager.run(client) => panic!("{end:?}"),
             () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
         }

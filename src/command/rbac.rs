@@ -1,7 +1,7 @@
 //! `rbac`: what the runner has to be allowed to do.
 
 use clap::Args;
-use clusterprofile_conformance::collect::{Grants, member_manifest};
+use collect::{Grants, member_manifest};
 
 use super::{Exit, Failure, print::print};
 

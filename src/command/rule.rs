@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use clusterprofile_conformance::{
-    api::UnknownName,
-    rules::{self, Facts, Rule},
+use evidence::api::UnknownName;
+use judge::{
+    rules,
+    rules::{Facts, Rule},
 };
 
 /// The rule of that id.

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clusterprofile_conformance::{
-    evidence::{Claim, Input, Scope, read_input},
-    report::inert,
-};
+use evidence::{Claim, Input, Scope, read_input};
+use report::inert;
 
 use super::{
     Exit, Failure, audit,

@@ -1,13 +1,10 @@
 //! `schema`: the JSON Schemas of the files that people and machines write and read.
 
 use clap::{Args, builder::PossibleValuesParser};
-use clusterprofile_conformance::{
-    collect::{driver::DriverFile, members_schema},
-    evidence,
-    judge::Waivers,
-    report::{self, submitted::Document},
-    schema,
-};
+use collect::{driver::DriverFile, members_schema};
+use evidence::json_schema;
+use judge::Waivers;
+use report::submitted::Document;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
@@ -45,7 +42,7 @@ const TABLE: [Published; 7] = [
         name: "waivers",
         title: "Waivers",
         description: "What `run` and `replay` read with --waivers: violations that are known, argued and dated",
-        make: schema::read::<Waivers>,
+        make: json_schema::read::<Waivers>,
     },
     Published {
         name: "driver",
@@ -75,7 +72,7 @@ const TABLE: [Published; 7] = [
         name: "conformance-report",
         title: "Conformance report",
         description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
-        make: schema::written::<Document>,
+        make: json_schema::written::<Document>,
     },
 ];
 

@@ -1,7 +1,7 @@
 //! The flags that say which profiles count.
 
 use clap::Args;
-use clusterprofile_conformance::evidence::Scope;
+use evidence::Scope;
 
 /// Which profiles to judge.
 #[derive(Clone, Debug, Default, Args)]

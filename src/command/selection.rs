@@ -2,11 +2,8 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use clusterprofile_conformance::{
-    api::Edition,
-    judge::Selection,
-    rules::{self, Rule},
-};
+use evidence::api::Edition;
+use judge::{Selection, rules, rules::Rule};
 
 use super::{Failure, rule};
 

@@ -8,15 +8,18 @@ use std::{
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::{
+use collect::connect::KubeconfigOptions;
+use evidence::{
+    Claim,
     api::{Edition, Feature, UnknownName},
-    evidence::Claim,
-    hub::{Hub, HubError, KubeconfigOptions},
-    lab::manager::{Fault, Manager},
-    rules,
+};
+use judge::rules;
+use lab::{
+    hub::{Hub, HubError},
+    manager::{Fault, Manager},
 };
 
-use super::{Failure, observe::no_hub};
+use super::Failure;
 
 /// Which hub, and who plays the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
@@ -94,7 +97,7 @@ impl TargetFlags {
         match self.hub {
             Some(HubKind::Lab) => ours(Target::Lab, "lab", self),
             Some(HubKind::Envtest) => ours(Target::Envtest, "envtest", self),
-            Some(HubKind::K3s) if !Hub::HAS_K3S => Err(no_hub(HubError::WithoutK3s)),
+            Some(HubKind::K3s) if !Hub::HAS_K3S => Err(Failure::no_hub(HubError::WithoutK3s)),
             Some(HubKind::K3s) => ours(Target::K3s, "k3s", self),
             Some(HubKind::Kubeconfig) | None if self.manager.is_some() => Err(Failure::usage(anyhow!(
                 "--manager needs a hub of the suite's own: add --hub lab, --hub envtest or --hub k3s"

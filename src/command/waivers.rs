@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, anyhow};
-use clusterprofile_conformance::judge::Waivers;
+use judge::Waivers;
 
 use super::Failure;
 

@@ -87,7 +87,7 @@ impl<W: Write> Write for Summing<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::{Evidence, file};
+    use crate::{Evidence, file};
 
     #[test]
     fn a_file_is_known_again_whether_it_is_packed_or_not() {

@@ -55,8 +55,9 @@ fn transition_rules(schema: &Value) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn crd(schema: Value) -> Value {
         json!({"spec": {"group": "multicluster.x-k8s.io", "names": {"plural": "clusterprofiles"}, "versions": [

@@ -62,10 +62,10 @@ pub struct DriverStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
     /// When it began, by the runner's clock.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When it was done: a hook had ended, a write was answered.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// How it went.
     pub outcome: StepOutcome,
@@ -73,7 +73,7 @@ pub struct DriverStep {
     pub patience_seconds: i64,
     /// Until when the run looked for the answer. Where nothing was there by then and the patience was not over, the
     /// run was cut short.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
     /// What was changed, where the step wrote to a profile or asked for another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,11 +53,11 @@ pub struct Gap {
     pub kind: Kind,
     /// When it began, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::schema::Time>")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub from: Option<Timestamp>,
     /// When it ended, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::schema::Time>")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
     pub until: Option<Timestamp>,
     /// The one object that it concerns; none: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

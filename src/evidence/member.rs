@@ -28,10 +28,10 @@ pub struct Member {
 #[serde(rename_all = "camelCase")]
 pub struct Look {
     /// When the first question was sent, by the runner's clock.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
     /// When the last answer had come.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// `gitVersion` of `/version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub struct ClusterProperty {
 #[serde(rename_all = "camelCase")]
 pub struct EndpointCall {
     /// When, by the runner's clock.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile that names it.
     pub profile: ObjectRef,
@@ -135,7 +135,7 @@ pub struct EndpointCall {
 #[serde(rename_all = "camelCase")]
 pub struct Login {
     /// When, by the runner's clock.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile of the member.
     pub profile: ObjectRef,

@@ -11,7 +11,7 @@ use super::ObjectRef;
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// When it was sent.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// The profile that it would have changed.
     pub object: ObjectRef,

@@ -23,7 +23,7 @@ pub struct Requests {
 #[serde(rename_all = "camelCase")]
 pub struct Request {
     /// When the hub received it, by the hub's clock.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Arc<str>,

@@ -246,7 +246,7 @@ pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// serde's message without what it quotes of the input.
-pub(crate) fn without_values(message: &str) -> String {
+pub fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),
         None => (message, ""),

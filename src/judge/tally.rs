@@ -80,7 +80,8 @@ impl Count {
         self.passed + self.failed + self.warned + self.waived
     }
 
-    pub(crate) fn add(&mut self, verdict: Verdict) {
+    /// Counts one more verdict.
+    pub fn add(&mut self, verdict: Verdict) {
         self.rules += 1;
         match verdict {
             Verdict::Pass => self.passed += 1,

@@ -1,13 +1,10 @@
 use std::sync::Arc;
 
+use evidence::{ObjectRef, Origin, ProfileHistory, Unreadable, Version, api::ClusterProfile};
 use jiff::Timestamp;
 
 use super::*;
-use crate::{
-    api::ClusterProfile,
-    evidence::{ObjectRef, Origin, ProfileHistory, Unreadable, Version},
-    rules::Facts,
-};
+use crate::rules::Facts;
 
 fn facts(level: &str, rest: &str) -> Facts {
     let text = format!(
@@ -286,7 +283,7 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
     let special = "feature: consumer-secrets, needs: [inventory]";
     let mut evidence = evidence(&[Kind::Inventory]);
     assert_eq!(outcome(rule("MUST", special, keeps), &evidence).0, Verdict::Pass);
-    let feature = crate::api::Feature::ConsumerSecrets;
+    let feature = evidence::api::Feature::ConsumerSecrets;
     evidence.header.claim.no_features.insert(feature);
     let (verdict, reason) = outcome(rule("MUST", special, keeps), &evidence);
     assert_eq!(verdict, Verdict::Skipped);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evidence::{ObjectRef, Scope, api::UnknownName, user_file};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -9,11 +10,8 @@ use serde_saphyr::Spanned;
 use url::Url;
 
 use super::{Decision, Judgement, RuleVerdict, Tally, Verdict, decide, weigh_found};
-use crate::{
-    api::UnknownName,
-    evidence::{ObjectRef, Scope},
-    rules::{self, Finding},
-    written,
+use crate::rules::{
+    Finding, {self},
 };
 
 /// A file of waivers.
@@ -40,7 +38,7 @@ pub struct Waiver {
     pub link: String,
     /// The last day on which it counts, in UTC.
     #[serde(deserialize_with = "day")]
-    #[schemars(with = "crate::schema::Day")]
+    #[schemars(with = "evidence::json_schema::Day")]
     pub expires: Date,
 }
 
@@ -98,7 +96,7 @@ impl Waivers {
     /// When it has another shape, unknown keys, rules that are none, empty reasons, links that lead nowhere, or the same
     /// waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
-        let Text { waivers } = written::read(text).map_err(WaiversError::Unreadable)?;
+        let Text { waivers } = user_file::read(text).map_err(WaiversError::Unreadable)?;
         let mut known = BTreeMap::new();
         for (
             place,
@@ -231,12 +229,7 @@ impl Judgement {
 }
 
 /// The decision where waivers were given.
-pub(crate) fn decide_with(
-    tally: &Tally,
-    partial: bool,
-    outcomes: &[WaiverOutcome],
-    strict: bool,
-) -> Decision {
+pub fn decide_with(tally: &Tally, partial: bool, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
     match decide(tally, partial) {
         Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
             Decision::NotConformant
@@ -309,14 +302,11 @@ fn glob(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        api::Edition,
-        evidence::Evidence,
-        judge::{Selection, judge},
-        rules::example::Example,
-    };
+    use evidence::{Evidence, api::Edition};
     use serde_json::json;
+
+    use super::*;
+    use crate::{Selection, judge, rules::example::Example};
 
     const RULE: &str = "identity/manager-label-present";
 

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use judge::Decision;
+
 use super::Report;
-use crate::judge::Decision;
 
 /// Width of ten letters in the picture's font, and the room around a text, in pixels. Fonts differ: a text is told its
 /// width and made to fit.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use evidence::{Asked, Kind, Window};
+
 use super::Report;
-use crate::evidence::{Asked, Kind, Window};
 
 /// What a judgement covers.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use judge::{Count, Decision, Judgement, RuleVerdict};
 
 use super::{Coverage, Report, inert, number::count};
-use crate::judge::{Count, Decision, Judgement, RuleVerdict};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {

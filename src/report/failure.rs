@@ -2,16 +2,13 @@
 
 use std::{collections::HashMap, hash::Hash};
 
+use judge::{RuleVerdict, Verdict, rules::Finding};
 use owo_colors::Style;
 
 use super::{
     inert,
     number::{count, thousands},
     page::Page,
-};
-use crate::{
-    judge::{RuleVerdict, Verdict},
-    rules::Finding,
 };
 
 /// How many kinds of violation a rule shows, and how many objects each of them.

@@ -3,8 +3,9 @@
 //! A step may make ten of each kind, so that a rule gets one, with the first of its findings, rather than each finding.
 //! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
 
+use judge::{RuleVerdict, Verdict};
+
 use super::{Report, decision, failure, inert, number};
-use crate::judge::{RuleVerdict, Verdict};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
 const SHOWN: usize = 10;

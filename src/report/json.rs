@@ -4,17 +4,16 @@
 
 use std::{collections::BTreeMap, io};
 
+use evidence::{Claim, Kind, Scope, Unreadable, Window, api::Edition};
 use jiff::Timestamp;
+use judge::{
+    Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
+    rules::{Finding, Level},
+};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::{Coverage, Report, visible};
-use crate::{
-    api::Edition,
-    evidence::{Claim, Kind, Scope, Unreadable, Window},
-    judge::{Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome},
-    rules::{Finding, Level},
-};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
@@ -28,7 +27,7 @@ struct Document<'a> {
     /// The suite that judged.
     suite: Suite,
     /// When it judged, RFC 3339.
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "evidence::json_schema::Time")]
     judged_at: Timestamp,
     /// What it judged.
     evidence: Source<'a>,
@@ -194,7 +193,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 
 /// The JSON Schema of the report.
 pub fn schema() -> Schema {
-    crate::schema::written::<Document>()
+    evidence::json_schema::written::<Document>()
 }
 
 fn is_zero(number: &usize) -> bool {

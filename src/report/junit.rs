@@ -13,10 +13,10 @@
 
 use std::io;
 
+use judge::{RuleVerdict, Verdict};
 use junit_report::{Duration, OffsetDateTime, ReportBuilder, TestCase, TestResult, TestSuite};
 
 use super::{Report, decision, failure, inert, unread};
-use crate::judge::{RuleVerdict, Verdict};
 
 /// How many objects that could not be read are told with each suite.
 const UNREAD: usize = 20;

@@ -4,11 +4,12 @@
 
 use std::{fmt::Write as _, io};
 
-use super::{Report, decision, failure, inert, number};
-use crate::{
-    judge::{Count, Decision, RuleVerdict, Verdict},
+use judge::{
+    Count, Decision, RuleVerdict, Verdict,
     rules::{Finding, Level},
 };
+
+use super::{Report, decision, failure, inert, number};
 
 /// How many findings of a rule are shown, and how many characters in a cell of a table.
 const SHOWN: usize = 20;

@@ -9,15 +9,15 @@ use std::{
     io,
 };
 
+use evidence::ObjectRef;
+use judge::{
+    RuleVerdict, Verdict,
+    rules::{Finding, Level},
+};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::{Report, decision, inert, number, unread, visible};
-use crate::{
-    evidence::ObjectRef,
-    judge::{RuleVerdict, Verdict},
-    rules::{Finding, Level},
-};
 
 /// How many results GitHub takes; it refuses a file with more.
 const RESULTS: usize = 25_000;

@@ -1,10 +1,10 @@
 //! What follows the list on a terminal: what matters most comes last. What was not judged and why, remarks, warnings,
 //! the broken rules, and the decision.
 
+use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
 use super::{Coverage, Report, decision, failure, inert, page::Page, unread};
-use crate::judge::{Decision, RuleVerdict, Verdict};
 
 /// How many objects that could not be read are told.
 const UNREAD: usize = 5;

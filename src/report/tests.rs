@@ -1,15 +1,14 @@
 //! What the reports promise, on a judgement with one rule of each verdict and a hub that means harm.
 
 use anstream::adapter::strip_str;
+use evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition};
 use jiff::Timestamp;
-
-use super::*;
-use crate::{
-    api::Edition,
-    evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window},
-    judge::{Decision, RuleVerdict, Tally, Verdict},
+use judge::{
+    Decision, RuleVerdict, Tally, Verdict,
     rules::{Facts, Finding, Findings, Rule},
 };
+
+use super::*;
 
 /// Everything at once: a screen cleared, a line forged, a section ended, an element opened, a text reversed.
 const HOSTILE: &str = "x\u{1b}[2J\nerror: ]]> <failure> & \"\u{202e}'\u{0}";

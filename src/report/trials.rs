@@ -7,11 +7,11 @@
 use std::{fmt::Write, panic};
 
 use anstream::adapter::strip_str;
+use judge::{RuleVerdict, Verdict};
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 use owo_colors::{OwoColorize, Style};
 
 use super::{Report, failure, number::count, page::Page};
-use crate::judge::{RuleVerdict, Verdict};
 
 /// How many characters of the short list stand on a line.
 const WIDTH: usize = 80;

@@ -80,8 +80,9 @@ fn escape(c: char) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::{Value, json};
+
+    use super::*;
 
     #[test]
     fn hides_nothing_and_changes_nothing() {

@@ -209,10 +209,10 @@ fn escaped(c: char) -> String {
 
 #[cfg(test)]
 mod tests {
+    use judge::rules;
     use serde_json::json;
 
     use super::*;
-    use crate::rules;
 
     #[test]
     fn what_fits_stands_in_a_line() {

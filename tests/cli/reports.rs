@@ -2,11 +2,9 @@
 
 use std::{fs, path::Path};
 
-use clusterprofile_conformance::{
-    evidence::{Checksum, Implementation, read_input},
-    judge::{Selection, Waivers, judge},
-    report::{Report, submitted::compose},
-};
+use evidence::{Checksum, Implementation, read_input};
+use judge::{Selection, Waivers, judge};
+use report::{Report, submitted::compose};
 use serde_json::Value;
 
 use super::{Folder, command, expect, refused};

@@ -7,13 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use clusterprofile_conformance::{
-    clock::Clock,
+use apiserver::ApiServer;
+use collect::clock::Clock;
+use lab::{
     hub::Hub,
-    lab::{
-        apiserver::ApiServer,
-        manager::{Manager, hub_definitions},
-    },
+    manager::{Manager, hub_definitions},
 };
 use tokio::{net::TcpListener, task::spawn_blocking};
 

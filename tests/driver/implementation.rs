@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
-use clusterprofile_conformance::clock::Clock;
+use collect::clock::Clock;
 use http::{Method, Request, header};
 use kube::{
     Client, Config,

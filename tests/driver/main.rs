@@ -12,15 +12,14 @@ use std::{
     time::Duration,
 };
 
-use clusterprofile_conformance::{
-    clock::Clock,
-    evidence::{DriverAction, Evidence, Kind, StepOutcome, read_input},
-    hub::{Assets, EnvtestOptions, Hub},
-    lab::apiserver::{ApiServer, AuditLevel},
-};
+use apiserver::{ApiServer, AuditLevel};
+use collect::clock::Clock;
+use envtest::{Assets, EnvtestOptions};
+use evidence::{DriverAction, Evidence, Kind, StepOutcome, read_input};
 use http::Method;
 use implementation::{Implementation, PROFILES, profile, send};
 use kube::Client;
+use lab::hub::Hub;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tempfile::TempDir;

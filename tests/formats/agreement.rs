@@ -8,14 +8,11 @@ use std::{
 };
 
 use anstream::adapter::strip_str;
-use clusterprofile_conformance::{
-    api::Edition,
-    evidence::{Evidence, read_input},
-    report::{
-        Report, headline, scope,
-        submitted::{Document, Group, SuiteResult},
-        terminal, trials,
-    },
+use evidence::{Evidence, api::Edition, read_input};
+use report::{
+    Report, headline, scope,
+    submitted::{Document, Group, SuiteResult},
+    terminal, trials,
 };
 use serde_json::Value;
 

@@ -5,17 +5,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-use clusterprofile_conformance::{
-    evidence::{
-        Asked, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginOutcome,
-        LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
-    },
-    judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers},
-    report::inert,
-    rules::Finding,
+use evidence::{
+    Asked, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginOutcome,
+    LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
 };
 use jiff::Timestamp;
+use judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers, rules::Finding};
 use proptest::prelude::*;
+use report::inert;
 use serde_json::json;
 
 use super::{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use clusterprofile_conformance::judge::Verdict;
+use judge::Verdict;
 use serde_json::Value;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Markdown, as GitHub reads it.
 
-use clusterprofile_conformance::{judge::Verdict, rules::Finding};
+use judge::{Verdict, rules::Finding};
 
 use super::{format, world::World, written};
 

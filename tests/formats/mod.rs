@@ -12,7 +12,7 @@ mod xml;
 use std::io;
 
 use anstream::adapter::strip_str;
-use clusterprofile_conformance::report::{
+use report::{
     Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
     sarif as sarif_report, submitted, terminal,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use clusterprofile_conformance::{judge::Verdict, rules};
+use judge::{Verdict, rules};
 use serde_json::{Value, json};
 
 use super::{format, world::World, written};

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use clusterprofile_conformance::{
-    evidence::{Asked, Evidence, Gap, Kind, read_input},
-    judge::{Judgement, Selection, Verdict, Waivers, judge},
-    report::Report,
-};
+use evidence::{Asked, Evidence, Gap, Kind, read_input};
 use jiff::{Timestamp, civil::Date};
+use judge::{Judgement, Selection, Verdict, Waivers, judge};
+use report::Report;
 
 /// Evidence with what was judged from it.
 pub struct World {

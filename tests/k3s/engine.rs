@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use clusterprofile_conformance::hub::{Assets, Envtest, EnvtestOptions};
+use envtest::{Assets, Envtest, EnvtestOptions};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};

@@ -2,14 +2,11 @@
 
 use std::{future, time::Duration};
 
-use clusterprofile_conformance::{
-    clock::Clock,
-    collect::{Plan, Quiet, Wish, collect},
-    evidence::{Claim, Evidence, Kind, Scope},
-    hub::Hub,
-};
+use collect::{Plan, Quiet, Wish, clock::Clock, collect};
+use evidence::{Claim, Evidence, Kind, Scope};
 use http::{Method, Request, header};
 use kube::Client;
+use lab::hub::Hub;
 use serde_json::{Value, json};
 
 use super::{neighbour, profile, reported};
@@ -99,7 +96,7 @@ impl LaxHub {
             members: Default::default(),
             driver: None,
         };
-        let collecting = collect(&self.hub, &plan, self.clock, &Quiet, future::pending());
+        let collecting = collect(&self.hub.connection, &plan, self.clock, &Quiet, future::pending());
         futures::join!(collecting, events).0.expect("evidence")
     }
 }

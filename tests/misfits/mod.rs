@@ -7,10 +7,8 @@ mod texts;
 
 use std::{collections::BTreeSet, fs};
 
-use clusterprofile_conformance::{
-    evidence::{Evidence, Kind, file, read_input},
-    judge::{Selection, Verdict, judge},
-};
+use evidence::{Evidence, Kind, file, read_input};
+use judge::{Selection, Verdict, judge};
 use serde_json::{Value, json};
 
 /// A profile whose label names another manager, so that rules have something to say of it.

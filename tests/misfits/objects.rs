@@ -2,7 +2,7 @@
 
 use std::future;
 
-use clusterprofile_conformance::evidence::file;
+use evidence::file;
 use rstest::rstest;
 use serde_json::{Value, json};
 

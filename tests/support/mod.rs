@@ -1,6 +1,6 @@
 //! What several integration tests share.
 
-use clusterprofile_conformance::hub::Assets;
+use envtest::Assets;
 
 /// The API server's programs, or why a test that needs them has to be ignored.
 pub fn assets_or_reason() -> Result<Assets, String> {

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evidence::{DriverAction, api::names};
+
 use super::plan::{DriverPlan, Fleet};
-use crate::{api::names, collect::permissions::Permissions, evidence::DriverAction};
+use crate::permissions::Permissions;
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! What an answer of the implementation looks like in a profile. Seeing it only ends the wait: rules judge.
 
-use crate::{
+use evidence::{
+    ProfileHistory,
     api::{ClusterProfile, Edition, names},
-    evidence::ProfileHistory,
 };
 
 /// Whether the status of a joined member is filled.

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evidence::{DriverAction, ObjectRef, redact::without_credentials};
 use serde_json::Value;
 
 use super::{
@@ -16,14 +17,11 @@ use super::{
     writes::{LABEL_RUN, undo_creation, undo_field},
 };
 use crate::{
+    CollectError, Plan,
+    call::{get, segment},
     clock::Clock,
-    collect::{
-        CollectError, Plan,
-        call::{get, segment},
-        target::{Target, target},
-    },
-    evidence::{DriverAction, ObjectRef, redact::without_credentials},
-    hub::{Handout, Hub},
+    connect::{Connection, Handout},
+    target::{Target, target},
 };
 
 /// What came of cleaning up, in lines for a person.
@@ -60,7 +58,7 @@ pub enum CleanError {
 /// # Errors
 /// When the hub cannot be asked, or the journals cannot be read. What cannot be undone is told instead.
 pub async fn clean(
-    hub: &Hub,
+    hub: &Connection,
     plan: &Plan,
     clock: Clock,
     folder: &Path,
@@ -74,7 +72,7 @@ pub async fn clean(
 /// The same for a hub to which that is the way.
 async fn clean_by(
     handout: &Handout,
-    hub: &Hub,
+    hub: &Connection,
     plan: &Plan,
     clock: Clock,
     folder: &Path,
@@ -136,7 +134,7 @@ async fn clean_by(
 
 /// What is needed to clean up after one run.
 struct Work<'a> {
-    hub: &'a Hub,
+    hub: &'a Connection,
     handout: &'a Handout,
     target: &'a Target,
     stop: &'a Stop,
@@ -224,7 +222,7 @@ impl Work<'_> {
 
 /// Profiles that a run of another machine has created, or one whose journal is gone: it may be going on.
 async fn strangers(
-    hub: &Hub,
+    hub: &Connection,
     target: &Target,
     going_on: &[String],
     remains: &[String],
@@ -237,7 +235,7 @@ async fn strangers(
     let mut told = Vec::new();
     for item in list["items"].as_array().into_iter().flatten() {
         let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
-        let object = ObjectRef::of_value(item, crate::api::names::KIND);
+        let object = ObjectRef::of_value(item, evidence::api::names::KIND);
         let known = going_on.iter().any(|known| known == run)
             || remains.iter().any(|told| told.contains(&object.path()));
         if !known && seen.insert(run.to_owned()) {

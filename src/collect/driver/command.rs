@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use evidence::DriverAction;
 use futures::{
     FutureExt as _,
     future::{BoxFuture, FusedFuture, join},
@@ -30,10 +31,7 @@ use super::{
     keeper::{Keeper, Order},
     output::{Cutter, Tail},
 };
-use crate::{
-    evidence::DriverAction,
-    hub::{Handout, credentials_in},
-};
+use crate::connect::{Handout, credentials_in};
 
 /// How long a hook that is to end may take to do so.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use evidence::Driver;
 use tokio::{select, sync::watch};
 
 use super::{
@@ -10,11 +11,10 @@ use super::{
     scenario,
     session::{Lent, Session},
 };
-use crate::evidence::Driver;
 
 /// Has the implementation act by that plan, and undoes what is to be undone, also when `stop` comes first. Gives what was
 /// done, and whether that was all.
-pub(in crate::collect) async fn drive(
+pub(crate) async fn drive(
     lent: Lent<'_>,
     plan: &DriverPlan,
     stop: impl Future<Output = ()>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile};
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,11 +16,7 @@ use super::{
     session::{STOPPED, Session, refused},
     writes::OURSELVES,
 };
-use crate::{
-    api::ClusterProfile,
-    collect::record::Record,
-    evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome},
-};
+use crate::record::Record;
 
 /// A member for the time of a scenario.
 pub(super) struct Guest {

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
+use evidence::{DriverAction, ProfileKey};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
-
-use crate::evidence::{DriverAction, ProfileKey};
 
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {

@@ -11,11 +11,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use evidence::{ProfileKey, redact::without_credentials};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::evidence::{ProfileKey, redact::without_credentials};
 
 /// The ending of a journal's name; its stem is the run's id.
 const EXTENSION: &str = "jsonl";

@@ -30,11 +30,11 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 "#;
 
 /// The shell that keeps watch.
-pub(in crate::collect) struct Keeper(Mutex<Child>);
+pub(crate) struct Keeper(Mutex<Child>);
 
 /// What is to be done with a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::collect) enum Order {
+pub(crate) enum Order {
     /// It is there now: it is ended with us.
     Add,
     /// It is to end.

@@ -2,8 +2,9 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use evidence::{ProfileKey, redact::without_credentials};
+
 use super::file::profile_key;
-use crate::evidence::{ProfileKey, redact::without_credentials};
 
 /// How much of it is kept.
 const KEPT: usize = 64 * 1024;
@@ -16,7 +17,7 @@ const TAKEN: &str = "…";
 
 /// The end of what was printed so far. Lines go in one by one, so that none is cut within a credential.
 #[derive(Debug, Default)]
-pub(in crate::collect) struct Tail {
+pub(crate) struct Tail {
     secrets: Arc<Vec<String>>,
     lines: VecDeque<String>,
     size: usize,
@@ -28,7 +29,7 @@ pub(in crate::collect) struct Tail {
 
 /// The lines of one of the two outputs, while they arrive.
 #[derive(Debug, Default)]
-pub(in crate::collect) struct Cutter {
+pub(crate) struct Cutter {
     line: Vec<u8>,
     too_long: bool,
 }

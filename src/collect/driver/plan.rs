@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use evidence::{DriverAction, ProfileKey};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{
     hooks::{Hooks, Offer},
     journal::Journal,
 };
-use crate::evidence::{DriverAction, ProfileKey};
 
 /// How long the implementation may take to answer, where the driver file does not say.
 pub const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,8 +1,8 @@
 //! Which profile is a member's: nobody tells, but managers give profiles their members' names or addresses.
 
-use crate::{
+use evidence::{
+    ProfileHistory, ProfileKey, Scope,
     api::{ClusterProfile, names},
-    evidence::{ProfileHistory, ProfileKey, Scope},
 };
 
 /// What is known of a member by which its profile can be told from others.
@@ -88,10 +88,10 @@ fn mentions(text: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use evidence::{Origin, Version};
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::evidence::{Origin, Version};
 
     fn history(profile: Value) -> ProfileHistory {
         ProfileHistory {

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
+use evidence::{
+    ProfileKey,
+    api::{Labels, names},
+};
 use http::{HeaderValue, Method, header};
 use serde::Deserialize;
 
 use super::session::Lent;
 use crate::{
-    api::{Labels, names},
-    collect::{
-        Wish,
-        call::{Failure, read, request, segment, send},
-        secrets::places,
-    },
-    evidence::ProfileKey,
+    Wish,
+    call::{Failure, read, request, segment, send},
+    secrets::places,
 };
 
 /// How often it is asked whether they are gone.

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome};
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
 use tokio::{select, time::sleep};
@@ -20,15 +21,8 @@ use super::{
     writes::Writes,
 };
 use crate::{
-    clock::Clock,
-    collect::{
-        Plan, Progress,
-        permissions::Permissions,
-        record::Record,
-        target::Target,
-        timeline::{self, lock},
-    },
-    evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome},
+    Plan, Progress, clock::Clock, permissions::Permissions, record::Record, target::Target, timeline,
+    timeline::lock,
 };
 
 /// Why a step was not taken, or not finished, that came too late.
@@ -41,7 +35,7 @@ const SETTLE: u32 = 60;
 const DELIVERY: Duration = Duration::from_secs(10);
 
 /// What the run lends to its driver.
-pub(in crate::collect) struct Lent<'a> {
+pub(crate) struct Lent<'a> {
     pub client: &'a Client,
     pub clock: Clock,
     pub progress: &'a dyn Progress,

@@ -7,6 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use evidence::{ObjectRef, ProfileKey, api::names};
 use http::Method;
 use kube::client::Client;
 use serde_json::{Value, json};
@@ -17,10 +18,6 @@ use super::{
         target::Target,
     },
     journal::FieldDebt,
-};
-use crate::{
-    api::names,
-    evidence::{ObjectRef, ProfileKey},
 };
 
 /// On whatever the run creates: the run's id.

@@ -12,8 +12,8 @@ use tokio::time::{sleep, timeout};
 
 use super::clean::Clean;
 use crate::{
-    collect::splitter::{FrameMetadata, Splitter},
-    hub,
+    connect,
+    splitter::{FrameMetadata, Splitter},
 };
 
 /// How long a request may take in all.
@@ -168,8 +168,8 @@ impl Asker {
     }
 
     fn silent(&self, error: &kube::Error) -> NoAnswer {
-        let cause = self.clean.words(&hub::cause(error));
-        NoAnswer::Silent(match hub::is_tls(error) {
+        let cause = self.clean.words(&connect::cause(error));
+        NoAnswer::Silent(match connect::is_tls(error) {
             true => format!("no secure connection: {cause}"),
             false => cause,
         })

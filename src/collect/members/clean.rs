@@ -1,9 +1,10 @@
 //! Takes the credentials by which a member is asked out of what it says: it may repeat them.
 
+use evidence::wipe;
 use kube::config::AuthInfo;
 use serde_json::Value;
 
-use crate::{collect::words::one_line, evidence::wipe};
+use crate::words::one_line;
 
 /// Shorter ones would be found in innocent words.
 const SHORTEST: usize = 8;

@@ -2,6 +2,14 @@
 
 use std::time::Duration;
 
+use evidence::{
+    EndpointCall, ObjectRef,
+    api::{
+        ClusterProfile,
+        endpoints::{Endpoints, Place, fault},
+        names::PROPERTY_ENDPOINTS,
+    },
+};
 use futures::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, header};
 use kube::{Config, client::Body};
@@ -14,16 +22,7 @@ use super::{
     kubeconfig::{Hidden, config},
     plan::{Dial, Members},
 };
-use crate::{
-    api::{
-        ClusterProfile,
-        endpoints::{Endpoints, Place, fault},
-        names::PROPERTY_ENDPOINTS,
-    },
-    clock::Clock,
-    evidence::{EndpointCall, ObjectRef},
-    hub,
-};
+use crate::{clock::Clock, connect};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;
@@ -57,7 +56,7 @@ struct Trust {
 }
 
 /// Calls the endpoints of the profiles. What was not called when the time was over is not told of.
-pub(in crate::collect) async fn call<'a>(
+pub(crate) async fn call<'a>(
     profiles: impl Iterator<Item = &'a ClusterProfile>,
     members: &Members,
     clock: Clock,
@@ -177,10 +176,10 @@ impl Endpoint {
         request.headers_mut().insert(header::CONNECTION, close);
         match timeout(REQUEST, client.send(request)).await {
             Ok(Ok(response)) => Ok(response.status().as_u16()),
-            Ok(Err(error)) if hub::is_tls(&error) => {
-                Err(format!("no secure connection: {}", hub::cause(&error)))
+            Ok(Err(error)) if connect::is_tls(&error) => {
+                Err(format!("no secure connection: {}", connect::cause(&error)))
             }
-            Ok(Err(error)) => Err(hub::cause(&error)),
+            Ok(Err(error)) => Err(connect::cause(&error)),
             Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
         }
     }

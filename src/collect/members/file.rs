@@ -6,17 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evidence::{ProfileKey, api::UnknownName};
 use kube::config::Kubeconfig;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::plan::MemberWay;
-use crate::{
-    api::UnknownName,
-    collect::words::read_quietly,
-    evidence::ProfileKey,
-    hub::{self, HubError},
-};
+use crate::{connect, connect::ConnectError, words::read_quietly};
 
 /// What a file of members may look like, for errors.
 const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
@@ -51,7 +47,7 @@ pub enum MembersError {
         /// Namespace and name of the profile.
         profile: String,
         /// What is wrong with the kubeconfig.
-        source: Box<HubError>,
+        source: Box<ConnectError>,
     },
 }
 
@@ -120,10 +116,10 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         };
         let place = path.parent().unwrap_or(Path::new("")).join(kubeconfig);
         if !read.contains_key(&place) {
-            read.insert(place.clone(), hub::read(&place).map_err(failed)?);
+            read.insert(place.clone(), connect::read(&place).map_err(failed)?);
         }
         let told = place.display().to_string();
-        let (config, context) = hub::config(&read[&place], &told, context.as_deref()).map_err(failed)?;
+        let (config, context) = connect::config(&read[&place], &told, context.as_deref()).map_err(failed)?;
         ways.push(MemberWay::by_config(
             profile,
             format!("context {context} of {told}"),
@@ -135,7 +131,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
 
 /// The JSON Schema of such a file: ways by the profiles' `namespace/name`.
 pub fn members_schema() -> Schema {
-    crate::schema::read::<BTreeMap<String, Entry>>()
+    evidence::json_schema::read::<BTreeMap<String, Entry>>()
 }
 
 fn profile(name: &str) -> Option<ProfileKey> {

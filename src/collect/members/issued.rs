@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use evidence::LoginOutcome;
 use jiff::Timestamp;
 use kube::Config;
 use serde_json::json;
@@ -14,8 +15,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    collect::plugins::{Issued, Request, Yield},
-    evidence::LoginOutcome,
+    plugins::{Issued, Request, Yield},
 };
 
 /// A way in, and how it is kept open where it does not last.

@@ -1,5 +1,6 @@
 //! A consumer's kubeconfig, as a way to its member. Nothing that it names is run or read, as it comes from the hub.
 
+use evidence::wipe;
 use futures::executor::block_on;
 use kube::{
     Config,
@@ -7,10 +8,8 @@ use kube::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::evidence::wipe;
-
 /// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
-pub(in crate::collect) struct Hidden(pub Value);
+pub(crate) struct Hidden(pub Value);
 
 type Object = Map<String, Value>;
 

@@ -1,10 +1,10 @@
 //! Trying one credential on its member.
 
+use evidence::LoginOutcome;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::ask::{Asker, NoAnswer};
-use crate::evidence::LoginOutcome;
 
 const WHO_AM_I: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

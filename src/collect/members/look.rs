@@ -2,18 +2,16 @@
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
+use evidence::{
+    ClusterProperty, Lease, Look, MemberPart, Readyz, api::names::LABEL_HONOURED_PROPERTY, parse_time,
+};
 use http::StatusCode;
 use jiff::Timestamp;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Answer, Asker, NoAnswer, Wanted};
-use crate::{
-    api::names::LABEL_HONOURED_PROPERTY,
-    clock::Clock,
-    collect::{call::segment, skew::date},
-    evidence::{ClusterProperty, Lease, Look, MemberPart, Readyz, parse_time},
-};
+use crate::{call::segment, clock::Clock, skew::date};
 
 /// How long a look may take in all.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
@@ -266,7 +264,7 @@ struct Named {
 struct Metadata {
     name: String,
     #[serde(default)]
-    labels: Option<crate::api::Labels>,
+    labels: Option<evidence::api::Labels>,
 }
 
 fn cluster_property(json: &[u8], asker: &Asker) -> Option<ClusterProperty> {

@@ -2,9 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
+use evidence::ProfileKey;
 use kube::{Client, Config};
 
-use crate::{collect::plugins::Plugins, evidence::ProfileKey, hub};
+use crate::{connect, plugins::Plugins};
 
 /// Which members to ask, by which ways. By default none.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ pub struct Network;
 
 impl Dial for Network {
     fn connect(&self, config: Config) -> Result<Client, String> {
-        hub::client(config)
+        connect::client(config)
     }
 }
 

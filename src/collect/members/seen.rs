@@ -2,18 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory, api::names};
+
 use super::{
     tried::{Named, Tried},
     watch::{Asking, Recorded, lock},
 };
-use crate::{
-    api::names,
-    evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory},
-};
 
 /// What was seen of the members.
 #[derive(Default)]
-pub(in crate::collect) struct Seen {
+pub(crate) struct Seen {
     pub members: Vec<Member>,
     pub logins: Vec<Login>,
     pub gaps: Vec<Gap>,

@@ -6,6 +6,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use evidence::{
+    LoginOutcome, LoginWith, ObjectRef, Scope,
+    api::{ClusterProfile, names},
+    kubeconfig_in_clear,
+};
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::Client;
@@ -19,15 +24,11 @@ use super::{
     plan::Dial,
 };
 use crate::{
-    api::{ClusterProfile, names},
+    call::{Failure, again},
     clock::Clock,
-    collect::{
-        call::{Failure, again},
-        list::list,
-        plugins::{Plugins, Request},
-        secrets,
-    },
-    evidence::{LoginOutcome, LoginWith, ObjectRef, Scope, kubeconfig_in_clear},
+    list::list,
+    plugins::{Plugins, Request},
+    secrets,
 };
 
 /// How often a list of Secrets is tried.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use evidence::{LoginOutcome, Look, Scope, api::ClusterProfile};
 use futures::{StreamExt as _, stream};
 use kube::Client;
 use tokio::{
@@ -24,12 +25,7 @@ use super::{
     plan::{Dial, MemberWay, Members, Way},
     tried::{Attempt, Key, Named, Tried, keys, plugin_key, plugin_keys},
 };
-use crate::{
-    api::ClusterProfile,
-    clock::Clock,
-    collect::{plugins::Request, secrets::GRANT},
-    evidence::{LoginOutcome, Look, Scope},
-};
+use crate::{clock::Clock, plugins::Request, secrets::GRANT};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -39,7 +35,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 
 /// The members of one run.
-pub(in crate::collect) struct Asking {
+pub(crate) struct Asking {
     means: Means,
     members: Members,
     scope: Scope,
@@ -54,7 +50,7 @@ pub(in crate::collect) struct Asking {
 
 /// Where on the hub the credentials for members are.
 #[derive(Clone, Copy)]
-pub(in crate::collect) struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     pub hub: &'a Client,
     /// Paths of the lists of profiles.
     pub profiles: &'a [String],

@@ -5,13 +5,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::plan::{Output, Protocol};
-use crate::collect::members::Hidden;
+use crate::members::Hidden;
 
 /// How far the runner's clock may be apart from the plugin's before a credential counts as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// A credential that a plugin has issued.
-pub(in crate::collect) struct Issued {
+pub(crate) struct Issued {
     /// In the form of a kubeconfig's user.
     pub user: Hidden,
     /// When it expires; none: the plugin does not tell.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use evidence::api::{Cluster, ClusterProfile};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -9,10 +10,7 @@ use super::{
     answer::{Issued, read},
     plan::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner},
 };
-use crate::{
-    api::{Cluster, ClusterProfile},
-    clock::Clock,
-};
+use crate::clock::Clock;
 
 /// The extension whose content a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
@@ -33,7 +31,7 @@ const TOLD: [&str; 6] = [
 ];
 
 /// How to get a credential for one profile's member.
-pub(in crate::collect) struct Request {
+pub(crate) struct Request {
     /// The access provider's name.
     pub provider: String,
     /// The entry's cluster, in the form of a kubeconfig's.
@@ -45,7 +43,7 @@ pub(in crate::collect) struct Request {
 }
 
 /// What a plugin has yielded.
-pub(in crate::collect) enum Yield {
+pub(crate) enum Yield {
     /// A credential.
     Credential(Issued),
     /// None, for this reason, which quotes nothing of what may be one.
@@ -57,7 +55,7 @@ pub(in crate::collect) enum Yield {
 impl Plugins {
     /// How to get a credential for the profile's member: by the first provider that the profile has too. None where it
     /// has none of them.
-    pub(in crate::collect) fn request(&self, profile: &ClusterProfile) -> Option<Request> {
+    pub(crate) fn request(&self, profile: &ClusterProfile) -> Option<Request> {
         let (provider, cluster) = self.providers.iter().find_map(|provider| {
             let entry = profile.access().find(|entry| *entry.name == *provider.name)?;
             Some((provider, &entry.cluster))

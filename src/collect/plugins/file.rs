@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use evidence::api::UnknownName;
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
     plan::{ArgsPolicy, EnvsPolicy, Plugins, Protocol, Provider},
     process::Processes,
 };
-use crate::{api::UnknownName, collect::words::read_quietly};
+use crate::words::read_quietly;
 
 /// What a provider file may look like, for errors.
 const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \

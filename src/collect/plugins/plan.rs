@@ -2,9 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
+use evidence::wipe;
 use futures::future::BoxFuture;
-
-use crate::evidence::wipe;
 
 /// The credential plugins of a consumer.
 #[derive(Clone)]

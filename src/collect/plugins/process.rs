@@ -24,7 +24,7 @@ use super::{
     plan::{Call, Output, Ran, Runner},
     words::last_words,
 };
-use crate::collect::driver::{Cutter, Keeper, Order, Tail};
+use crate::driver::{Cutter, Keeper, Order, Tail};
 
 /// How long a plugin may take.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,11 +7,12 @@ use std::{
     time::Duration,
 };
 
+use evidence::api::ClusterProfile;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{api::ClusterProfile, clock::Clock};
+use crate::clock::Clock;
 
 struct Folder(TempDir);
 

@@ -1,12 +1,10 @@
 //! The last words of a plugin that has failed, without what may be a credential.
 
+use evidence::redact::without_credentials;
 use serde_json::Value;
 
 use super::plan::Output;
-use crate::{
-    collect::{members::Hidden, words::cut},
-    evidence::redact::without_credentials,
-};
+use crate::{members::Hidden, words::cut};
 
 /// How many lines are told, and how many characters of them.
 const LINES: usize = 3;

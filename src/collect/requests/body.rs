@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use evidence::{RequestBody, api::names};
 use serde_json::{Map, Value};
-
-use crate::{api::names, evidence::RequestBody};
 
 /// Reads a body: an object, a merge patch or an apply patch, or the operations of a JSON patch. None when it is of
 /// another shape.
@@ -125,8 +124,9 @@ fn steps(pointer: &str) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     fn parts(body: Value, verb: &str) -> Vec<String> {
         read(&body, verb).expect("a body").parts

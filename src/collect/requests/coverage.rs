@@ -1,8 +1,7 @@
 //! Which time a log covers.
 
+use evidence::{Gap, Kind, Window};
 use jiff::{SignedDuration, Timestamp};
-
-use crate::evidence::{Gap, Kind, Window};
 
 /// How long a log may be silent before that is taken for a hole: a kube-apiserver writes events of some kind (leader
 /// elections, health checks, node leases) every few seconds.

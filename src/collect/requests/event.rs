@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use evidence::api::names;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::{api::names, hub::USER_AGENT};
+use crate::connect::USER_AGENT;
 
 /// One audit event, or a list of them. Its objects stay unread: most events are of other kinds.
 #[derive(Default, Deserialize)]

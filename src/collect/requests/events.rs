@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use evidence::{Gap, Request, Window};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -14,7 +15,6 @@ use super::{
     coverage::gap,
     event::{Event, Head, is_foreign, is_of_the_suite, object},
 };
-use crate::evidence::{Gap, Request, Window};
 
 /// How long the hub may take to answer: a request is given up after 60 s.
 const ANSWERED_WITHIN: SignedDuration = SignedDuration::from_secs(90);

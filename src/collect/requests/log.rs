@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, io::BufRead, path::PathBuf};
 
+use evidence::{Gap, Requests, Window};
 use jiff::SignedDuration;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     lines::Lines,
     reading::Reading,
 };
-use crate::evidence::{Gap, Requests, Window};
 
 /// How often a log's files are looked for: while they are read, the API server may begin a new one.
 const ROUNDS: usize = 3;

@@ -1,9 +1,9 @@
 //! Adds an audit log to evidence.
 
+use evidence::{Asked, Evidence, Gap, Kind, Window};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{AuditLog, coverage::uncovered};
-use crate::evidence::{Asked, Evidence, Gap, Kind, Window};
 
 /// Adds an audit log to the evidence, in place of one that it had. Where the evidence has a window, only the requests
 /// of that window are kept, and what of it the log does not cover becomes a [`Gap`].

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use evidence::{Gap, Window};
 use jiff::Timestamp;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     files::LogFile,
     lines::{Line, Lines},
 };
-use crate::evidence::{Gap, Window};
 
 /// How many lines a file may begin with that are no events. A log that was cut out of a longer one begins in the middle
 /// of an event; a file without any is no audit log.

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evidence::{Asked, Evidence, Gap, Kind, Request, Window, read_input};
 use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -17,7 +18,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::evidence::{Asked, Evidence, Gap, Kind, Request, Window, read_input};
 
 fn time(text: &str) -> Timestamp {
     format!("2026-01-01T{text}Z").parse().expect("a time")

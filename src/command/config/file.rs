@@ -3,7 +3,7 @@
 use std::{fmt, path::Path};
 
 use anyhow::anyhow;
-use clusterprofile_conformance::{api::UnknownName, evidence::Implementation, written};
+use evidence::{Implementation, api::UnknownName, user_file};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -60,7 +60,7 @@ impl File {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn parse(text: &str, keys: &[Key]) -> Result<Self, String> {
-        let text: Text = written::read(text)?;
+        let text: Text = user_file::read(text)?;
         for (key, found, wanted) in [
             ("apiVersion", &text.api_version, API_VERSION),
             ("kind", &text.kind, KIND),

@@ -8,7 +8,7 @@ use std::{
 use clap::{
     ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
 };
-use clusterprofile_conformance::report::inert;
+use report::inert;
 
 use super::{
     file::{File, Setting, unusable},

@@ -12,7 +12,6 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-
 pub use merge::merged;
 pub use schema::schema;
 

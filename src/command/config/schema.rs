@@ -1,7 +1,7 @@
 //! The JSON Schema of the file.
 
 use clap::CommandFactory as _;
-use clusterprofile_conformance::evidence::Implementation;
+use evidence::Implementation;
 use schemars::{Schema, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 

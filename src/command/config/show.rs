@@ -4,7 +4,8 @@ use std::{fmt::Write as _, path::absolute};
 
 use anyhow::{Context as _, anyhow};
 use clap::{ArgMatches, Command, parser::ValueSource};
-use clusterprofile_conformance::{evidence::Implementation, report::yaml::laid_out};
+use evidence::Implementation;
+use report::yaml::laid_out;
 use serde_json::{Value, json};
 
 use super::{

@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use clusterprofile_conformance::{
-    api::Edition,
-    rules::{Applies, Basis, Facts, Rule},
-};
+use evidence::api::Edition;
+use judge::rules::{Applies, Basis, Facts, Rule};
 
 use super::examples;
 use crate::command::rule::{editions, evidence};

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use clusterprofile_conformance::{
-    judge::Verdict,
-    report::{
-        inert,
-        page::Page,
-        submitted::{self, Change, RuleChange, diff},
-    },
+use judge::Verdict;
+use report::{
+    inert,
+    page::Page,
+    submitted,
+    submitted::{Change, RuleChange, diff},
 };
 
 use super::read;

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use clusterprofile_conformance::report::{
+use report::{
     Output,
     submitted::{Document, disagreements, merge, write_matrix_of},
 };

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use clusterprofile_conformance::report::submitted::Document;
+use report::submitted::Document;
 
 use super::{Exit, Failure};
 

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use clusterprofile_conformance::{
-    evidence::{Checksum, read_input},
-    report::{
-        inert,
-        page::Page,
-        submitted::{Change, Document, Held, Verified, disagreements, unfit, verify},
-    },
+use evidence::{Checksum, read_input};
+use report::{
+    inert,
+    page::Page,
+    submitted::{Change, Document, Held, Verified, disagreements, unfit, verify},
 };
 
 use super::read;

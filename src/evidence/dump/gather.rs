@@ -12,12 +12,10 @@ use super::{
     item::{Body, Found, Item},
 };
 use crate::{
+    Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
     api::names,
-    evidence::{
-        Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable,
-        Version, crd,
-        unfit::{self, Loose, MASK},
-    },
+    crd, unfit,
+    unfit::{Loose, MASK},
 };
 
 /// Takes the objects of a dump one by one.

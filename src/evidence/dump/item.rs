@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use serde_json::{Value, value::RawValue};
 
 use super::DumpError;
-use crate::evidence::{ObjectRef, unfit::Loose};
+use crate::{ObjectRef, unfit::Loose};
 
 /// How deep lists may lie within lists.
 pub(super) const DEEPEST: usize = 8;

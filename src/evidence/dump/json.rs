@@ -10,7 +10,7 @@ use super::{
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     text::{ENDS_IN_THE_MIDDLE, without_place},
 };
-use crate::evidence::unfit::{Loose, identity};
+use crate::unfit::{Loose, identity};
 
 /// Hands over the objects of a JSON value, or of several behind one another. What follows upon a value that cannot be
 /// parsed is lost with it.

@@ -125,8 +125,9 @@ fn scalar(text: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn cuts_lists_as_kubectl_and_others_write_them() {

@@ -13,7 +13,7 @@ use super::{
     text::{self, Text},
     yaml,
 };
-use crate::evidence::{Input, input::open};
+use crate::{Input, input::open};
 
 /// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
 /// reader is.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::evidence::{Asked, Input, Kind, Origin, read_input};
+use crate::{Asked, Input, Kind, Origin, read_input};
 
 fn read(text: &str) -> Result<Input, DumpError> {
     read_from(text.as_bytes(), "dumps/hub.yaml")

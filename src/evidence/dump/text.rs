@@ -1,7 +1,7 @@
 //! From bytes to documents.
 
 use super::{DumpError, item::Place};
-use crate::evidence::unfit::masked;
+use crate::unfit::masked;
 
 /// A file as text.
 pub(super) struct Text {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::names,
-    evidence::unfit::{Loose, identity},
+    unfit::{Loose, identity},
 };
 
 /// Hands over the objects of a YAML document. Of one that cannot be parsed, those that can be told apart.

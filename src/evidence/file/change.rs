@@ -18,7 +18,7 @@ type Part<T> = Option<T>;
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Change {
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     api_version: Part<Arc<str>>,

@@ -20,7 +20,7 @@ pub enum FileError {
     #[error("line 1 is no header of an evidence file: was it written with --record?")]
     NoHeader,
     /// It was written in a format that this suite does not read.
-    #[error("its format is `{found}`, and this suite reads `{known}`: judge it with the suite that wrote it", known = crate::evidence::FORMAT)]
+    #[error("its format is `{found}`, and this suite reads `{known}`: judge it with the suite that wrote it", known = crate::FORMAT)]
     Format {
         /// The format that it names.
         found: String,

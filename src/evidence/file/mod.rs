@@ -1,7 +1,7 @@
 //! The evidence file: everything that a run saw, so that anybody can judge it again later.
 //!
 //! It is JSON Lines: each line is one record, an object with one key that names the record's kind. Behind a name that
-//! ends in `.zst` it is packed with zstd. Times are RFC 3339; shapes are those of [`crate::evidence`].
+//! ends in `.zst` it is packed with zstd. Times are RFC 3339; shapes are those of [`crate`].
 //!
 //! | record | holds |
 //! |---|---|
@@ -37,14 +37,13 @@ mod strategies;
 mod tests;
 mod write;
 
-use schemars::Schema;
-
 pub use error::FileError;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
+use schemars::Schema;
 pub use write::{write, write_named, write_summed, write_to};
 
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {
-    crate::schema::read::<record::Line>()
+    crate::json_schema::read::<record::Line>()
 }

@@ -13,11 +13,8 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    api::names,
-    evidence::{
-        Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
-        input::open,
-    },
+    Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
+    api::names, input::open,
 };
 
 /// Reads an evidence file; whether it is packed is told from its content.

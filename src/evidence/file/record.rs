@@ -12,16 +12,15 @@ use serde_json::value::RawValue;
 
 use super::change::Change;
 use crate::{
+    Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
+    Unreadable, Window,
     api::{ClusterProfile, names},
-    evidence::{
-        Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request,
-        Secret, Unreadable, Window,
-        unfit::{self, Loose, masked, without_values},
-    },
+    unfit,
+    unfit::{Loose, masked, without_values},
 };
 
 /// How every evidence file begins, white space aside: the header is first, and so is the format within it.
-pub(in crate::evidence) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
+pub(crate) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
 
 /// A record to write.
 #[derive(Serialize, JsonSchema)]
@@ -80,7 +79,7 @@ pub(super) struct Misfit {
 /// A profile's first version, to write.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FirstLine<'a> {
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     pub origin: Origin,
     pub profile: &'a ClusterProfile,
@@ -105,7 +104,7 @@ struct FirstRaw<'a> {
 /// When a profile was seen to be gone.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Gone {
-    #[schemars(with = "crate::schema::Time")]
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
 }
 

@@ -13,7 +13,7 @@ use crate::{
         AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Edition, Extension, Feature,
         Json, Labels, Metadata, Property, Spec, Status, Version as Versions, Writer,
     },
-    evidence::*,
+    *,
 };
 
 /// Text that a careless format would trip over, and repeats, so that parts agree as often as they differ.

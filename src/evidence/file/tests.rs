@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{strategies::evidence, *};
 use crate::{
     api::{ClusterProfile, Property},
-    evidence::*,
+    *,
 };
 
 fn written(evidence: &Evidence) -> Vec<u8> {

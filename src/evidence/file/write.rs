@@ -11,7 +11,7 @@ use super::{
     change::Change,
     record::{Covers, FirstLine, Gone, Line},
 };
-use crate::evidence::{
+use crate::{
     Evidence, FORMAT, Header, ProfileHistory,
     checksum::{Checksum, Summing},
 };

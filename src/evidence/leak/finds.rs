@@ -28,7 +28,7 @@ const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
 
 /// All credentials in a text, of whatever grade: in the order of the text, and not overlapping.
-pub(in crate::evidence) fn finds(text: &str) -> Vec<Find> {
+pub(crate) fn finds(text: &str) -> Vec<Find> {
     finds_within(text, 0)
 }
 

@@ -75,7 +75,7 @@ pub struct Leak {
 
 /// A credential in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::evidence) struct Find {
+pub(crate) struct Find {
     /// The bytes that it takes, and those of other finds in the same place.
     pub range: Range<usize>,
     /// How many bytes it has itself.

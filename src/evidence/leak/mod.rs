@@ -15,11 +15,10 @@ mod patterns;
 mod scan;
 mod userinfo;
 
+pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
 pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
 pub use userinfo::has_userinfo;
-
-pub(super) use finds::finds;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Grade, Leak, finds::finds_within, keys::named, patterns::may_hold};
-use crate::evidence::digest::read_yaml;
+use crate::digest::read_yaml;
 
 /// How many documents in one another are looked into.
 pub(super) const DEEPEST: usize = 6;

@@ -3,7 +3,7 @@ use proptest::{collection, prelude::*, sample::select};
 use serde_json::json;
 
 use super::*;
-use crate::evidence::redact::without_credentials;
+use crate::redact::without_credentials;
 
 const WEB_TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJNQUdQSUUifQ.TUFHUElFTUFHUElFTUFHUElF";
 

@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::json;
+
+use super::*;
 
 fn refused(object: Value) -> Unreadable {
     let of_value = profile(Loose::Value(&object)).expect_err("it does not fit");

@@ -1,11 +1,13 @@
 //! How the manager says to connect to a member.
 
+use evidence::api::names::{EXTENSION_ENVS, EXTENSION_EXEC};
 use serde_json::{Value, json};
 
-use super::certificates::ca_data;
-use super::members::{Member, SET_NAMESPACE};
-use super::status::server;
-use crate::api::names::{EXTENSION_ENVS, EXTENSION_EXEC};
+use super::{
+    certificates::ca_data,
+    members::{Member, SET_NAMESPACE},
+    status::server,
+};
 
 /// A way to connect.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::members::MEMBERS;
-use super::status::{endpoints, server};
-use super::world::World;
-use crate::clock::Clock;
-use crate::lab::member::{MemberState, StandIn};
+use collect::clock::Clock;
+
+use super::{
+    members::MEMBERS,
+    status::{endpoints, server},
+    world::World,
+};
+use crate::member::{MemberState, StandIn};
 
 /// A member of the fleet that can be asked, and how the hub knows it.
 #[derive(Clone, Debug)]
@@ -78,18 +81,19 @@ pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::time::Duration;
+    use std::{collections::BTreeSet, time::Duration};
 
+    use evidence::api::names::{
+        CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    };
     use jiff::Timestamp;
     use serde_json::Value;
 
     use super::*;
-    use crate::api::names::{
-        CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    use crate::manager::{
+        Manager,
+        recorder::{Received, Recorder},
     };
-    use crate::lab::manager::Manager;
-    use crate::lab::manager::recorder::{Received, Recorder};
 
     /// What was last written of a profile's status.
     fn status(received: &[Received], member: &FleetMember) -> Option<Value> {

@@ -6,8 +6,7 @@
 
 use std::time::Duration;
 
-use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::{StreamExt, stream::BoxStream};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
     WatchParams,

@@ -3,20 +3,22 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use collect::clock::Clock;
+use evidence::api::names::{GROUP, KIND, PLURAL};
 use kube::api::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::driven::{Commands, Controller, Remote, channel};
-use super::faults::Fault;
-use super::fleet::{Fleet, FleetMember, hosts, members, stand_ins};
-use super::hub::{Hub, ManagerError, Target};
-use super::members::CONSUMERS;
-use super::script::{Action, Change, Step, Via, pulses};
-use super::world::{MANAGER, Namespace, Profile, Secret, World};
-use crate::api::names::{GROUP, KIND, PLURAL};
-use crate::clock::Clock;
-use crate::lab::member::StandIn;
+use super::{
+    driven::{Commands, Controller, Remote, channel},
+    faults::Fault,
+    fleet::{Fleet, FleetMember, hosts, members, stand_ins},
+    hub::{Hub, ManagerError, Target},
+    members::CONSUMERS,
+    script::{Action, Change, Step, Via, pulses},
+    world::{MANAGER, Namespace, Profile, Secret, World},
+};
+use crate::member::StandIn;
 
 /// The version that the manager writes: every hub that serves a newer one stores this one.
 const VERSION: &str = "v1alpha1";

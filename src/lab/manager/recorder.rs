@@ -1,7 +1,9 @@
 //! A hub that says yes to everything and remembers it: enough to see what the manager sends, and when.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use http_body_util::{BodyExt, Full};
 use kube::client::Body;

@@ -1,15 +1,16 @@
 //! What happens to the fleet, and when.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use evidence::api::names::PROPERTY_NODE_COUNT;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::members::{FIRST_TO_JOIN, GROWING, LEAVER, OUTAGE, SECOND_TO_JOIN, UPGRADED};
-use super::status::{Status, healthy, unready};
-use crate::api::names::PROPERTY_NODE_COUNT;
-use crate::lab::member::MemberState;
+use super::{
+    members::{FIRST_TO_JOIN, GROWING, LEAVER, OUTAGE, SECOND_TO_JOIN, UPGRADED},
+    status::{Status, healthy, unready},
+};
+use crate::member::MemberState;
 
 /// Something that happens, so long after the manager's life began.
 #[derive(Clone, Debug)]

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use serde_json::{Value, json};
-
-use super::access::Access;
-use super::members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE};
-use crate::api::names::{
+use evidence::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS,
     PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_NODE_TYPES,
     PROPERTY_RESOURCE_GROUPS,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    access::Access,
+    members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
 };
 
 /// A ClusterProperty that a member's administrator has thought of.

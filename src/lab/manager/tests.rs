@@ -1,23 +1,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use collect::clock::Clock;
+use evidence::api::names::{
+    LABEL_MANAGER, LABEL_MEMBER_ID, PLURAL, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
+};
 use http::Method;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::{
+    api::core::v1::Secret, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::api::{Api, ListParams};
 use serde_json::Value;
 
-use super::faults::{Fault, HubChange, faults, hub_definitions};
-use super::lifetime::Manager;
-use super::members::{FLEET, SET_NAMESPACE};
-use super::recorder::{Received, Recorder, refusal};
-use super::script::minutes;
-use super::world::World;
-use crate::api::names::{
-    LABEL_MANAGER, LABEL_MEMBER_ID, PLURAL, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
+use super::{
+    faults::{Fault, HubChange, faults, hub_definitions},
+    lifetime::Manager,
+    members::{FLEET, SET_NAMESPACE},
+    recorder::{Received, Recorder, refusal},
+    script::minutes,
+    world::World,
 };
-use crate::clock::Clock;
 
 fn conforming() -> World {
     World::conforming(Timestamp::UNIX_EPOCH)
@@ -92,12 +95,12 @@ fn the_hub_lacks_only_what_a_fault_needs_gone() {
         let fault = faults().iter().find(|fault| fault.hub == change).unwrap();
         hub_definitions(&[Fault::parse(fault.id).unwrap()])
     };
-    let usual = crate::api::crd::all();
+    let usual = crate::crd::all();
     assert_eq!(of(HubChange::None), usual);
     assert_eq!(of(HubChange::WithoutImmutability)[1], usual[1]);
 
     let rules = |definitions: &[CustomResourceDefinition]| {
-        let text = crate::api::crd::to_yaml(&definitions[0]);
+        let text = crate::crd::to_yaml(&definitions[0]);
         (
             text.matches("self == oldSelf").count(),
             text.matches("rule:").count(),

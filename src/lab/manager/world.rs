@@ -1,24 +1,27 @@
 //! All that the manager will do, before it does any of it.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use apiserver::new_token;
+use evidence::api::{
+    Labels,
+    names::{
+        LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
+        LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
+    },
+};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::access::Access;
-use super::driven::Lapses;
-use super::kubeconfig::kubeconfig;
-use super::members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE};
-use super::script::{Action, Step, Via, life};
-use super::status::{Status, cluster_properties, custom_resource_groups};
-use crate::api::Labels;
-use crate::api::names::{
-    LABEL_CLUSTERSET, LABEL_CONSUMER, LABEL_MANAGER, LABEL_MEMBER_ID, LABEL_SECRET_PROFILE,
-    LABEL_SECRET_PROFILE_NAMESPACE, SECRET_CONFIG_KEY,
+use super::{
+    access::Access,
+    driven::Lapses,
+    kubeconfig::kubeconfig,
+    members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE},
+    script::{Action, Step, Via, life},
+    status::{Status, cluster_properties, custom_resource_groups},
 };
-use crate::lab::member::{MemberState, Property, StandIn};
-use crate::lab::token::new_token;
+use crate::member::{MemberState, Property, StandIn};
 
 /// The name of the cluster manager, and of its field manager.
 pub(super) const MANAGER: &str = "reference-manager";

@@ -1,15 +1,14 @@
 //! A member's state as objects of its API.
 
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
+use apiserver::ApiServer;
+use evidence::api::names::LABEL_HONOURED_PROPERTY;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::state::{MemberState, Property};
-use crate::api::crd;
-use crate::api::names::LABEL_HONOURED_PROPERTY;
-use crate::lab::apiserver::ApiServer;
+use crate::crd;
 
 const NODES: (&str, &str) = ("", "nodes");
 const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");

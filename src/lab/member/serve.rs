@@ -2,6 +2,7 @@
 
 use std::io;
 
+use apiserver::{Loopback, Way, speak};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{JoinHandle, JoinSet},
@@ -9,7 +10,6 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::stand_in::StandIn;
-use crate::lab::loopback::{Loopback, Way, speak};
 
 /// A stand-in that listens on the loopback until this is dropped.
 #[derive(Debug)]

@@ -1,18 +1,20 @@
 //! A stand-in's answers, as long as it can be reached.
 
-use std::convert::Infallible;
-use std::future::Future;
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
+use apiserver::ResponseBody;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body::Body;
 use tower::Service;
 
 use super::stand_in::StandIn;
-use crate::lab::apiserver::ResponseBody;
 
 /// Puts a stand-in's state before the API server `inner` that it is made of.
 #[derive(Clone)]

@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use apiserver::{AccessRule, ApiServer, Misbehaviour, User, new_token};
+use collect::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use super::objects::{bring_about, renew_leases, withdraw_leases};
-use super::service::MemberService;
-use super::state::{Leases, MemberState};
-use crate::clock::Clock;
-use crate::lab::apiserver::{AccessRule, ApiServer, Misbehaviour, User};
-use crate::lab::token::new_token;
+use super::{
+    objects::{bring_about, renew_leases, withdraw_leases},
+    service::MemberService,
+    state::{Leases, MemberState},
+};
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
@@ -46,7 +47,7 @@ impl StandIn {
 
     /// A member in this state. Its time is that of `clock`.
     pub fn new(name: &str, clock: Clock, state: MemberState) -> Self {
-        let server = ApiServer::new(clock);
+        let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),

@@ -1,21 +1,26 @@
 //! What managers and the suite rely on when they ask a stand-in.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
+use collect::clock::Clock;
 use http::Request;
 use jiff::Timestamp;
-use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest};
-use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, DynamicObject, ListParams, PostParams};
-use kube::{Client, Config};
+use k8s_openapi::{
+    api::{
+        authentication::v1::{SelfSubjectReview, TokenRequest},
+        authorization::v1::SelfSubjectAccessReview,
+        coordination::v1::Lease,
+        core::v1::{Node, ServiceAccount},
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Client, Config,
+    api::{Api, DynamicObject, ListParams, PostParams},
+};
 use serde_json::{Value, json};
 
 use super::{Leases, MemberState, Property, StandIn};
-use crate::clock::Clock;
 
 fn clock() -> Clock {
     Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"))

@@ -1,9 +1,9 @@
 //! Time along a drawing: the same for all drawings of a report, so that they can be read below each other.
 
+use evidence::Window;
 use jiff::{SignedDuration, Timestamp};
 
 use super::text::place;
-use crate::evidence::Window;
 
 /// Where time begins in a drawing, and how wide it is: on the left there is room for names.
 pub(super) const LEFT: f64 = 150.0;

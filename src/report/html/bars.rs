@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use evidence::{
+    Evidence, Kind, ProfileHistory,
+    api::{Condition, names},
+};
 use jiff::Timestamp;
 
 use super::{
     axis::{Axis, Tick, span},
     text::{brief, place, shown},
 };
-use crate::{
-    api::{Condition, names},
-    evidence::{Evidence, Kind, ProfileHistory},
-    report::number::count,
-};
+use crate::number::count;
 
 /// How many conditions are drawn.
 const ROWS: usize = 8;

@@ -1,13 +1,12 @@
 //! A profile's status writes against its token bucket, drawn from what the rule itself counts.
 
+use judge::rules::{BURST, Draw, REFILL_SECONDS, Source, Spending};
+
 use super::{
     axis::{Axis, Tick},
     text::place,
 };
-use crate::{
-    report::number::count,
-    rules::{BURST, Draw, REFILL_SECONDS, Source, Spending},
-};
+use crate::number::count;
 
 /// Where the drawing begins and ends, from above.
 const TOP: f64 = 14.0;
@@ -195,10 +194,10 @@ fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use evidence::Window;
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::evidence::Window;
 
     fn drawing(draws: &[(i64, f64)]) -> Bucket {
         let from = Timestamp::UNIX_EPOCH;

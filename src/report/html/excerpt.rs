@@ -1,14 +1,12 @@
 //! The part of an object's YAML that a finding is about, the offending lines marked.
 
+use evidence::redact::without_credentials;
 use serde_json::{Map, Value};
 
 use super::text::shortened;
 use crate::{
-    evidence::redact::without_credentials,
-    report::{
-        inert,
-        yaml::{in_order, scalar},
-    },
+    inert,
+    yaml::{in_order, scalar},
 };
 
 /// How many characters of a value are shown.

@@ -1,19 +1,14 @@
 //! The findings of one rule: what is alike together, with the part of the object that offends.
 
+use judge::{RuleVerdict, rules::Finding};
+
 use super::{
     excerpt::{Line, around},
     objects::Objects,
     profiles::Places,
     text::shown,
 };
-use crate::{
-    judge::RuleVerdict,
-    report::{
-        failure::{self, Group},
-        number::count,
-    },
-    rules::Finding,
-};
+use crate::{failure, failure::Group, number::count};
 
 /// How many different findings a rule shows.
 const GROUPS: usize = 8;
@@ -96,7 +91,7 @@ fn group<'a>(
 
 fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places) -> FindingView {
     let finding = group.first();
-    let named = |object: &crate::evidence::ObjectRef| Named {
+    let named = |object: &evidence::ObjectRef| Named {
         name: shown(&object.to_string()),
         profile: places.of(object),
     };

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use evidence::{Asked, Kind, Window};
+
 use super::{
     activity::Activity,
     axis::Axis,
@@ -11,10 +13,7 @@ use super::{
     sign::Sign,
     text::brief,
 };
-use crate::{
-    evidence::{Asked, Kind, Window},
-    report::{Coverage, Report, number::count},
-};
+use crate::{Coverage, Report, number::count};
 
 /// Up to so many profiles have a cell each.
 const CELLS: usize = 600;

@@ -1,15 +1,13 @@
 //! The decision, with all that it stands on.
 
+use judge::{Count, rules::Level};
+
 use super::{
     axis::{machine, span, utc},
     sign::{self, Sign},
     text::shown,
 };
-use crate::{
-    judge::Count,
-    report::{Coverage, Report, decision},
-    rules::Level,
-};
+use crate::{Coverage, Report, decision};
 
 /// The top of the page.
 pub(super) struct Head {
@@ -58,7 +56,7 @@ impl Head {
 
 impl LevelRow {
     fn of(level: Level, count: &Count) -> Self {
-        use crate::judge::Verdict::{Fail, Inconclusive, NotApplicable, Pass, Skipped, Waived, Warn};
+        use judge::Verdict::{Fail, Inconclusive, NotApplicable, Pass, Skipped, Waived, Warn};
         let counts = [
             (Fail, count.failed),
             (Inconclusive, count.inconclusive),
@@ -81,7 +79,7 @@ fn facts(report: &Report) -> Vec<Fact> {
     let header = &report.evidence.header;
     let claim = &header.claim;
     let list = |items: Vec<String>| (!items.is_empty()).then(|| items.join(", "));
-    let names = |features: &std::collections::BTreeSet<crate::api::Feature>| {
+    let names = |features: &std::collections::BTreeSet<evidence::api::Feature>| {
         list(features.iter().map(ToString::to_string).collect())
     };
     let watched = Coverage::of(report).watched;

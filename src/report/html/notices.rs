@@ -1,13 +1,12 @@
 //! What a reader must know before believing the verdicts: what was cut short, missed, waived or not asked for.
 
+use judge::WaiverOutcome;
+
 use super::text::shown;
 use crate::{
-    judge::WaiverOutcome,
-    report::{
-        Coverage, Report,
-        number::{count, thousands},
-        partial,
-    },
+    Coverage, Report,
+    number::{count, thousands},
+    partial,
 };
 
 /// How many of a kind are told.

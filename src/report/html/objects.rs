@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 
+use evidence::{Evidence, Namespace, ObjectRef, ProfileHistory, Secret, api::names};
 use serde_json::{Value, json};
 
 use super::excerpt::mapping;
-use crate::{
-    api::names,
-    evidence::{Evidence, Namespace, ObjectRef, ProfileHistory, Secret},
-};
 
 type Key<'a> = (&'a str, &'a str);
 

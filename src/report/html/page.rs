@@ -15,11 +15,11 @@ use super::{
     profiles::{Places, ranked},
     rules::Rules,
 };
-use crate::report::Report;
+use crate::Report;
 
 /// All that is ours to run and to paint with. They stand in the page as they are.
-pub(super) const STYLE: &str = include_str!("../../../templates/report/style.css");
-pub(super) const SCRIPT: &str = include_str!("../../../templates/report/script.js");
+pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
+pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
 
 #[derive(Template)]
 #[template(path = "report.html")]

@@ -2,6 +2,12 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use evidence::{ObjectRef, ProfileHistory, api::names};
+use judge::{
+    Verdict,
+    rules::{Finding, Spending, Spendings},
+};
+
 use super::{
     axis::Axis,
     bars::Bars,
@@ -10,13 +16,7 @@ use super::{
     sign::{Sign, Worst},
     text::shown,
 };
-use crate::{
-    api::names,
-    evidence::{ObjectRef, ProfileHistory},
-    judge::Verdict,
-    report::{Report, number::count},
-    rules::{Finding, Spending, Spendings},
-};
+use crate::{Report, number::count};
 
 /// How many profiles are shown in detail.
 pub(super) const DETAILED: usize = 50;

@@ -1,5 +1,7 @@
 //! The rules: a matrix to see where it fails, and each rule with all that is to be known of its verdict.
 
+use judge::{RuleVerdict, Verdict, rules::Level};
+
 use super::{
     findings::{FindingView, findings},
     objects::Objects,
@@ -8,12 +10,8 @@ use super::{
     text::shown,
 };
 use crate::{
-    judge::{RuleVerdict, Verdict},
-    report::{
-        Report,
-        number::{count, thousands},
-    },
-    rules::Level,
+    Report,
+    number::{count, thousands},
 };
 
 /// How many of a rule's notes are shown.

@@ -1,6 +1,6 @@
 //! Signs: each verdict has a colour, a mark and a word, so that no colour has to be seen.
 
-use crate::judge::{Decision, Verdict};
+use judge::{Decision, Verdict};
 
 /// How a verdict is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

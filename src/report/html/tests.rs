@@ -1,17 +1,13 @@
 //! What the page promises to whoever reads it, on what the reference worlds of the examples show.
 
+use evidence::{Evidence, api::Edition};
 use jiff::Timestamp;
+use judge::{Judgement, Selection, judge, rules::example::Example};
 use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    api::Edition,
-    evidence::Evidence,
-    judge::{Judgement, Selection, judge},
-    report::Report,
-    rules::example::Example,
-};
+use crate::Report;
 
 /// All that breaks out of where it is put: text, attributes, a title, a script, a style, a comment.
 const HOSTILE: &str = "x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}\u{0}";
@@ -134,7 +130,7 @@ fn marks_the_line_that_offends() {
 #[test]
 fn draws_the_writes_that_the_rule_counts() {
     let evidence = storm();
-    let spendings = crate::rules::Spendings::of(&evidence);
+    let spendings = judge::rules::Spendings::of(&evidence);
     let spent = spendings.of_profile("default", "b");
     let overdrawn = spent[0].draws.iter().filter(|draw| draw.is_too_much()).count();
     assert!(overdrawn > 5, "{spent:?}");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::report::{inert, number::thousands};
+use crate::{inert, number::thousands};
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;

@@ -2,17 +2,15 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use evidence::{Checksum, Claim, Evidence};
 use jiff::Timestamp;
+use judge::{RuleVerdict, Selection, Verdict};
 
 use super::{
     document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
     outcome::suites,
 };
-use crate::{
-    evidence::{Checksum, Claim, Evidence},
-    judge::{RuleVerdict, Selection, Verdict},
-    report::{Coverage, Report, json::API_VERSION, number::count, partial},
-};
+use crate::{Coverage, Report, json::API_VERSION, number::count, partial};
 
 /// Tells a judgement as a report. `sum` is that of the file that holds the evidence, where one was kept.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {

@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use judge::{Decision, Verdict, rules};
 use serde::Serialize;
 
 use super::{
     change::{Change, changes},
     document::{Covered, Document, Entry},
-};
-use crate::{
-    judge::{Decision, Verdict},
-    rules,
 };
 
 /// What changed between two reports.

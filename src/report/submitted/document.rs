@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evidence::{
+    Implementation, Kind,
+    api::{Edition, Feature},
+};
 use jiff::{Timestamp, civil::Date};
+use judge::{Count, Decision, Verdict, rules::Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::{
-    api::{Edition, Feature},
-    evidence::{Implementation, Kind},
-    judge::{Count, Decision, Verdict},
-    rules::Level,
-};
 
 /// What the report says it is.
 pub const KIND: &str = "ConformanceReport";

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use evidence::Implementation;
+use judge::Verdict;
 use url::Url;
 
 use super::document::{Document, Entry};
-use crate::{evidence::Implementation, judge::Verdict};
 
 /// What keeps a report from being submitted, and what to do; nothing where it is fit.
 pub fn unfit(document: &Document) -> Vec<String> {
@@ -77,7 +78,7 @@ pub fn disagreements(document: &Document) -> Vec<String> {
         let rules = entries.iter().filter(|entry| is_judged(entry.verdict));
         for entry in rules {
             // Rules outlive the report.
-            let Some(rule) = crate::rules::find(&entry.rule) else {
+            let Some(rule) = judge::rules::find(&entry.rule) else {
                 continue;
             };
             let key = (scope.clone().unwrap_or_default(), rule.id);

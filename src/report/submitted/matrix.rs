@@ -6,6 +6,7 @@
 
 use std::io;
 
+use judge::{Verdict, rules, rules::Level};
 use serde::Serialize;
 
 use super::{
@@ -13,10 +14,6 @@ use super::{
     public::shown,
     read::to_yaml,
     sound::Unsound,
-};
-use crate::{
-    judge::Verdict,
-    rules::{self, Level},
 };
 
 /// Where the documents stand, by what a rule's source begins with.

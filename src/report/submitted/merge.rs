@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use judge::Verdict;
 use serde_json::{Value, json};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     outcome::{decision, suites},
     sound::Unsound,
 };
-use crate::judge::Verdict;
 
 /// Why reports cannot be merged.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

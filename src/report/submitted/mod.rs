@@ -24,6 +24,7 @@ pub use diff::{Diff, RuleChange, diff};
 pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
 };
+use evidence::Checksum;
 pub use fitness::{disagreements, unfit};
 pub use matrix::write_document as write_matrix_of;
 pub use merge::{MergeError, merge};
@@ -32,7 +33,6 @@ pub use sound::Unsound;
 pub use verify::{Held, Verified, verify};
 
 use super::Report;
-use crate::evidence::Checksum;
 
 /// Writes the report. Fails only when `into` does. `sum` is that of the evidence file, where one was kept.
 pub fn write(report: &Report, sum: Option<&Checksum>, into: impl io::Write) -> io::Result<()> {

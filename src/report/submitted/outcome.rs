@@ -1,10 +1,8 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
+use judge::{Count, DESELECTED, Decision, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level};
+
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
-use crate::{
-    judge::{Count, DESELECTED, Decision, Verdict, Waiver, WaiverOutcome, decide_with},
-    rules::Level,
-};
 
 /// How the suites came out; entries of rules that passed are among `entries`, which stand in the ledger's order.
 pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {

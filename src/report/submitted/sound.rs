@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use judge::{Verdict, rules, rules::Rule};
+
 use super::{
     change::{Change, changes},
     document::{Document, Entry},
     outcome::{decision, suites},
-};
-use crate::{
-    judge::Verdict,
-    rules::{self, Rule},
 };
 
 /// How a report contradicts itself.

@@ -3,19 +3,15 @@
 
 use std::convert::Infallible;
 
+use evidence::{Checksum, Evidence, Gap, Implementation, Kind, api::Edition};
 use jiff::Timestamp;
+use judge::{Decision, Judgement, Selection, Verdict, Waivers, judge, rules, rules::example::Example};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
     outcome::{decision, suites},
     *,
-};
-use crate::{
-    api::Edition,
-    evidence::{Checksum, Evidence, Gap, Implementation, Kind},
-    judge::{Decision, Judgement, Selection, Verdict, Waivers, judge},
-    rules::{self, example::Example},
 };
 
 const RULE: &str = "identity/manager-label-present";
@@ -38,7 +34,7 @@ fn evidence() -> Evidence {
     evidence
         .header
         .asked
-        .insert(Kind::Namespaces, crate::evidence::Asked::Yes);
+        .insert(Kind::Namespaces, evidence::Asked::Yes);
     evidence.gaps.push(Gap {
         kind: Kind::Namespaces,
         from: None,
@@ -165,14 +161,10 @@ fn hostile_text_comes_out_inert_and_short() {
     evidence
         .header
         .asked
-        .insert(Kind::Requests, crate::evidence::Asked::No(hostile));
+        .insert(Kind::Requests, evidence::Asked::No(hostile));
     let document = document_of(&evidence, &Selection::default(), &sum());
     let text = written(&document);
-    assert!(
-        !text
-            .chars()
-            .any(|c| c != '\n' && crate::report::inert::is_hidden(c))
-    );
+    assert!(!text.chars().any(|c| c != '\n' && crate::inert::is_hidden(c)));
     assert!(
         text.contains(r"a\u{202e}b") || text.contains(r"a\\u{202e}b"),
         "{text}"

@@ -1,16 +1,15 @@
 //! Judging again what a report was judged from, to see whether it holds.
 
+use evidence::{Checksum, Evidence};
+use judge::{Selection, Waivers, judge};
+
 use super::{
     change::{Change, changes},
     compose::compose,
     document::{Document, Picked, Waived},
     merge::merge,
 };
-use crate::{
-    evidence::{Checksum, Evidence},
-    judge::{Selection, Waivers, judge},
-    report::Report,
-};
+use crate::Report;
 
 /// An evidence file, read.
 #[derive(Debug)]

@@ -2,18 +2,18 @@
 
 use std::fs;
 
+use apiserver::ApiServer;
+use evidence::{Claim, ProfileKey, Scope};
 use http::Method;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    collect::{
-        Wish,
-        call::call,
-        driver::journal::{FieldDebt, Head, Journal},
-    },
-    evidence::{Claim, ProfileKey, Scope},
+    Wish,
+    call::call,
+    connect::Connection,
+    driver::journal::{FieldDebt, Head, Journal},
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -21,8 +21,16 @@ const SERVER: &str = "https://hub.example";
 
 /// A hub, and a folder with journals and a driver file whose leave hook notes its members.
 struct World {
-    hub: Hub,
+    hub: Connection,
     folder: TempDir,
+}
+
+/// A hub that knows ClusterProfiles.
+fn hub() -> Connection {
+    let server = ApiServer::new(apiserver::Clock::system());
+    let definition = include_str!("../../../../fixtures/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
+    server.define(serde_saphyr::from_str(definition).expect("a definition"));
+    Connection::new(server.client("conformance"), "lab")
 }
 
 impl World {
@@ -31,10 +39,7 @@ impl World {
         let file = "hooks:\n  join: [\"true\"]\n  leave: [sh, leave.sh]\n";
         fs::write(folder.path().join("driver.yaml"), file).expect("a file");
         fs::write(folder.path().join("leave.sh"), leave).expect("a file");
-        Self {
-            hub: Hub::lab(Clock::system()).await.expect("a hub"),
-            folder,
-        }
+        Self { hub: hub(), folder }
     }
 
     fn journals(&self) -> PathBuf {

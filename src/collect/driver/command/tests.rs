@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use evidence::ProfileKey;
 use tokio::sync::watch;
 
 use super::*;
-use crate::{collect::driver::hooks::Member, evidence::ProfileKey};
+use crate::driver::hooks::Member;
 
 const TOKEN: &str = "CANARY-hub-token";
 

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use evidence::user_file::flaw;
 use serde_saphyr::Error;
-
-use crate::written::flaw;
 
 /// Why a driver file cannot be used. No message quotes a value: it may be a secret.
 #[derive(Debug, thiserror::Error)]

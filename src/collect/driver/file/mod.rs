@@ -11,10 +11,10 @@ use std::{
 };
 
 pub use error::DriverFileError;
+use evidence::{DriverAction, ProfileKey};
 use schemars::Schema;
 
 use super::plan::{OwnMember, PATIENCE, Patience, Scale};
-use crate::evidence::{DriverAction, ProfileKey};
 
 /// How long a hook may take, where the file does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -80,7 +80,7 @@ impl DriverFile {
 
     /// The JSON Schema of such a file.
     pub fn schema() -> Schema {
-        crate::schema::read::<text::Text>()
+        evidence::json_schema::read::<text::Text>()
     }
 
     /// The folder that it is in, from which its hooks run.

@@ -2,17 +2,16 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
 
+use evidence::{DriverAction, ProfileKey};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
     de::{
-        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer,
-        value::SeqAccessDeserializer,
+        Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor,
+        value::{MapAccessDeserializer, SeqAccessDeserializer},
     },
 };
-
-use crate::evidence::{DriverAction, ProfileKey};
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -1,17 +1,14 @@
 //! The run puts a profile of another manager beside those of the implementation: nobody is to touch it.
 
+use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names};
 use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
-use crate::{
-    api::names,
-    collect::driver::{
-        hooks::Called,
-        journal::Debt,
-        session::{STOPPED, Session},
-        writes::{LABEL_RUN, OURSELVES, undo_creation},
-    },
-    evidence::{DriverAction, ObjectRef, ProfileKey, Scenario},
+use crate::driver::{
+    hooks::Called,
+    journal::Debt,
+    session::{STOPPED, Session},
+    writes::{LABEL_RUN, OURSELVES, undo_creation},
 };
 
 /// The scenario: the profile is there until all others are over.

@@ -7,6 +7,7 @@ mod scale;
 mod tampering;
 mod upgrade;
 
+use evidence::{DriverAction, Scenario};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
@@ -14,7 +15,6 @@ use futures::{
 use tokio::sync::watch;
 
 use super::{guest::Guest, session::Session};
-use crate::evidence::{DriverAction, Scenario};
 
 /// Goes through all scenarios that can be gone through.
 pub(super) async fn all(session: &Session<'_>) {

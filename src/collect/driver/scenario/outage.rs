@@ -1,12 +1,11 @@
 //! A member's control plane breaks, and heals.
 
+use evidence::{DriverAction, Scenario, StepOutcome};
+
 use super::{NO_PROFILE, with_guest};
 use crate::{
-    collect::{
-        driver::{answers, guest::Guest, journal::Debt, session::Session},
-        record::Record,
-    },
-    evidence::{DriverAction, Scenario, StepOutcome},
+    driver::{answers, guest::Guest, journal::Debt, session::Session},
+    record::Record,
 };
 
 /// The scenario.

@@ -1,12 +1,10 @@
 //! The implementation restarts, with a member of the run's own among those that it keeps.
 
+use evidence::{DriverAction, Scenario};
 use tokio::sync::watch;
 
 use super::with_guest;
-use crate::{
-    collect::driver::{hooks::Call, session::Session},
-    evidence::{DriverAction, Scenario},
-};
+use crate::driver::{hooks::Call, session::Session};
 
 /// The scenario. The restart comes when the others are over: it would disturb them.
 pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::Receiver<bool>) {

@@ -2,13 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use evidence::{Scenario, StepOutcome};
 use futures::future::join_all;
 use tokio::sync::Semaphore;
 
-use crate::{
-    collect::driver::{guest::Guest, plan::Scale, session::Session},
-    evidence::{Scenario, StepOutcome},
-};
+use crate::driver::{guest::Guest, plan::Scale, session::Session};
 
 /// For how long all of them stay: what goes wrong with many shows once they are there.
 const STAY: Duration = Duration::from_secs(60);

@@ -1,19 +1,20 @@
 //! The run tampers with profiles of members that it has joined itself, and sees whether that is set right.
 
+use evidence::{
+    Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome,
+    api::{ClusterProfile, names},
+};
+
 use super::{NO_PROFILE, with_guest};
 use crate::{
-    api::{ClusterProfile, names},
-    collect::{
-        driver::{
-            answers,
-            guest::Guest,
-            hooks::Called,
-            journal::{Debt, FieldDebt},
-            session::{STOPPED, Session},
-        },
-        record::Record,
+    driver::{
+        answers,
+        guest::Guest,
+        hooks::Called,
+        journal::{Debt, FieldDebt},
+        session::{STOPPED, Session},
     },
-    evidence::{Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome},
+    record::Record,
 };
 
 /// A version that no member has, and that every schema takes.

@@ -1,10 +1,9 @@
 //! A member is upgraded.
 
+use evidence::{Change, DriverAction, Scenario};
+
 use super::{NO_PROFILE, with_guest};
-use crate::{
-    collect::driver::{answers, session::Session},
-    evidence::{Change, DriverAction, Scenario},
-};
+use crate::driver::{answers, session::Session};
 
 /// The scenario.
 pub(super) async fn upgrade(session: &Session<'_>) {

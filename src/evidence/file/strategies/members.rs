@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::{option, prelude::*, sample::select};
 
 use super::{few, object, text, time};
-use crate::evidence::*;
+use crate::*;
 
 fn look() -> impl Strategy<Value = Look> {
     let part = select(vec![MemberPart::Version, MemberPart::Leases]);

@@ -1,29 +1,29 @@
 //! The rounds: members are asked, profiles compared, what differs is mended.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
+use collect::clock::Clock;
 use futures::future::join_all;
-use kube::Client;
-use kube::api::DynamicObject;
+use kube::{Client, api::DynamicObject};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::budget::Budget;
-use super::credentials;
-use super::lapses::{Lapse, Lapses};
-use super::look::{Health, Inventory, health, inventory};
-use super::mirror::Mirror;
-use super::publish::{
-    difference, display_name, is_ours, missing_labels, profile, profile_name, status, target,
+use super::{
+    budget::Budget,
+    credentials,
+    lapses::{Lapse, Lapses},
+    look::{Health, Inventory, health, inventory},
+    mirror::Mirror,
+    publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
+    remote::{Commands, Order},
+    wrong::double,
 };
-use super::remote::{Commands, Order};
-use super::wrong::double;
-use crate::clock::Clock;
-use crate::lab::manager::access::Access;
-use crate::lab::manager::certificates::new_ca_data;
-use crate::lab::manager::hub::{Hub, ManagerError};
-use crate::lab::manager::script::Via;
-use crate::lab::manager::world::MANAGER;
+use crate::manager::{
+    access::Access,
+    certificates::new_ca_data,
+    hub::{Hub, ManagerError},
+    script::Via,
+    world::MANAGER,
+};
 
 /// How often members are asked how they are, and profiles compared.
 pub(super) const ROUND: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ const TOGETHER: Duration = Duration::from_secs(1);
 const RESTART: Duration = Duration::from_secs(5);
 
 /// The manager of the members that it is told of.
-pub(in crate::lab::manager) struct Controller {
+pub(in crate::manager) struct Controller {
     commands: Commands,
     pub(super) hub: Hub,
     pub(super) clock: Clock,
@@ -82,7 +82,7 @@ pub(super) struct Memory {
 }
 
 impl Controller {
-    pub(in crate::lab::manager) fn new(commands: Commands, hub: Hub, clock: Clock, lapses: Lapses) -> Self {
+    pub(in crate::manager) fn new(commands: Commands, hub: Hub, clock: Clock, lapses: Lapses) -> Self {
         Self {
             commands,
             hub,
@@ -96,7 +96,7 @@ impl Controller {
     }
 
     /// Does as it is told, and never ends by itself.
-    pub(in crate::lab::manager) async fn run(mut self) -> Result<(), ManagerError> {
+    pub(in crate::manager) async fn run(mut self) -> Result<(), ManagerError> {
         let mut next = Instant::now();
         loop {
             tokio::select! {

@@ -1,16 +1,19 @@
 //! What consumers get: a Secret for each member, with the token of a service account that the member knows.
 
-use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::Client;
-use kube::api::{Api, PostParams};
+use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
+use kube::{
+    Client,
+    api::{Api, PostParams},
+};
 use serde_json::json;
 
 use super::publish::profile_name;
-use crate::lab::manager::access::Access;
-use crate::lab::manager::hub::{Hub, ManagerError};
-use crate::lab::manager::members::{CONSUMERS, FLEET};
-use crate::lab::manager::world::Secret;
+use crate::manager::{
+    access::Access,
+    hub::{Hub, ManagerError},
+    members::{CONSUMERS, FLEET},
+    world::Secret,
+};
 
 /// The namespace in a member where consumers' service accounts are.
 const ACCOUNTS: &str = "default";

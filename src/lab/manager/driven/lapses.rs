@@ -2,12 +2,11 @@
 //!
 //! Some of it is done to the first member alone: what is to be seen is one member's story, and the others' go on.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 /// Something that the manager does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::lab::manager) enum Lapse {
+pub(in crate::manager) enum Lapse {
     /// The first member's profile is created long after it joined.
     CreatesLate,
     /// The first member gets two profiles.
@@ -56,10 +55,10 @@ pub(super) const REWRITES: u32 = 12;
 
 /// All that the manager does wrong.
 #[derive(Clone, Debug, Default)]
-pub(in crate::lab::manager) struct Lapses(BTreeSet<Lapse>);
+pub(in crate::manager) struct Lapses(BTreeSet<Lapse>);
 
 impl Lapses {
-    pub(in crate::lab::manager) fn add(&mut self, lapse: Lapse) {
+    pub(in crate::manager) fn add(&mut self, lapse: Lapse) {
         self.0.insert(lapse);
     }
 

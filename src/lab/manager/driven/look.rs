@@ -1,20 +1,21 @@
 //! What the manager asks of a member.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
+use evidence::api::names::LABEL_HONOURED_PROPERTY;
 use http::Request;
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use k8s_openapi::{
+    api::{coordination::v1::Lease, core::v1::Node},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Client,
+    api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams},
+};
 use serde_json::Value;
 use tokio::time::timeout;
-
-use crate::api::names::LABEL_HONOURED_PROPERTY;
 
 /// How long a member may take to answer. One that does not is as good as down.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{DynamicObject, WatchEvent};
 
-use crate::lab::manager::hub::{Hub, ManagerError};
-use crate::lab::manager::lifetime::profile_resource;
-use crate::lab::manager::members::FLEET;
+use crate::manager::{
+    hub::{Hub, ManagerError},
+    lifetime::profile_resource,
+    members::FLEET,
+};
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
 

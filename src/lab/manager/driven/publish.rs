@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use evidence::api::{
+    Labels,
+    names::{
+        CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS,
+        PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+    },
+};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::look::{Health, Inventory};
-use crate::api::Labels;
-use crate::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTY_ENDPOINTS,
-    PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,
+use crate::manager::{
+    access::Access,
+    hub::Target,
+    lifetime::profile_resource,
+    members::FLEET,
+    status::{Condition, Property, Status, healthy, host, joined, observed, rfc3339, unready},
+    world::MANAGER,
 };
-use crate::lab::manager::access::Access;
-use crate::lab::manager::hub::Target;
-use crate::lab::manager::lifetime::profile_resource;
-use crate::lab::manager::members::FLEET;
-use crate::lab::manager::status::{
-    Condition, Property, Status, healthy, host, joined, observed, rfc3339, unready,
-};
-use crate::lab::manager::world::MANAGER;
 
 /// The name of a member's profile.
 pub(super) fn profile_name(member: &str) -> String {

@@ -3,7 +3,7 @@
 use tokio::sync::{mpsc, oneshot};
 
 use super::publish::profile_name;
-use crate::lab::manager::members::FLEET;
+use crate::manager::members::FLEET;
 
 /// Tells the reference manager what to do, as an administrator would. Copies tell the same manager.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Remote {
 pub struct RemoteError;
 
 /// What the manager is to do.
-pub(in crate::lab::manager) enum Order {
+pub(in crate::manager) enum Order {
     /// It takes a member.
     Join { name: String, member: kube::Client },
     /// It lets a member go.
@@ -27,10 +27,10 @@ pub(in crate::lab::manager) enum Order {
 }
 
 /// The orders, as the manager gets them, each with whom to tell that it was taken.
-pub(in crate::lab::manager) type Commands = mpsc::UnboundedReceiver<(Order, oneshot::Sender<()>)>;
+pub(in crate::manager) type Commands = mpsc::UnboundedReceiver<(Order, oneshot::Sender<()>)>;
 
 /// A way to tell the manager what to do.
-pub(in crate::lab::manager) fn channel() -> (Remote, Commands) {
+pub(in crate::manager) fn channel() -> (Remote, Commands) {
     let (orders, commands) = mpsc::unbounded_channel();
     (Remote { orders }, commands)
 }

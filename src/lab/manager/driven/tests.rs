@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use apiserver::ApiServer;
+use collect::clock::Clock;
+use evidence::api::names::{
+    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_RESOURCE_GROUPS,
+};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
@@ -9,18 +15,16 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::remote::{Remote, RemoteError};
-use crate::api::crd;
-use crate::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
-    PROPERTY_RESOURCE_GROUPS,
+use crate::{
+    crd,
+    manager::{
+        Fault, Manager, faults,
+        lifetime::profile_resource,
+        members::{CONSUMERS, FLEET},
+        world::consumer_namespace,
+    },
+    member::{Leases, MemberState, Property, StandIn},
 };
-use crate::clock::Clock;
-use crate::lab::apiserver::ApiServer;
-use crate::lab::manager::lifetime::profile_resource;
-use crate::lab::manager::members::{CONSUMERS, FLEET};
-use crate::lab::manager::world::consumer_namespace;
-use crate::lab::manager::{Fault, Manager, faults};
-use crate::lab::member::{Leases, MemberState, Property, StandIn};
 
 /// Longer than the manager needs for anything.
 const A_WHILE: Duration = Duration::from_secs(90);
@@ -41,7 +45,7 @@ async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
 /// Plays `test` while a manager with these faults lives.
 async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> T) -> T {
     let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"));
-    let hub = ApiServer::new(clock);
+    let hub = ApiServer::new(apiserver::Clock::new(move || clock.now()));
     for definition in crd::all() {
         hub.define(serde_json::to_value(definition).expect("JSON"));
     }

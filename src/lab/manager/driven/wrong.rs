@@ -1,20 +1,24 @@
 //! How the manager does wrong: each of these does nothing unless a fault has it so.
 
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::controller::{Controller, Memory, Registered};
-use super::credentials;
-use super::lapses::{LATE, Lapse, Lapses, MOST, REWRITES};
-use super::look::Health;
-use super::publish::{display_name, is_ours, profile, profile_name, target};
-use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
-use crate::lab::manager::hub::{Hub, ManagerError, Target};
-use crate::lab::manager::lifetime::profile_resource;
-use crate::lab::manager::members::FLEET;
-use crate::lab::manager::script::Via;
-use crate::lab::manager::status::rfc3339;
-use crate::lab::manager::world::MANAGER;
+use super::{
+    controller::{Controller, Memory, Registered},
+    credentials,
+    lapses::{LATE, Lapse, Lapses, MOST, REWRITES},
+    look::Health,
+    publish::{display_name, is_ours, profile, profile_name, target},
+};
+use crate::manager::{
+    hub::{Hub, ManagerError, Target},
+    lifetime::profile_resource,
+    members::FLEET,
+    script::Via,
+    status::rfc3339,
+    world::MANAGER,
+};
 
 impl Controller {
     pub(super) fn is_full(&self) -> bool {

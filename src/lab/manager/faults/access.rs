@@ -1,19 +1,23 @@
 //! Faults of the suite `access`.
 
+use apiserver::new_token;
 use base64::{Engine, prelude::BASE64_STANDARD};
+use evidence::api::{
+    Edition,
+    names::{CONDITION_JOINED, EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC},
+};
 use serde_json::{Value, json};
 
 use super::registry::FaultInfo;
-use crate::api::Edition;
-use crate::api::names::{CONDITION_JOINED, EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
-use crate::lab::manager::access::Access;
-use crate::lab::manager::certificates::{ca_data_with_key, expired_ca_data};
-use crate::lab::manager::kubeconfig::kubeconfig;
-use crate::lab::manager::members::{CONSUMERS, QUIET, QUIET_IN_SET, UNASKED};
-use crate::lab::manager::script::{Via, minutes};
-use crate::lab::manager::status::Property;
-use crate::lab::manager::world::{MANAGER, World};
-use crate::lab::token::new_token;
+use crate::manager::{
+    access::Access,
+    certificates::{ca_data_with_key, expired_ca_data},
+    kubeconfig::kubeconfig,
+    members::{CONSUMERS, QUIET, QUIET_IN_SET, UNASKED},
+    script::{Via, minutes},
+    status::Property,
+    world::{MANAGER, World},
+};
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(

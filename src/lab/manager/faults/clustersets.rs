@@ -1,11 +1,15 @@
 //! Faults of the suite `clustersets`.
 
-use super::identity::another_member;
-use super::registry::FaultInfo;
-use crate::api::Labels;
-use crate::api::names::{LABEL_CLUSTERSET, LABEL_CLUSTERSET_GO, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET};
-use crate::lab::manager::members::{QUIET_IN_SET, SET, SET_NAMESPACE};
-use crate::lab::manager::world::{MANAGER, Namespace, World};
+use evidence::api::{
+    Labels,
+    names::{LABEL_CLUSTERSET, LABEL_CLUSTERSET_GO, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET},
+};
+
+use super::{identity::another_member, registry::FaultInfo};
+use crate::manager::{
+    members::{QUIET_IN_SET, SET, SET_NAMESPACE},
+    world::{MANAGER, Namespace, World},
+};
 
 /// A ClusterSet beside the one of the conforming world.
 const OTHER_SET: &str = "adriatic";

@@ -2,16 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 use jiff::{SignedDuration, Timestamp};
 
 use super::registry::FaultInfo;
-use crate::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
-use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET};
-use crate::lab::manager::script::{Action, Step, minutes};
-use crate::lab::manager::status::{Condition, healthy, unready};
-use crate::lab::manager::world::World;
-use crate::lab::member::Leases;
+use crate::{
+    manager::{
+        driven::Lapse,
+        members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET},
+        script::{Action, Step, minutes},
+        status::{Condition, healthy, unready},
+        world::World,
+    },
+    member::Leases,
+};
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(

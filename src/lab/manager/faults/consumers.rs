@@ -1,14 +1,18 @@
 //! Faults of the suite `consumers`.
 
+use apiserver::new_token;
+use evidence::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
 use serde_json::{Value, json};
 
 use super::registry::FaultInfo;
-use crate::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
-use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE};
-use crate::lab::manager::world::{Namespace, Secret, World, consumer_namespace};
-use crate::lab::member::StandIn;
-use crate::lab::token::new_token;
+use crate::{
+    manager::{
+        driven::Lapse,
+        members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE},
+        world::{Namespace, Secret, World, consumer_namespace},
+    },
+    member::StandIn,
+};
 
 /// A namespace that belongs to no consumer.
 const STRAY: &str = "lab-stray";

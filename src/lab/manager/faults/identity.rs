@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use evidence::api::{
+    Edition,
+    names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS},
+};
 use serde_json::json;
 
 use super::registry::{FaultInfo, HubChange};
-use crate::api::Edition;
-use crate::api::names::{LABEL_MANAGER, LABEL_MEMBER_ID, PROPERTIES_CLUSTER_ID, PROPERTY_ENDPOINTS};
-use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{
-    CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE,
+use crate::manager::{
+    driven::Lapse,
+    members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
+    script::{Via, minutes},
+    world::{MANAGER, Profile, World},
 };
-use crate::lab::manager::script::{Via, minutes};
-use crate::lab::manager::world::{MANAGER, Profile, World};
 
 /// A cluster manager beside the reference manager.
 const OTHER: &str = "other-manager";

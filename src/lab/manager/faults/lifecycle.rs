@@ -1,7 +1,7 @@
 //! Faults of the suite `lifecycle`.
 
 use super::registry::FaultInfo;
-use crate::lab::manager::driven::Lapse;
+use crate::manager::driven::Lapse;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(

@@ -1,18 +1,22 @@
 //! Faults of the suite `properties`.
 
+use evidence::api::names::{
+    PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
+    PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::registry::FaultInfo;
-use crate::api::names::{
-    PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
-    PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
+use crate::{
+    manager::{
+        members::{QUIET, UNASKED},
+        script::{Step, minutes},
+        status::{OWN_PROPERTY, Status, observed},
+        world::World,
+    },
+    member,
 };
-use crate::lab::manager::members::{QUIET, UNASKED};
-use crate::lab::manager::script::{Step, minutes};
-use crate::lab::manager::status::{OWN_PROPERTY, Status, observed};
-use crate::lab::manager::world::World;
-use crate::lab::member;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(

@@ -2,13 +2,16 @@
 
 use std::{str::FromStr, sync::LazyLock};
 
+use evidence::api::{Edition, UnknownName};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, JSONSchemaProps,
 };
 
-use super::super::world::World;
-use super::{access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version};
-use crate::api::{Edition, UnknownName, crd};
+use super::{
+    super::world::World, access, clustersets, conditions, consumers, identity, lifecycle, properties,
+    updates, version,
+};
+use crate::crd;
 
 /// What is known of a fault.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +97,7 @@ impl Fault {
         self.0
     }
 
-    pub(in super::super) fn apply(&self, world: &mut World) {
+    pub(in crate::manager) fn apply(&self, world: &mut World) {
         (self.0.apply)(world);
     }
 }

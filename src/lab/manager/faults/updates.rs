@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use evidence::api::names::CONDITION_HEALTHY;
 use serde_json::json;
 
 use super::registry::FaultInfo;
-use crate::api::names::CONDITION_HEALTHY;
-use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{QUIET, UNASKED};
-use crate::lab::manager::script::{Via, minutes};
-use crate::lab::manager::status::observed;
-use crate::lab::manager::world::MANAGER;
+use crate::manager::{
+    driven::Lapse,
+    members::{QUIET, UNASKED},
+    script::{Via, minutes},
+    status::observed,
+    world::MANAGER,
+};
 
 /// A property that is no property of a cluster, but of a moment.
 const LOAD: &str = "cpu-load.example.com";

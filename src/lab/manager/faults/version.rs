@@ -1,10 +1,12 @@
 //! Faults of the suite `version`.
 
 use super::registry::FaultInfo;
-use crate::lab::manager::driven::Lapse;
-use crate::lab::manager::members::{QUIET, UNASKED, UPGRADED};
-use crate::lab::manager::script::Action;
-use crate::lab::manager::world::World;
+use crate::manager::{
+    driven::Lapse,
+    members::{QUIET, UNASKED, UPGRADED},
+    script::Action,
+    world::World,
+};
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(

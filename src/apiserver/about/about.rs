@@ -1,0 +1,144 @@
+//! What the server says of itself outside of its API: its version, and whether it is well.
+//!
+//! The texts of `/healthz`, `/livez` and `/readyz` are those of a kube-apiserver 1.36: one line for each check, in a
+//! fixed order, where `verbose` asks for them or one of them fails.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::{
+    http::{body::Reply, context::Context, request::Query},
+    object::status::{Failure, Outcome},
+    server::lock,
+};
+
+/// What is asked of a server, in this order.
+const CHECKS: &str = "
+    ping log loopback-serving-certificate etcd etcd-readiness informer-sync
+    poststarthook/start-apiserver-admission-initializer poststarthook/generic-apiserver-start-informers
+    poststarthook/priority-and-fairness-config-consumer poststarthook/priority-and-fairness-filter
+    poststarthook/storage-object-count-tracker-hook poststarthook/start-apiextensions-informers
+    poststarthook/start-apiextensions-controllers poststarthook/crd-informer-synced
+    poststarthook/start-system-namespaces-controller poststarthook/peer-endpoint-reconciler-controller
+    poststarthook/start-cluster-authentication-info-controller
+    poststarthook/start-kube-apiserver-identity-lease-controller
+    poststarthook/start-kube-apiserver-identity-lease-garbage-collector
+    poststarthook/storage-readiness poststarthook/start-legacy-token-tracking-controller
+    poststarthook/start-service-ip-repair-controllers poststarthook/rbac/bootstrap-roles
+    poststarthook/scheduling/bootstrap-system-priority-classes
+    poststarthook/priority-and-fairness-config-producer poststarthook/bootstrap-controller
+    poststarthook/start-kubernetes-service-cidr-controller poststarthook/start-kube-aggregator-informers
+    poststarthook/apiservice-status-local-available-controller
+    poststarthook/apiservice-status-remote-available-controller
+    poststarthook/apiservice-registration-controller poststarthook/apiservice-discovery-controller
+    poststarthook/kube-apiserver-autoregistration autoregister-completion
+    poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller shutdown
+";
+/// What is asked only for `/readyz`.
+const READY_ONLY: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
+/// What is not asked there.
+const UNREADY: &str = "loopback-serving-certificate";
+
+/// What a server says of itself.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    /// Its `gitVersion`.
+    pub(crate) version: String,
+    /// The checks of its health that fail.
+    pub(crate) failing: BTreeSet<String>,
+}
+
+impl About {
+    fn version(&self) -> Value {
+        let mut numbers = self.version.trim_start_matches('v').split('.');
+        let [major, minor] = [(); 2].map(|()| numbers.next().unwrap_or_default());
+        let before = minor.parse().map_or(0, |minor: u32| minor.saturating_sub(1));
+        json!({
+            "major": major, "minor": minor, "gitVersion": self.version,
+            "emulationMajor": major, "emulationMinor": minor,
+            "minCompatibilityMajor": major, "minCompatibilityMinor": before.to_string(),
+            "gitCommit": "", "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
+            "platform": "",
+        })
+    }
+
+    /// The names of the checks, in their order; those that fail are asked wherever else they belong.
+    fn checks(&self, endpoint: &str) -> Vec<&str> {
+        let mut checks: Vec<&str> = CHECKS.split_whitespace().collect();
+        let failing = self.failing.iter().map(String::as_str);
+        let others: Vec<&str> = failing.filter(|name| !checks.contains(name)).collect();
+        checks.extend(others);
+        checks.retain(|name| match endpoint {
+            "readyz" => *name != UNREADY,
+            _ => !READY_ONLY.contains(name),
+        });
+        checks
+    }
+
+    /// Answers a question about all checks of `endpoint`, such as `readyz`.
+    fn health(&self, endpoint: &str, query: &Query) -> Reply {
+        let mut unknown = query.all("exclude").to_vec();
+        let (mut lines, mut is_well) = (String::new(), true);
+        for check in self.checks(endpoint) {
+            let excluded = unknown.extract_if(.., |name| name == check).count() > 0;
+            lines += &match self.failing.contains(check) {
+                _ if excluded => format!("[+]{check} excluded: ok\n"),
+                false => format!("[+]{check} ok\n"),
+                true => {
+                    is_well = false;
+                    format!("[-]{check} failed: reason withheld\n")
+                }
+            };
+        }
+        if !unknown.is_empty() {
+            let unknown: Vec<String> = unknown.iter().map(|name| format!("\"{name}\"")).collect();
+            let unknown = unknown.join(",");
+            lines += &format!("warn: some health checks cannot be excluded: no matches for {unknown}\n");
+        }
+        match (is_well, query.has("verbose")) {
+            (false, _) => Reply::text(500, format!("{lines}{endpoint} check failed\n")),
+            (true, true) => Reply::text(200, format!("{lines}{endpoint} check passed\n")),
+            (true, false) => Reply::text(200, "ok"),
+        }
+    }
+
+    /// Answers a question about one check.
+    fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+        if !self.checks(endpoint).contains(&check) {
+            return Err(Failure::no_such_path());
+        }
+        Ok(match self.failing.contains(check) {
+            true => Reply::text(
+                500,
+                format!("internal server error: {check} is broken on demand\n"),
+            ),
+            false => Reply::text(200, "ok"),
+        })
+    }
+}
+
+/// The format that Prometheus reads.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+
+impl Context<'_> {
+    /// Answers a request outside of the API.
+    pub(crate) fn about_server(&self) -> Outcome<Reply> {
+        let about = || lock(&self.server.inner.about);
+        let path = self.info.path.trim_matches('/');
+        let reads = matches!(self.info.verb, "get" | "head");
+        match path.split_once('/').unwrap_or((path, "")) {
+            (endpoint @ ("healthz" | "livez" | "readyz"), "") => {
+                Ok(about().health(endpoint, &self.info.query))
+            }
+            (endpoint @ ("healthz" | "livez" | "readyz"), check) => about().one_check(endpoint, check),
+            ("version", "") if !reads => Err(Failure::method_not_routed()),
+            _ if !reads => Err(Failure::no_such_resource()),
+            ("version", "") => Ok(Reply::value(200, &about().version())),
+            ("metrics", "") => Ok(Reply::typed(METRICS, self.server.inner.metrics.told())),
+            // The core's versions are the server's own, even those that it has not.
+            ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
+            _ => self.discover(self.info.path.trim_end_matches('/')),
+        }
+    }
+}

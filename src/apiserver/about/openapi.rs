@@ -1,0 +1,394 @@
+//! OpenAPI: what kubectl explains kinds by, and learns from what a server can be asked to check. Version 3 has a document
+//! for each group and version and an index of them, version 2 one document for all.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use bytes::Bytes;
+use http::StatusCode;
+use k8s_openapi::{
+    api::{coordination, core, events, rbac},
+    apiextensions_apiserver::pkg::apis::apiextensions,
+    apimachinery::pkg::apis::meta::v1 as meta,
+    schemars::generate::SchemaSettings,
+};
+use ring::digest::{SHA512, digest};
+use serde_json::{Map, Value, json};
+
+use super::discovery::{Documents, is_own, path_of};
+use crate::{
+    object::value::{flag, text},
+    store::{
+        resource::{Family, Resource, Version},
+        storage::Storage,
+    },
+};
+
+const SCHEMAS: &str = "#/components/schemas/";
+pub(crate) const JSON: &str = "application/json";
+/// The type is not what is in the index, but so it is told.
+pub(crate) const INDEX: &str = "text/plain; charset=utf-8";
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
+/// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
+/// then, and not by what it knows itself, which is more.
+const PATCHES: [&str; 3] = [
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+];
+
+/// The schemas of the server's own kinds and of what all kinds share, by name.
+static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    let mut all = SchemaSettings::openapi3().into_generator();
+    all.subschema_for::<core::v1::Namespace>();
+    all.subschema_for::<core::v1::Secret>();
+    all.subschema_for::<core::v1::ConfigMap>();
+    all.subschema_for::<core::v1::Event>();
+    all.subschema_for::<core::v1::Node>();
+    all.subschema_for::<core::v1::ServiceAccount>();
+    all.subschema_for::<events::v1::Event>();
+    all.subschema_for::<coordination::v1::Lease>();
+    all.subschema_for::<rbac::v1::Role>();
+    all.subschema_for::<rbac::v1::ClusterRole>();
+    all.subschema_for::<rbac::v1::RoleBinding>();
+    all.subschema_for::<rbac::v1::ClusterRoleBinding>();
+    all.subschema_for::<apiextensions::v1::CustomResourceDefinition>();
+    all.subschema_for::<meta::DeleteOptions>();
+    all.subschema_for::<meta::Patch>();
+    all.subschema_for::<meta::Status>();
+    let mut schemas = all.take_definitions(true);
+    // What Go's types always have, objects need not; old Events do.
+    let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
+    for fields in others.filter_map(|(_, schema)| schema.as_object_mut()) {
+        fields.retain(|key, value| match (key.as_str(), value.as_array_mut()) {
+            ("required", Some(names)) => {
+                names.retain(|name| name != "metadata");
+                !names.is_empty()
+            }
+            _ => true,
+        });
+    }
+    schemas
+});
+
+/// The documents of what is served.
+pub(crate) fn documents(storage: &Storage) -> Documents {
+    let mut swagger = Parts::default();
+    let mut places: BTreeMap<_, Parts> = BTreeMap::new();
+    for (resource, version) in storage.served() {
+        let place = places.entry((&resource.group, &version.name)).or_default();
+        place.add_schemas(resource, version);
+        place.add_paths(resource, version);
+    }
+    let mut documents = BTreeMap::new();
+    let mut index = Map::new();
+    for ((group, version), Parts { schemas, paths }) in places {
+        let (title, told) = match is_own(group) {
+            true => ("Kubernetes", "1.36"),
+            false => ("Kubernetes CRD Swagger", "v0.1.0"),
+        };
+        let document = json!({
+            "openapi": "3.0.0", "info": {"title": title, "version": told}, "paths": paths,
+            "components": {"schemas": schemas},
+        });
+        let document = Bytes::from(document.to_string());
+        // The hash in the address tells clients whether what they remember is still true.
+        let hash = digest(&SHA512, &document);
+        let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+        let path = path_of(group, version);
+        let address = format!("/openapi/v3{path}?hash={hash}");
+        index.insert(path[1..].to_owned(), json!({"serverRelativeURL": address}));
+        documents.insert((format!("/openapi/v3{path}"), JSON), document);
+        swagger.schemas.extend(schemas);
+        swagger.paths.extend(paths);
+    }
+    swagger.schemas.values_mut().for_each(reduce);
+    swagger.paths.values_mut().for_each(reduce_operations);
+    let swagger = json!({
+        "swagger": "2.0", "info": {"title": "Kubernetes", "version": "1.36"}, "produces": [JSON],
+        "paths": swagger.paths, "definitions": swagger.schemas,
+    });
+    let swagger = swagger.to_string().replace(SCHEMAS, "#/definitions/");
+    documents.insert(("/openapi/v2".to_owned(), JSON), swagger.into());
+    let index = json!({"paths": index}).to_string();
+    documents.insert(("/openapi/v3".to_owned(), INDEX), index.into());
+    documents
+}
+
+/// What the schema of a kind of the server's own says of a field: `spec.holderIdentity`. Empty when it is silent. Both
+/// groups' Events are told alike.
+pub(crate) fn description(kind: &str, path: &str) -> String {
+    // Metadata is told alike everywhere.
+    let (kind, path) = match path.strip_prefix("metadata.") {
+        Some(path) => ("ObjectMeta", path),
+        None => (kind, path),
+    };
+    let mut known = KNOWN.iter();
+    let known = known.find(|(name, _)| name.rsplit('.').next() == Some(kind));
+    let mut schema = known.map_or(&Value::Null, |(_, schema)| schema);
+    let mut told = &Value::Null;
+    for field in path.split('.') {
+        told = &schema["properties"][field];
+        let below = references(told).first().and_then(|name| KNOWN.get(name));
+        schema = below.unwrap_or(&Value::Null);
+    }
+    text(told, "description").to_owned()
+}
+
+/// The names of the schemas that a schema refers to.
+fn references(schema: &Value) -> Vec<String> {
+    let text = schema.to_string();
+    let names = text.split(SCHEMAS).skip(1);
+    names
+        .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
+        .collect()
+}
+
+/// Calls `change` with the schemas directly below this one.
+fn for_each_below(schema: &mut Value, change: fn(&mut Value)) {
+    let Value::Object(fields) = schema else { return };
+    for (key, below) in fields {
+        match (key.as_str(), below) {
+            ("properties", Value::Object(below)) => below.values_mut().for_each(change),
+            ("items" | "additionalProperties", below @ Value::Object(_)) => change(below),
+            _ => {}
+        }
+    }
+}
+
+/// Tells what a definition leaves unsaid: the types of what is a number or a text.
+fn complete(schema: &mut Value) {
+    if flag(schema, "x-kubernetes-int-or-string") && schema["anyOf"].is_null() {
+        schema["anyOf"] = json!([{"type": "integer"}, {"type": "string"}]);
+    }
+    for_each_below(schema, complete);
+}
+
+/// Takes away what version 2 does not know, and what kubectl would take too literally there.
+fn reduce(schema: &mut Value) {
+    let nullable = flag(schema, "nullable");
+    let preserves = flag(schema, "x-kubernetes-preserve-unknown-fields");
+    let has_any_type = nullable || preserves || flag(schema, "x-kubernetes-int-or-string");
+    let Value::Object(fields) = schema else { return };
+    // A reference with a description stands beside it here.
+    let all = fields.remove("allOf").unwrap_or_default();
+    if let Some(target) = all[0].get("$ref") {
+        fields.insert("$ref".into(), target.clone());
+    }
+    fields.retain(|key, _| match key.as_str() {
+        "anyOf" | "oneOf" | "not" | "default" | "nullable" => false,
+        "type" => !has_any_type,
+        "properties" | "items" | "additionalProperties" => !nullable && !preserves,
+        _ => true,
+    });
+    for_each_below(schema, reduce);
+}
+
+/// What a document is made of.
+#[derive(Default)]
+struct Parts {
+    schemas: Map<String, Value>,
+    paths: Map<String, Value>,
+}
+
+impl Parts {
+    /// Adds a known schema and all that it refers to.
+    fn add_known(&mut self, name: &str) {
+        if let Some(schema) = KNOWN.get(name)
+            && !self.schemas.contains_key(name)
+        {
+            self.schemas.insert(name.to_owned(), schema.clone());
+            for name in references(schema) {
+                self.add_known(&name);
+            }
+        }
+    }
+
+    /// Adds the schemas of a kind, of lists of it, and of what comes with every kind.
+    fn add_schemas(&mut self, resource: &Resource, version: &Version) {
+        let name = schema_name(resource, version);
+        for shared in ["ObjectMeta", "ListMeta", "DeleteOptions", "Patch", "Status"] {
+            self.add_known(&format!("{META}.{shared}"));
+        }
+        self.add_known(&name);
+        let complete_like = |known: &str, schema: &mut Value| {
+            for field in ["apiVersion", "kind", "metadata"] {
+                schema["properties"][field] = KNOWN[known]["properties"][field].clone();
+            }
+        };
+        let mut one = self.schemas.remove(&name).unwrap_or_else(|| {
+            let mut schema = (*version.openapi).clone();
+            complete(&mut schema);
+            complete_like("io.k8s.api.core.v1.Namespace", &mut schema);
+            schema
+        });
+        let told = format!(
+            "List of {}. More info: \
+             https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+            resource.plural
+        );
+        let items = json!({"$ref": format!("{SCHEMAS}{name}")});
+        let mut list = json!({
+            "description": format!("{} is a list of {}", resource.list_kind, resource.kind), "type": "object",
+            "required": ["items"],
+            "properties": {"items": {"description": told, "type": "array", "items": items}},
+        });
+        complete_like(&format!("{META}.Status"), &mut list);
+        for (schema, kind) in [(&mut one, &resource.kind), (&mut list, &resource.list_kind)] {
+            schema["x-kubernetes-group-version-kind"] = json!([tag(resource, version, kind)]);
+            if resource.family == Family::Custom && !version.selectable.is_empty() {
+                let fields = version.selectable.iter().map(|path| json!({"fieldPath": path}));
+                schema["x-kubernetes-selectable-fields"] = fields.collect();
+            }
+        }
+        self.schemas.insert(format!("{name}List"), list);
+        self.schemas.insert(name, one);
+    }
+
+    /// Adds the paths by which a kind is reached.
+    fn add_paths(&mut self, resource: &Resource, version: &Version) {
+        let (namespaces, scope) = match resource.namespaced {
+            true => ("/namespaces/{namespace}", "Namespaced"),
+            false => ("", ""),
+        };
+        let lines = include_str!("operations.txt")
+            .replace("{root}", &path_of(&resource.group, &version.name))
+            .replace("{namespaces}", namespaces)
+            .replace("{plural}", &resource.plural)
+            .replace("{place}", &camel(&resource.group, &version.name))
+            .replace("{scope}", scope)
+            .replace("{kind}", &resource.kind)
+            .replace("{schema}", &schema_name(resource, version))
+            .replace("{meta}", META);
+        let mut path = "";
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('/') {
+                path = line;
+            }
+            match line.trim().split(' ').collect::<Vec<_>>().as_slice() {
+                _ if path.ends_with("/status") && !version.status_subresource => {}
+                [_, "deletecollection", ..] if resource.family == Family::Namespace => {}
+                [method, action, name, told @ ..] => {
+                    let described = &mut self.paths[path][method];
+                    *described = operation(told);
+                    described["operationId"] = (*name).into();
+                    described["x-kubernetes-action"] = (*action).into();
+                    described["x-kubernetes-group-version-kind"] = tag(resource, version, &resource.kind);
+                }
+                _ => {
+                    let names = ["name", "namespace", "pretty"].into_iter();
+                    let names =
+                        names.filter(|name| *name == "pretty" || path.contains(&format!("{{{name}}}")));
+                    let parameters: Vec<Value> = names.map(parameter).collect();
+                    self.paths
+                        .insert(path.to_owned(), json!({"parameters": parameters}));
+                }
+            }
+        }
+    }
+}
+
+/// The name of the schema of a kind: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
+fn schema_name(resource: &Resource, version: &Version) -> String {
+    let labels: Vec<&str> = resource.group.rsplit('.').collect();
+    let package = match (resource.family, labels.last()) {
+        (Family::Custom, _) => labels.join("."),
+        (Family::Definition, _) => "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions".to_owned(),
+        (_, None | Some(&"")) => "io.k8s.api.core".to_owned(),
+        (_, Some(group)) => format!("io.k8s.api.{group}"),
+    };
+    format!("{package}.{}.{}", version.name, resource.kind)
+}
+
+/// A kind of a resource's group, as clients look for it.
+fn tag(resource: &Resource, version: &Version, kind: &str) -> Value {
+    json!({"group": resource.group, "version": version.name, "kind": kind})
+}
+
+/// Describes an operation by what is sent, what is answered with, the codes of that, and the parameters.
+fn operation(told: &[&str]) -> Value {
+    let [sent, answered, codes, parameters @ ..] = told else {
+        return Value::Null;
+    };
+    let content = |name: &str, kinds: &[&str]| -> Value {
+        let schema = json!({"schema": {"$ref": format!("{SCHEMAS}{name}")}});
+        let kinds = kinds.iter().map(|kind| ((*kind).to_owned(), schema.clone()));
+        kinds.collect()
+    };
+    let mut responses = json!({"401": {"description": "Unauthorized"}});
+    for code in codes.split(',') {
+        let told = StatusCode::from_bytes(code.as_bytes()).ok();
+        let told = told.and_then(|code| code.canonical_reason());
+        responses[code] = json!({"content": content(answered, &[JSON]), "description": told});
+    }
+    let parameters: Vec<Value> = parameters.iter().map(|name| parameter(name)).collect();
+    let mut described = json!({"parameters": parameters, "responses": responses});
+    if *sent != "-" {
+        let kinds: &[&str] = if sent.ends_with(".Patch") {
+            &PATCHES
+        } else {
+            &[JSON]
+        };
+        let is_needed = !sent.ends_with(".DeleteOptions");
+        described["requestBody"] = json!({"content": content(sent, kinds), "required": is_needed});
+    }
+    described
+}
+
+/// A group and version within the name of an operation: `MulticlusterXK8sIoV1alpha1`, `CoordinationV1`.
+fn camel(group: &str, version: &str) -> String {
+    let group = match group {
+        "" => "core",
+        group => group.strip_suffix(".k8s.io").unwrap_or(group),
+    };
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_uppercase() + rest
+    };
+    group.split(['.', '-']).chain([version]).map(capital).collect()
+}
+
+/// Describes a parameter.
+fn parameter(name: &str) -> Value {
+    let kind = match name {
+        "allowWatchBookmarks" | "force" | "orphanDependents" | "sendInitialEvents" | "watch" => "boolean",
+        "gracePeriodSeconds" | "limit" | "timeoutSeconds" => "integer",
+        _ => "string",
+    };
+    let schema = json!({"type": kind, "uniqueItems": true});
+    match name {
+        "name" | "namespace" => json!({"name": name, "in": "path", "required": true, "schema": schema}),
+        _ => json!({"name": name, "in": "query", "schema": schema}),
+    }
+}
+
+/// Writes operations, and what they are made of, as version 2 does.
+fn reduce_operations(told: &mut Value) {
+    let fields = match told {
+        Value::Array(items) => return items.iter_mut().for_each(reduce_operations),
+        Value::Object(fields) => fields,
+        _ => return,
+    };
+    if let (Some(mut body), Some(Value::Array(parameters))) =
+        (fields.remove("requestBody"), fields.get_mut("parameters"))
+    {
+        let kinds = body["content"].as_object().into_iter().flat_map(Map::keys);
+        let kinds = kinds.cloned().collect();
+        body["name"] = "body".into();
+        body["in"] = "body".into();
+        parameters.push(body);
+        fields.insert("consumes".to_owned(), kinds);
+    }
+    // Whatever the kind of the content, its schema is the same.
+    if let Some(Value::Object(content)) = fields.remove("content") {
+        for mut told in content.into_values().take(1) {
+            fields.insert("schema".to_owned(), told["schema"].take());
+        }
+    }
+    if fields.get("in").is_some_and(|place| place != "body")
+        && let Some(Value::Object(schema)) = fields.remove("schema")
+    {
+        fields.extend(schema);
+    }
+    fields.values_mut().for_each(reduce_operations);
+}

@@ -1,0 +1,283 @@
+//! What is allowed to whom: the rules of the roles to which bindings bind somebody.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{GROUP, Rule};
+use crate::{
+    access::auth::{User, account_name},
+    http::request::RequestInfo,
+    object::{
+        meta,
+        status::{Failure, Qualified, all_told},
+        value::{list, text},
+    },
+    store::storage::{Kept, Storage, id, key},
+};
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+pub(crate) struct Act<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+    pub(crate) subresource: &'a str,
+    /// Empty for the whole cluster.
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+    /// Where it is about no resource at all.
+    pub(crate) path: Option<&'a str>,
+}
+
+impl<'a> Act<'a> {
+    /// What a request wants.
+    pub(crate) fn of(info: &'a RequestInfo) -> Self {
+        match &info.target {
+            Some(target) => Self {
+                verb: info.verb,
+                group: &target.group,
+                resource: &target.resource,
+                subresource: &target.subresource,
+                namespace: &target.namespace,
+                name: &target.name,
+                path: None,
+            },
+            None => Self {
+                verb: info.verb,
+                path: Some(&info.path),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// `clusterprofiles`, `clusterprofiles/status`
+    pub(super) fn whole_resource(&self) -> Cow<'a, str> {
+        match self.subresource {
+            "" => self.resource.into(),
+            subresource => format!("{}/{subresource}", self.resource).into(),
+        }
+    }
+}
+
+/// Whether something is allowed, and why; a refusal seldom has a reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) allowed: bool,
+    pub(crate) reason: String,
+}
+
+impl Decision {
+    /// What masters are allowed.
+    pub(crate) const WITHOUT_REASON: Self = Self {
+        allowed: true,
+        reason: String::new(),
+    };
+}
+
+/// A binding with the rules that it makes hold, as they are until a role or a binding changes.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    /// Empty for the whole cluster.
+    namespace: String,
+    subjects: Vec<Subject>,
+    /// The kind and the name.
+    role: [String; 2],
+    /// `None` where there is no such role.
+    rules: Option<Vec<Rule>>,
+}
+
+/// A user or a group that is bound.
+#[derive(Debug)]
+struct Subject {
+    is_group: bool,
+    name: String,
+    /// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
+    told: String,
+}
+
+impl Binding {
+    /// All there are, those for the whole cluster first.
+    pub(crate) fn read_all(storage: &Storage) -> Vec<Self> {
+        let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(&id(GROUP, plural)));
+        let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
+        let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
+        bindings.map(|(_, binding)| read(binding)).collect()
+    }
+
+    fn read(storage: &Storage, binding: &Value) -> Self {
+        let within = |name: &str, namespace: &str| match namespace {
+            "" => name.to_owned(),
+            namespace => format!("{name}/{namespace}"),
+        };
+        let namespace = meta::text(binding, "namespace");
+        let role = ["kind", "name"].map(|field| text(&binding["roleRef"], field).to_owned());
+        let (kind, name) = (
+            text(binding, "kind"),
+            within(meta::text(binding, "name"), namespace),
+        );
+        let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
+        let subjects = list(binding, "subjects").iter().filter_map(|subject| {
+            let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
+            // Accounts are those of the binding's namespace, unless it says another.
+            let own = if own.is_empty() { namespace } else { own };
+            let (user, name) = match kind {
+                "ServiceAccount" => (account_name(own, name), within(name, own)),
+                "User" | "Group" => (name.to_owned(), name.to_owned()),
+                _ => return None,
+            };
+            Some(Subject {
+                is_group: kind == "Group",
+                name: user,
+                told: format!("{of} to {kind} \"{name}\""),
+            })
+        });
+        Self {
+            namespace: namespace.to_owned(),
+            subjects: subjects.collect(),
+            rules: rules_of(storage, &binding["roleRef"], namespace),
+            role,
+        }
+    }
+}
+
+/// The bindings that name `user`, for the whole cluster and in `namespace`, if it is not empty, each with what tells so.
+fn bindings<'a>(
+    storage: &'a Storage,
+    user: &'a User,
+    namespace: &'a str,
+) -> impl Iterator<Item = (&'a Binding, &'a str)> {
+    let bindings = storage.bindings().iter();
+    let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
+    bindings.filter_map(|binding| {
+        let mut subjects = binding.subjects.iter();
+        let subject = subjects.find(|subject| match subject.is_group {
+            true => user.is_in(&subject.name),
+            false => user.name == subject.name,
+        })?;
+        Some((binding, subject.told.as_str()))
+    })
+}
+
+/// All rules that hold for `user` for the whole cluster and in `namespace`, if it is not empty, each with what tells so;
+/// nothing does of users' own rules.
+pub(crate) fn rules<'a>(
+    storage: &'a Storage,
+    user: &'a User,
+    namespace: &'a str,
+) -> impl Iterator<Item = (&'a Rule, Option<&'a str>)> {
+    let bound = bindings(storage, user, namespace).flat_map(|(binding, told)| {
+        let rules = binding.rules.iter().flatten();
+        rules.map(move |rule| (rule, Some(told)))
+    });
+    user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
+}
+
+/// Which roles that are bound to `user` are not there, empty where all are. `resource` is what they are called, instead
+/// of by their kind.
+pub(crate) fn missing(storage: &Storage, user: &User, namespace: &str, resource: Option<&str>) -> String {
+    let bindings = bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none());
+    all_told(bindings.map(|(binding, _)| {
+        let [kind, name] = &binding.role;
+        let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
+        format!("{kind}.{GROUP} \"{name}\" not found")
+    }))
+}
+
+/// The rules of the role that a binding in `namespace` refers to.
+pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
+    let (plural, namespace) = match text(reference, "kind") {
+        "Role" => ("roles", namespace),
+        _ => ("clusterroles", ""),
+    };
+    let role = storage.get(&id(GROUP, plural), &key(namespace, text(reference, "name")))?;
+    Some(Rule::all_of(role.object()))
+}
+
+/// Decides by roles and by the user's own rules whether `user` may do this.
+pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decision {
+    if user.is_master() {
+        return Decision::WITHOUT_REASON;
+    }
+    let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
+    let why = match allowing {
+        Some((_, told)) => told.map(|told| format!("allowed by {told}")),
+        None => Some(missing(storage, user, act.namespace, None)).filter(|why| !why.is_empty()),
+    };
+    Decision {
+        allowed: allowing.is_some(),
+        reason: why.map(|why| format!("RBAC: {why}")).unwrap_or_default(),
+    }
+}
+
+/// The refusal of what `user` may not do.
+pub(crate) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure> {
+    let place = match act.namespace {
+        "" => "at the cluster scope".to_owned(),
+        namespace => format!("in the namespace \"{namespace}\""),
+    };
+    let what = match act.path {
+        Some(path) => format!("path \"{path}\""),
+        None => format!(
+            "resource \"{}\" in API group \"{}\" {place}",
+            act.whole_resource(),
+            act.group
+        ),
+    };
+    let mut why = format!("User \"{}\" cannot {} {what}", user.name, act.verb);
+    if !reason.is_empty() {
+        why = format!("{why}: {reason}");
+    }
+    Failure::forbidden(Qualified::new(act.group, act.resource), act.name, &why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Clock, server::ApiServer};
+
+    /// What is kept of bindings is no older than the roles and the bindings.
+    #[test]
+    fn rights_follow_roles_and_bindings() {
+        let server = ApiServer::new(Clock::system());
+        let user = User::with_rules("u", Vec::new());
+        let act = Act {
+            verb: "get",
+            resource: "nodes",
+            ..Act::default()
+        };
+        let set_verbs = |verbs: &[&str]| {
+            let rules = json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": verbs}]);
+            let role = json!({"kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules});
+            server.place((GROUP, "clusterroles"), role);
+        };
+        let binding = json!({
+            "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
+            "subjects": [{"kind": "User", "name": "u"}], "roleRef": {"kind": "ClusterRole", "name": "r"},
+        });
+        let reason = |expected: bool| {
+            let decision = server.authorize(&user, &act);
+            assert_eq!(decision.allowed, expected, "{}", decision.reason);
+            decision.reason
+        };
+        assert_eq!(reason(false), "");
+        server.place((GROUP, "clusterrolebindings"), binding);
+        assert_eq!(
+            reason(false),
+            "RBAC: clusterrole.rbac.authorization.k8s.io \"r\" not found"
+        );
+        set_verbs(&["get"]);
+        let why = "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to User \"u\"";
+        assert_eq!(reason(true), why);
+        set_verbs(&["list"]);
+        assert_eq!(reason(false), "");
+        set_verbs(&["*"]);
+        assert_eq!(reason(true), why);
+        server.withdraw((GROUP, "clusterrolebindings"), "", "b");
+        assert_eq!(reason(false), "");
+    }
+}

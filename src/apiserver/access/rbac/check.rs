@@ -1,0 +1,151 @@
+//! What roles and bindings may look like.
+
+use serde_json::{Map, Value, json};
+
+use super::GROUP;
+use crate::{
+    object::{
+        field::{Errors, Found},
+        meta, names,
+        value::{list, text},
+    },
+    store::resource::Resource,
+};
+
+/// What decoding fills in.
+pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
+    let subjects = object.get_mut("subjects").and_then(Value::as_array_mut);
+    let subjects = subjects.into_iter().flatten();
+    for subject in subjects.filter(|subject| matches!(text(subject, "kind"), "User" | "Group")) {
+        set_group(subject);
+    }
+    object.get_mut("roleRef").map(set_group);
+}
+
+fn set_group(named: &mut Value) {
+    if text(named, "apiGroup").is_empty() {
+        named["apiGroup"] = GROUP.into();
+    }
+}
+
+/// A role without rules tells so.
+pub(crate) fn set_rules(resource: &Resource, object: &mut Value) {
+    if !resource.plural.ends_with("bindings") && list(object, "rules").is_empty() {
+        object["rules"] = Value::Null;
+    }
+}
+
+/// Notes what is wrong with a role or a binding besides its metadata. `old` is what it replaces.
+pub(crate) fn check(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    if resource.plural.ends_with("bindings") {
+        return check_binding(resource.namespaced, new, old, errors);
+    }
+    for (i, rule) in list(new, "rules").iter().enumerate() {
+        check_rule(&format!("rules[{i}]"), rule, resource.namespaced, errors);
+    }
+    check_aggregation(&new["aggregationRule"], errors);
+}
+
+fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(&new["roleRef"], field));
+    let kinds = &["Role", "ClusterRole"][usize::from(!namespaced)..];
+    errors.one_of("roleRef.apiGroup", group, &[GROUP]);
+    errors.one_of("roleRef.kind", kind, kinds);
+    check_name("roleRef.name", name, names::path_segment, errors);
+    for (i, subject) in list(new, "subjects").iter().enumerate() {
+        check_subject(&format!("subjects[{i}]"), subject, namespaced, errors);
+    }
+    if old.is_some_and(|old| old["roleRef"] != new["roleRef"]) {
+        let reference = json!({"APIGroup": group, "Kind": kind, "Name": name});
+        errors.invalid("roleRef", reference, "cannot change roleRef");
+    }
+}
+
+fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Errors) {
+    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(subject, field));
+    let is_account = kind == "ServiceAccount";
+    let (rule, group_wanted): (fn(&str) -> _, _) = match is_account {
+        true => (names::dns_subdomain, ""),
+        false => (|_| Vec::new(), GROUP),
+    };
+    check_name(&format!("{at}.name"), name, rule, errors);
+    let kinds = ["ServiceAccount", "User", "Group"];
+    match kinds.contains(&kind) {
+        true => errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
+        false => errors.not_supported(format!("{at}.kind"), kind, &kinds),
+    }
+    if is_account && !namespaced && text(subject, "namespace").is_empty() {
+        errors.required(format!("{at}.namespace"), "");
+    }
+}
+
+fn check_name(at: &str, name: &str, rule: fn(&str) -> Vec<String>, errors: &mut Errors) {
+    match name {
+        "" => errors.required(at, ""),
+        name => errors.judge(at, name, rule),
+    }
+}
+
+fn check_rule(at: &str, rule: &Value, namespaced: bool, errors: &mut Errors) {
+    let has = |field: &str| !list(rule, field).is_empty();
+    let mut require = |field: &str, why: &str| {
+        if !has(field) {
+            errors.required(format!("{at}.{field}"), why);
+        }
+    };
+    require("verbs", "verbs must contain at least one value");
+    if !has("nonResourceURLs") {
+        require("apiGroups", "resource rules must supply at least one api group");
+        require("resources", "resource rules must supply at least one resource");
+        return;
+    }
+    let mut invalid = |why: &str| {
+        let urls = &rule["nonResourceURLs"];
+        errors.invalid(format!("{at}.nonResourceURLs"), urls, why);
+    };
+    if namespaced {
+        invalid("namespaced rules cannot apply to non-resource URLs");
+    }
+    if has("apiGroups") || has("resources") || has("resourceNames") {
+        invalid("rules cannot apply to both regular resources and non-resource URLs");
+    }
+}
+
+fn check_aggregation(aggregation: &Value, errors: &mut Errors) {
+    let selectors = list(aggregation, "clusterRoleSelectors");
+    if !aggregation.is_null() && selectors.is_empty() {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        errors.required("aggregationRule.clusterRoleSelectors", why);
+    }
+    for (i, selector) in selectors.iter().enumerate() {
+        let at = format!("aggregationRule.clusterRoleSelectors[{i}]");
+        let before = errors.len();
+        meta::validate_labels(selector, "matchLabels", &format!("{at}.matchLabels"), errors);
+        for (j, expression) in list(selector, "matchExpressions").iter().enumerate() {
+            check_expression(&format!("{at}.matchExpressions[{j}]"), expression, errors);
+        }
+        if errors.len() > before {
+            errors.invalid(at, (), "invalid label selector.");
+        }
+    }
+}
+
+fn check_expression(at: &str, expression: &Value, errors: &mut Errors) {
+    let has_values = !list(expression, "values").is_empty();
+    match text(expression, "operator") {
+        "In" | "NotIn" if !has_values => {
+            let why = "must be specified when `operator` is 'In' or 'NotIn'";
+            errors.required(format!("{at}.values"), why);
+        }
+        "Exists" | "DoesNotExist" if has_values => {
+            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            errors.forbidden(format!("{at}.values"), why);
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        other => {
+            let why = "not a valid selector operator";
+            errors.invalid(format!("{at}.operator"), other, why);
+        }
+    }
+    errors.judge(format!("{at}.key"), text(expression, "key"), names::label_key);
+}

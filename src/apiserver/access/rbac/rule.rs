@@ -1,0 +1,98 @@
+//! One rule of a role: what it allows, and which rules it covers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Act;
+use crate::object::value::list;
+
+/// A rule: of a role, or a user's own. Each list may hold `*`; lists that do not concern it are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rule {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+    pub verbs: Vec<String>,
+    /// API groups; the core group is the empty text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// Plurals, with `/status` for the subresource.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Names of objects; empty for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Paths besides the resources: `/healthz`, `/openapi/*`.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+    /// Namespaces in which a user's own rule holds. Only with `*` does it hold for the whole cluster.
+    #[serde(skip)]
+    pub namespaces: Vec<String>,
+}
+
+/// Whether `wanted` is in the list.
+pub(crate) fn has(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|entry| entry == wanted)
+}
+
+fn has_or_all(list: &[String], wanted: &str) -> bool {
+    has(list, wanted) || has(list, "*")
+}
+
+/// Whether `resources` has this one (`clusterprofiles/status`), or all that are called so below any (`*/status`).
+fn has_resource(resources: &[String], wanted: &str) -> bool {
+    let below = wanted.split_once('/').map(|(_, below)| format!("*/{below}"));
+    has_or_all(resources, wanted) || below.is_some_and(|below| has(resources, &below))
+}
+
+fn has_url(urls: &[String], wanted: &str) -> bool {
+    let reaches = |url: &String| url.ends_with('*') && wanted.starts_with(url.trim_end_matches('*'));
+    has(urls, wanted) || urls.iter().any(reaches)
+}
+
+impl Rule {
+    /// The rules of a role. What is no rule allows nothing.
+    pub(super) fn all_of(role: &Value) -> Vec<Self> {
+        let rules = list(role, "rules").iter();
+        rules.filter_map(|rule| Self::deserialize(rule).ok()).collect()
+    }
+
+    pub(super) fn allows(&self, act: &Act<'_>) -> bool {
+        has_or_all(&self.verbs, act.verb)
+            && match act.path {
+                Some(path) => has_url(&self.non_resource_urls, path),
+                None => {
+                    has_or_all(&self.api_groups, act.group)
+                        && has_resource(&self.resources, &act.whole_resource())
+                        && (self.resource_names.is_empty() || has(&self.resource_names, act.name))
+                }
+            }
+    }
+
+    /// Each thing that the rule allows by itself. Without a name, all names are meant.
+    pub(super) fn acts(&self) -> Vec<Act<'_>> {
+        let mut names: Vec<&str> = self.resource_names.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            names.push("");
+        }
+        let mut acts = Vec::new();
+        for verb in &self.verbs {
+            for group in &self.api_groups {
+                for resource in &self.resources {
+                    acts.extend(names.iter().map(|name| Act {
+                        verb,
+                        group,
+                        resource,
+                        name,
+                        ..Act::default()
+                    }));
+                }
+            }
+            acts.extend(self.non_resource_urls.iter().map(|url| Act {
+                verb,
+                path: Some(url),
+                ..Act::default()
+            }));
+        }
+        acts
+    }
+}

@@ -1,0 +1,219 @@
+//! Server-side apply: a client tells the fields that it wants, and owns them from then on. What it owned and tells no
+//! more goes, unless others own it too; what others own and it wants otherwise is a conflict.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    field_set::FieldSet,
+    managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries},
+    merge::{Type, compare_objects, fields_of, merge, remove, with_named},
+    merge_errors::errors,
+};
+use crate::{
+    object::{
+        field::quoted,
+        meta,
+        status::{Failure, Outcome},
+        value::text,
+    },
+    verbs::{
+        family,
+        options::Write,
+        write::{Nulls, fit, ignored_fields},
+    },
+};
+
+/// The manager whose applies follow those that a client computed itself.
+const KUBECTL: &str = "kubectl";
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
+pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -> Outcome<Value> {
+    let mut blank = family::blank(&write.named.resource);
+    blank["apiVersion"] = write.named.api_version().into();
+    blank["kind"] = write.named.resource.kind.clone().into();
+    let live = live.unwrap_or(&blank);
+    let of = Type::object(Some(&write.named.version().schema));
+    check(config, of, write)?;
+    let mut entries = read_entries(live);
+    if entries.is_empty() {
+        let manager = "before-first-apply".to_owned();
+        let before = Write {
+            manager,
+            ..write.clone()
+        };
+        update(&mut entries, &blank, live, &before);
+    }
+    let mut fields = fields_of(config, of);
+    fields.exclude(ignored_fields(write.named));
+    let mut own = Entry::new(write, Operation::Apply, fields);
+    let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
+    let last = entries.iter().position(is_own);
+    let last = last.map(|place| entries.remove(place));
+    let mut merged = merge(live, config, of);
+    if let Some(last) = &last {
+        let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
+        merged = give_up(&merged, last, &all, write).unwrap_or(merged);
+    }
+    let changes = write.changes(&entries, live, &merged);
+    if !write.force {
+        let own = applied_by_client(live, of, write).unwrap_or_default();
+        check_conflicts(&entries, &changes, &own)?;
+    }
+    lose(&mut entries, &changes);
+    own.fields.strip();
+    let is_changed = merged != *live;
+    if !is_changed {
+        own.time = last.map(|last| last.time).unwrap_or_default();
+    }
+    entries.push(own);
+    let mut object = live.clone();
+    if is_changed && let Value::Object(merged) = merged {
+        let fitting = fit(write.named, merged, Nulls::Kept);
+        object = fitting.map_err(Failure::internal)?.0;
+    }
+    write_entries(&mut object, entries);
+    let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
+    if write.manager == KUBECTL
+        && let Some(annotation) = annotation.filter(|text| *text != "")
+    {
+        let mut config = config.clone();
+        annotations(&mut config).map(|annotations| annotations.remove(LAST_APPLIED));
+        *annotation = format!("{config}\n").into();
+    }
+    Ok(object)
+}
+
+fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.pointer_mut("/metadata/annotations")?.as_object_mut()
+}
+
+/// What cannot be applied at all.
+fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
+    let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    let told_kind = format!("{slash}{api_version}, Kind={kind}");
+    if (api_version, kind) != (&write.named.api_version(), &write.named.resource.kind) {
+        return Err(Failure::bad_request(format!("invalid object type: {told_kind}")));
+    }
+    if config["metadata"]["managedFields"].is_array() {
+        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+    }
+    let wrong = errors(config, of);
+    let wrong = match wrong.as_slice() {
+        [] => return Ok(()),
+        [only] => only.clone(),
+        several => format!("errors:\n  {}", several.join("\n  ")),
+    };
+    let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
+    let why = format!("failed to create typed patch object ({namespace}/{name}; {told_kind}): {wrong}");
+    Err(Failure::internal(why))
+}
+
+/// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
+/// version that is no more.
+fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) -> Option<Value> {
+    let fields_in = |value: &Value, version: &str| {
+        let (value, of) = write.view(value, version)?;
+        Some(with_named(&fields_of(&value, of), of))
+    };
+    let gone = |left: &Value, version: &str| {
+        let mut gone = fields_in(merged, version)?;
+        gone.subtract(&fields_in(left, version)?);
+        Some(gone)
+    };
+    let first = last.api_version.as_str();
+    let (whole, of) = write.view(merged, first)?;
+    let owned_before = with_named(&last.fields, of);
+    let mut left = remove(&whole, &owned_before, of);
+    let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
+    for entry in entries {
+        let owned = versions.entry(&entry.api_version).or_default();
+        owned.union(&entry.fields);
+    }
+    // Whatever somebody owns comes back, in the version in which it was owned first.
+    let owned_first = versions.remove_entry(first);
+    for (version, owned) in owned_first.into_iter().chain(versions) {
+        let Some(mut gone) = gone(&left, version) else {
+            continue;
+        };
+        let (merged, of) = write.view(merged, version)?;
+        gone.subtract(&with_named(&owned, of));
+        left = remove(&merged, &gone, of);
+    }
+    // And so does what the applier never owned.
+    let gone = gone(&left, first)?.intersection(&owned_before);
+    let left = remove(&whole, &gone, of);
+    let (left, _) = write.view(&left, &write.named.api_version())?;
+    Some(left.into_owned())
+}
+
+/// Refuses to change what others own.
+fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> Outcome<()> {
+    let changed = entries.iter().filter_map(|entry| {
+        let change = changes.get(&entry.api_version)?;
+        let mut fields = change.taken.intersection(&entry.fields);
+        fields.subtract(excused);
+        (!fields.is_empty()).then_some((entry, fields))
+    });
+    let mut found: Vec<(&Entry, FieldSet)> = changed.collect();
+    found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+    let owners = found.iter().map(|(owner, fields)| (owner.told(), fields.paths()));
+    let owners: Vec<(String, Vec<String>)> = owners.collect();
+    let causes = owners.iter().flat_map(|(owner, paths)| {
+        let message = format!("conflict with {owner}");
+        let cause = move |path| json!({"reason": "FieldManagerConflict", "message": message, "field": path});
+        paths.iter().map(cause)
+    });
+    let causes: Vec<Value> = causes.collect();
+    let why = match (owners.as_slice(), causes.len()) {
+        (_, 0) => return Ok(()),
+        ([(owner, paths)], 1) => format!("1 conflict: conflict with {owner}: {}", paths[0]),
+        (_, count) => {
+            let told = owners
+                .iter()
+                .map(|(owner, paths)| format!("conflicts with {owner}:\n- {}", paths.join("\n- ")));
+            format!("{count} conflicts: {}", told.collect::<Vec<_>>().join("\n"))
+        }
+    };
+    let failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
+    Err(failure.with(json!({"causes": causes})))
+}
+
+impl Entry {
+    /// Its place among others in messages.
+    fn rank(&self) -> impl Ord {
+        let version = (self.operation == Operation::Update).then_some(&self.api_version);
+        let subresource = (self.subresource.is_empty(), &self.subresource);
+        (&self.manager, self.operation, version, subresource)
+    }
+
+    /// As messages name an owner: those who apply by their name alone.
+    fn told(&self) -> String {
+        let mut told = quoted(&self.manager);
+        if !self.subresource.is_empty() {
+            told = format!("{told} with subresource {}", quoted(&self.subresource));
+        }
+        match self.operation {
+            Operation::Update => format!("{told} using {}", self.api_version),
+            Operation::Apply => told,
+        }
+    }
+}
+
+/// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
+fn applied_by_client(live: &Value, of: Type<'_>, write: &Write<'_>) -> Option<FieldSet> {
+    let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
+    let text = text.filter(|_| write.manager == KUBECTL)?;
+    let config: Value = serde_json::from_str(text).ok()?;
+    if config["apiVersion"] != write.named.api_version() || !errors(&config, of).is_empty() {
+        return None;
+    }
+    let mut fields = fields_of(&config, of);
+    let since = compare_objects(&config, live, of, &[]);
+    fields.subtract(&since.taken);
+    fields.subtract(&since.removed);
+    Some(fields)
+}

@@ -1,0 +1,222 @@
+//! Who owns which field: `metadata.managedFields`.
+//!
+//! A write is compared with what was there. What it added or changed becomes the writer's, and is taken from all
+//! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    field_set::FieldSet,
+    merge::{Comparison, Type, compare_objects},
+};
+use crate::{
+    object::{meta::metadata_mut, value::list},
+    schema::prune,
+    verbs::{family, options::Write, write::ignored_fields},
+};
+
+/// More managers than this are merged into one.
+const MAX_MANAGERS: usize = 10;
+const MERGED_MANAGER: &str = "ancient-changes";
+
+impl Write<'_> {
+    /// An object as it is in a version, and the type it has there. `None` when there is no such version.
+    pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
+        let resource = &self.named.resource;
+        let mut versions = resource.versions.iter();
+        let known = versions.find(|known| resource.api_version(&known.name) == version)?;
+        let of = Type::object(Some(&known.schema));
+        if object.get("apiVersion").is_none_or(|own| own == version) {
+            return Some((Cow::Borrowed(object), of));
+        }
+        let mut object = object.clone();
+        object["apiVersion"] = version.into();
+        prune(&mut object, &known.schema);
+        Some((Cow::Owned(object), of))
+    }
+
+    /// What a write changed, in its own version and in those in which owners know their fields.
+    pub(crate) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
+        let own = self.named.api_version();
+        let versions = entries.iter().map(|entry| entry.api_version.as_str());
+        let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
+        let changes = versions.into_iter().filter_map(|version| {
+            // Of other versions, only writes to a subresource know what they cannot change.
+            let ignored = match self.named.target.subresource.as_str() {
+                "" if version != own => &[],
+                _ => ignored_fields(self.named),
+            };
+            let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
+            Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
+        });
+        changes.collect()
+    }
+}
+
+/// What a write changed, by the version in which the fields are named.
+pub(crate) type Changes = BTreeMap<String, Comparison>;
+
+/// How an owner came by its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Operation {
+    Apply,
+    Update,
+}
+
+/// One manager's fields. Entries are sorted by what stands first in them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "fieldsType", rename = "FieldsV1")]
+pub(crate) struct Entry {
+    pub(crate) operation: Operation,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) time: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) manager: String,
+    pub(crate) api_version: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) subresource: String,
+    #[serde(default, rename = "fieldsV1")]
+    pub(crate) fields: FieldSet,
+}
+
+impl Entry {
+    /// Whether it is what the writer owns by `operation`. Those who apply do so in whatever version.
+    pub(crate) fn is_of(&self, write: &Write<'_>, operation: Operation) -> bool {
+        self.operation == operation
+            && self.manager == write.manager
+            && self.subresource == write.named.target.subresource
+            && (operation == Operation::Apply || self.api_version == write.named.api_version())
+    }
+
+    pub(crate) fn new(write: &Write<'_>, operation: Operation, fields: FieldSet) -> Self {
+        Self {
+            operation,
+            time: write.time.clone(),
+            manager: write.manager.clone(),
+            api_version: write.named.api_version(),
+            subresource: write.named.target.subresource.clone(),
+            fields,
+        }
+    }
+}
+
+/// All entries, or none when one of them cannot be read.
+pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
+    let read = |json: &Value| {
+        let entry = Entry::deserialize(json).ok()?;
+        (json["fieldsType"] == "FieldsV1" && !entry.api_version.is_empty()).then_some(entry)
+    };
+    let entries = list(&object["metadata"], "managedFields").iter();
+    entries.map(read).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Writes into `new` who owns its fields once `write` has put it in the place of `live`.
+pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
+    let blank = family::blank(&write.named.resource);
+    let old = live.unwrap_or(&blank);
+    let is_whole = write.named.target.subresource.is_empty();
+    // A client clears the list by sending an empty one, or one with an empty entry.
+    let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
+    let sent = if is_whole { read_entries(new) } else { Vec::new() };
+    let mut entries = match is_reset || !sent.is_empty() {
+        true => sent,
+        false => read_entries(old),
+    };
+    // What was owned by way of another group, which has other names for the fields, is nobody's any more.
+    let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
+    let was_tracked = !entries.is_empty();
+    entries.retain(|entry| group(&entry.api_version) == group(&write.named.api_version()));
+    // Objects that were not tracked from the start are not tracked later.
+    if was_tracked || live.is_none() {
+        update(&mut entries, old, new, write);
+    }
+    write_entries(new, entries);
+}
+
+/// Hands over what `write` changed.
+pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
+    let mut changes = write.changes(entries, old, new);
+    lose(entries, &changes);
+    let change = changes.remove(&write.named.api_version());
+    let taken = change.unwrap_or_default().taken;
+    let is_own = |entry: &&mut Entry| entry.is_of(write, Operation::Update);
+    match entries.iter_mut().find(is_own) {
+        _ if taken.is_empty() => {}
+        Some(own) => {
+            own.fields.union(&taken);
+            own.time = write.time.clone();
+        }
+        None => entries.push(Entry::new(write, Operation::Update, taken)),
+    }
+    merge_oldest(entries);
+}
+
+/// Takes from all entries what has changed or is gone.
+pub(crate) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
+    entries.retain_mut(|entry| {
+        // What was owned in a version that is no more is nobody's.
+        let Some(change) = changes.get(&entry.api_version) else {
+            return false;
+        };
+        entry.fields.subtract(&change.taken);
+        entry.fields.subtract(&change.removed);
+        !entry.fields.is_empty()
+    });
+}
+
+/// Writes who owns the fields of `object` into it.
+pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
+    let Value::Object(object) = object else { return };
+    let metadata = metadata_mut(object);
+    metadata.remove("managedFields");
+    entries.retain(|entry| !entry.fields.is_empty());
+    entries.sort();
+    if !entries.is_empty() {
+        metadata.insert("managedFields".into(), json!(entries));
+    }
+}
+
+/// Keeps the number of updaters bounded: the oldest of each version share one entry.
+fn merge_oldest(entries: &mut Vec<Entry>) {
+    loop {
+        entries.sort();
+        // Who applies stands first.
+        let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
+        let updaters = &entries[first..];
+        let pair = updaters.iter().enumerate().find_map(|(i, later)| {
+            let mut earlier = updaters[..i].iter();
+            let first = earlier.position(|entry| entry.api_version == later.api_version)?;
+            Some((first, i))
+        });
+        let Some((earlier, later)) = pair.filter(|_| updaters.len() > MAX_MANAGERS) else {
+            return;
+        };
+        let earlier = entries.remove(first + earlier);
+        let merged = &mut entries[first + later - 1];
+        merged.fields.union(&earlier.fields);
+        merged.manager = MERGED_MANAGER.to_owned();
+        merged.subresource.clear();
+    }
+}
+
+/// Whether two objects differ in nothing but the times of their managers.
+pub(crate) fn same_but_times(a: &Value, b: &Value) -> bool {
+    if a == b {
+        return true;
+    }
+    let strip = |object: &Value| {
+        let mut object = object.clone();
+        let entries = object["metadata"]["managedFields"].as_array_mut();
+        for entry in entries.into_iter().flatten() {
+            entry.as_object_mut().map(|entry| entry.remove("time"));
+        }
+        object
+    };
+    a["spec"] == b["spec"] && a["status"] == b["status"] && strip(a) == strip(b)
+}

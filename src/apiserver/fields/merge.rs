@@ -1,0 +1,302 @@
+//! Values as their schema sees them: which fields they have, how two of them differ, and what becomes of one when
+//! another is applied to it. The rules are those of structured merge, by which the real server decides who owns what.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Map, Value};
+
+use super::field_set::FieldSet;
+use crate::{
+    object::field::quoted,
+    schema::{Extra, ListType, Schema, Type as Kind, list_key},
+    typed,
+};
+
+/// An object, for what all objects have: `apiVersion`, `kind` and `metadata`.
+static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>()));
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Type<'a> {
+    /// `None`: any value, whose maps are owned field by field and whose lists as a whole.
+    schema: Option<&'a Schema>,
+    /// It has `apiVersion`, `kind` and `metadata` besides what the schema says.
+    is_object: bool,
+    /// Somewhere above, unknown fields are preserved.
+    is_lenient: bool,
+}
+
+impl<'a> Type<'a> {
+    /// A value of which nothing is known.
+    pub(crate) const ANY: Type<'static> = Type {
+        schema: None,
+        is_object: false,
+        is_lenient: true,
+    };
+
+    /// A whole object of the API.
+    pub(crate) fn object(schema: Option<&'a Schema>) -> Self {
+        Self {
+            is_object: true,
+            is_lenient: schema.is_none(),
+            schema,
+        }
+    }
+
+    fn known(schema: &'a Schema, is_lenient: bool) -> Self {
+        Self {
+            schema: Some(schema),
+            is_object: schema.embedded_resource,
+            is_lenient: is_lenient || schema.preserve_unknown,
+        }
+    }
+
+    /// The type of a field that all objects have.
+    fn meta(self, name: &str) -> Option<Type<'a>> {
+        let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
+        let schema = is_meta.then(|| OBJECT.field(name)).flatten()?;
+        Some(Type::known(schema, false))
+    }
+
+    /// The type of the field `name`. `None` when there is no such field.
+    pub(crate) fn field(self, name: &str) -> Option<Type<'a>> {
+        let known = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
+        let is_free = self.is_lenient
+            || self.schema.is_none_or(|schema| {
+                let says_nothing = schema.properties.is_empty() && !self.is_object;
+                says_nothing || schema.preserve_unknown || matches!(schema.extra, Extra::Any)
+            });
+        let known = self.meta(name).or_else(known);
+        known.or(is_free.then_some(Type::ANY))
+    }
+
+    pub(crate) fn item(self) -> Type<'a> {
+        let items = self.schema.and_then(|schema| schema.items.as_deref());
+        items.map_or(Type::ANY, |items| Type::known(items, self.is_lenient))
+    }
+
+    /// The type of the part to which a step leads.
+    fn below(self, step: &str) -> Type<'a> {
+        match step.strip_prefix("f:") {
+            Some(name) => self.field(name).unwrap_or(Type::ANY),
+            None => self.item(),
+        }
+    }
+
+    /// Whether the schema names the field to which a step leads, instead of describing all fields alike.
+    fn names(self, step: &str) -> bool {
+        step.strip_prefix("f:").is_some_and(|name| {
+            let properties = self.schema.map(|schema| &schema.properties);
+            properties.is_some_and(|known| known.contains_key(name)) || self.meta(name).is_some()
+        })
+    }
+
+    pub(crate) fn list_type(self) -> ListType {
+        self.schema.map_or(ListType::Atomic, |schema| schema.list_type)
+    }
+
+    /// The fields by which the items of a list are told apart; none for sets.
+    pub(crate) fn keys(self) -> &'a [String] {
+        self.schema.map_or(&[], |schema| &schema.list_map_keys)
+    }
+
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self.schema.map(|schema| schema.types.as_slice()) {
+            Some([kind]) => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// Whether a value has no parts to own.
+    fn is_atomic(self, value: &Value) -> bool {
+        match value {
+            Value::Object(_) => self.schema.is_some_and(|schema| schema.atomic_map),
+            Value::Array(_) => self.list_type() == ListType::Atomic,
+            _ => true,
+        }
+    }
+
+    /// What tells an item of a list from the others, as FieldsV1 spells it. The error says why nothing does.
+    pub(crate) fn step(self, item: &Value) -> Result<String, String> {
+        let keyed = self.schema.filter(|schema| schema.list_type == ListType::Map);
+        let why = match (keyed, item) {
+            (Some(schema), Value::Object(_)) => match list_key(item, schema) {
+                key if key.is_empty() => {
+                    let keys: Vec<String> = self.keys().iter().map(|key| quoted(key)).collect();
+                    return Err(format!(
+                        "associative list with keys has an element that omits all key fields [{}] (and doesn't have \
+                         default values for any key fields)",
+                        keys.join(" ")
+                    ));
+                }
+                key => return Ok(format!("k:{}", Value::Object(key))),
+            },
+            (Some(_), Value::Null) => "associative list with keys may not have a null element",
+            (Some(_), _) => "associative list with keys may not have non-map elements",
+            (None, Value::Object(_)) => "associative list without keys has an element that's a map type",
+            (None, Value::Array(_)) => "not supported: associative list with lists as elements",
+            (None, Value::Null) => "associative list without keys has an element that's an explicit null",
+            (None, scalar) => return Ok(format!("v:{scalar}")),
+        };
+        Err(why.to_owned())
+    }
+
+    /// What a value is made of, with the steps there, in its order: fields or items. Nothing for what is atomic.
+    fn parts(self, value: &Value) -> Vec<(String, &Value)> {
+        match value {
+            _ if self.is_atomic(value) => Vec::new(),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                fields.map(|(name, field)| (format!("f:{name}"), field)).collect()
+            }
+            _ => {
+                let items = value.as_array().into_iter().flatten();
+                let part = |item| Some((self.step(item).ok()?, item));
+                items.filter_map(part).collect()
+            }
+        }
+    }
+}
+
+/// The value that is made of these parts; null when there are none.
+fn whole(parts: Vec<(String, Value)>) -> Value {
+    let is_map = parts.first().map(|(step, _)| step.starts_with("f:"));
+    let parts = parts.into_iter();
+    match is_map {
+        None => Value::Null,
+        Some(true) => parts.map(|(step, part)| (step[2..].to_owned(), part)).collect(),
+        Some(false) => parts.map(|(_, part)| part).collect(),
+    }
+}
+
+/// Whether one value cannot become the other part by part. A null is an empty value of the other's kind.
+fn is_other_kind(a: &Value, b: &Value) -> bool {
+    !a.is_null() && !b.is_null() && std::mem::discriminant(a) != std::mem::discriminant(b)
+}
+
+/// The fields that a value has.
+pub(crate) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
+    let mut set = FieldSet {
+        member: of.is_atomic(value),
+        ..FieldSet::default()
+    };
+    for (step, part) in of.parts(value) {
+        let mut below = fields_of(part, of.below(&step));
+        let is_nothing = part.is_null() || part.as_object().is_some_and(Map::is_empty);
+        below.member |= is_nothing || !of.names(&step);
+        set.add(&step, below);
+    }
+    set
+}
+
+/// The set, with the fields that the schema names and below which it has others.
+pub(crate) fn with_named(fields: &FieldSet, of: Type<'_>) -> FieldSet {
+    let mut set = FieldSet::default();
+    for (step, below) in &fields.children {
+        let mut with = with_named(below, of.below(step));
+        with.member = below.member || of.names(step);
+        set.add(step, with);
+    }
+    set
+}
+
+/// What a write did to an object.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    /// Added or changed.
+    pub(crate) taken: FieldSet,
+    pub(crate) removed: FieldSet,
+}
+
+/// Compares whole objects, leaving out what nobody owns and what the write cannot change.
+pub(crate) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
+    let mut found = compare(Some(old), Some(new), of);
+    for set in [&mut found.taken, &mut found.removed] {
+        set.strip();
+        set.exclude(ignored);
+    }
+    // A field whose value gave way to another kind of value is taken, not removed.
+    found.removed.subtract(&found.taken);
+    found
+}
+
+fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison {
+    let mut found = Comparison::default();
+    if old == new {
+        return found;
+    }
+    if old.zip(new).is_some_and(|(old, new)| is_other_kind(old, new)) {
+        // The old value goes with all its parts, the new one comes.
+        found.taken = compare(None, new, of).taken;
+        found.removed = compare(old, None, of).removed;
+        return found;
+    }
+    let mut parts: BTreeMap<String, [Option<&Value>; 2]> = BTreeMap::new();
+    for (side, value) in [old, new].into_iter().enumerate() {
+        for (step, part) in value.into_iter().flat_map(|value| of.parts(value)) {
+            parts.entry(step).or_default()[side] = Some(part);
+        }
+    }
+    if parts.is_empty() || old.is_none() || new.is_none() {
+        found.taken.member = new.is_some();
+        found.removed.member = new.is_none();
+    }
+    for (step, [old, new]) in parts {
+        let below = compare(old, new, of.below(&step));
+        found.taken.add(&step, below.taken);
+        found.removed.add(&step, below.removed);
+    }
+    found
+}
+
+/// What becomes of `live` when `applied` is applied to it: no part goes, and of one that both have, the applied one
+/// stays. Items come in the order of the applied list, and among those the others as near as they were.
+pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
+    let (old, new) = (of.parts(live), of.parts(applied));
+    if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
+        return applied.clone();
+    }
+    let known: BTreeMap<_, _> = old.iter().rev().cloned().collect();
+    let wanted: BTreeSet<_> = new.iter().map(|(step, _)| step).collect();
+    let both = |(step, part): &(String, &Value)| {
+        let live = known.get(step).copied().unwrap_or(&Value::Null);
+        (step.clone(), merge(live, part, of.below(step)))
+    };
+    let mut merged = Vec::with_capacity(old.len().max(new.len()));
+    let mut rest = new.as_slice();
+    for (step, part) in &old {
+        if !wanted.contains(step) {
+            // Nobody applies it: it stays where it is.
+            merged.push((step.clone(), (*part).clone()));
+            continue;
+        }
+        let next = rest.iter().position(|(step, _)| known.contains_key(step));
+        if let Some(next) = next.filter(|next| rest[*next].0 == *step) {
+            let (here, later) = rest.split_at(next + 1);
+            merged.extend(here.iter().map(both));
+            rest = later;
+        }
+    }
+    merged.extend(rest.iter().map(both));
+    whole(merged)
+}
+
+/// The value without these fields and items.
+pub(crate) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
+    if !value.is_object() && !value.is_array() {
+        return value.clone();
+    }
+    let left = of.parts(value).into_iter().filter_map(|(step, part)| {
+        let left = match fields.children.get(&step) {
+            Some(below) if below.member => return None,
+            Some(below) => remove(part, below, of.below(&step)),
+            None => part.clone(),
+        };
+        Some((step, left))
+    });
+    whole(left.collect())
+}

@@ -1,0 +1,8 @@
+//! Fields and who owns them: merges, strategic merges, server-side apply.
+
+pub(crate) mod apply;
+pub(crate) mod field_set;
+pub(crate) mod managed_fields;
+pub(crate) mod merge;
+pub(crate) mod merge_errors;
+pub(crate) mod strategic;

@@ -1,0 +1,164 @@
+//! TLS on the loopback, for programs outside of this process.
+
+use std::{error::Error, io, net::SocketAddr, sync::Arc};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use serde_json::json;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        crypto::ring,
+        pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    },
+};
+use tower::Service;
+
+use crate::{ApiServer, ResponseBody};
+
+/// Where the lab listens.
+const ADDRESS: &str = "127.0.0.1";
+
+/// A port of 127.0.0.1, and a certificate for it.
+pub struct Loopback {
+    /// Where it listens.
+    pub listener: TcpListener,
+    /// Speaks TLS with that certificate.
+    pub acceptor: TlsAcceptor,
+    way: Way,
+}
+
+/// How a server on the loopback is reached.
+#[derive(Clone, Debug)]
+pub struct Way {
+    name: String,
+    address: SocketAddr,
+    /// PEM.
+    ca: String,
+}
+
+/// A certificate for the loopback, and who signed it.
+struct Identity {
+    ca: String,
+    config: ServerConfig,
+}
+
+impl Loopback {
+    /// Listens on that port, or on a free one where it is 0; kubeconfigs call the server `name`. Needs a runtime in
+    /// real time.
+    ///
+    /// # Errors
+    /// When the port cannot be had.
+    pub async fn bind(name: &str, port: u16) -> io::Result<Self> {
+        let identity = Identity::new(name).map_err(io::Error::other)?;
+        let listener = TcpListener::bind((ADDRESS, port)).await?;
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(identity.config)),
+            way: Way {
+                name: name.to_owned(),
+                address: listener.local_addr()?,
+                ca: identity.ca,
+            },
+            listener,
+        })
+    }
+
+    /// How it is reached.
+    pub fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// Offers the server there, for as long as this is polled.
+    pub async fn serve(self, server: ApiServer) {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => {
+                    let Ok((stream, _)) = accepted else { continue };
+                    connections.spawn(speak(stream, self.acceptor.clone(), server.clone()));
+                }
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
+
+impl Way {
+    /// The URL of the API server.
+    pub fn server(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The certificate of the authority that vouches for it, PEM.
+    pub fn ca(&self) -> &str {
+        &self.ca
+    }
+
+    /// A kubeconfig for one of the server's users.
+    pub fn kubeconfig_as(&self, user: &str) -> String {
+        let ca = BASE64_STANDARD.encode(&self.ca);
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{
+                "name": self.name,
+                "cluster": {"server": self.server(), "certificate-authority-data": ca},
+            }],
+            "users": [{"name": user, "user": {"token": ApiServer::token(user)}}],
+            "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": user}}],
+            "current-context": self.name,
+        });
+        serde_saphyr::to_string(&config).expect("a JSON value can be written as YAML")
+    }
+}
+
+impl Identity {
+    fn new(name: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let mut authority = CertificateParams::default();
+        let subject = &mut authority.distinguished_name;
+        subject.push(DnType::CommonName, format!("lab {name} CA"));
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let issuer = Issuer::new(authority.clone(), KeyPair::generate()?);
+        let ca = authority.self_signed(issuer.key())?.pem();
+
+        let mut server = CertificateParams::new([ADDRESS.to_owned(), "localhost".to_owned()])?;
+        server.distinguished_name.push(DnType::CommonName, name);
+        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate()?;
+        let certificate = server.signed_by(&key, &issuer)?;
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)?;
+        Ok(Self { ca, config })
+    }
+}
+
+/// Answers one client by that service. One that does not get along with us, or goes away, is no concern of the others.
+pub async fn speak<S>(stream: TcpStream, acceptor: TlsAcceptor, service: S)
+where
+    S: Service<
+            Request<Incoming>,
+            Response = Response<ResponseBody>,
+            Error: Into<Box<dyn Error + Send + Sync>>,
+        > + Clone,
+{
+    if let Ok(stream) = acceptor.accept(stream).await {
+        let _ = hyper::server::conn::http1::Builder::new()
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+            .await;
+    }
+}

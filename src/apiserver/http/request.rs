@@ -1,0 +1,203 @@
+//! What a request asks for: its path and query, taken apart.
+
+use std::{collections::HashMap, sync::Arc};
+
+use http::Method;
+
+use crate::object::{
+    field::quoted,
+    status::{Failure, Outcome},
+};
+
+/// The address of a request within the API.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    /// The path goes on behind the subresource.
+    pub(crate) beyond: bool,
+}
+
+/// A request, without its body.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestInfo {
+    /// `None` for paths outside `/api` and `/apis`, and for their discovery.
+    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) path: String,
+    pub(crate) verb: &'static str,
+    pub(crate) query: Query,
+}
+
+/// The parameters of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query(HashMap<String, Vec<String>>);
+
+impl Query {
+    pub(crate) fn read(text: &str) -> Self {
+        let mut parameters = Self::default();
+        for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
+            let values = parameters.0.entry(name.into_owned()).or_default();
+            values.push(value.into_owned());
+        }
+        parameters
+    }
+
+    /// The first value of a parameter, empty when it is absent.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", |values| values[0].as_str())
+    }
+
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> &[String] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a parameter is there, with whatever value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// A parameter that is a number, if it is there.
+    pub(crate) fn number(&self, name: &str) -> Outcome<Option<i64>> {
+        match self.get(name) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                let text = quoted(text);
+                Failure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
+            }),
+        }
+    }
+
+    /// Whether a parameter of Go's kind of bool is set.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), "1" | "t" | "T" | "true" | "TRUE" | "True")
+    }
+}
+
+/// Undoes percent-encoding.
+pub(crate) fn decoded(text: &str) -> String {
+    let bytes = percent_encoding::percent_decode_str(text);
+    bytes.decode_utf8_lossy().into_owned()
+}
+
+impl RequestInfo {
+    /// Takes apart a method and a URI.
+    pub(crate) fn read(method: &Method, uri: &http::Uri) -> Self {
+        let path = decoded(uri.path());
+        let query = Query::read(uri.query().unwrap_or_default());
+        let mut target = read_target(&path);
+        let verb = verb(method, target.as_ref(), &query);
+        // A request for many that selects one by its name is about that one, for authorization and the log.
+        if let (Some(target), "list" | "watch") = (target.as_mut(), verb) {
+            target.name = selected_name(query.get("fieldSelector")).to_owned();
+        }
+        Self {
+            target: target.map(Arc::new),
+            path,
+            verb,
+            query,
+        }
+    }
+}
+
+fn read_target(path: &str) -> Option<Target> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let (group, version, mut rest) = match segments.as_slice() {
+        ["api", version, rest @ ..] => ("", version, rest),
+        ["apis", group, version, rest @ ..] => (*group, version, rest),
+        _ => return None,
+    };
+    let mut namespace = "";
+    // Namespaces are a resource themselves, and hold others.
+    if let ["namespaces", name, below @ ..] = rest {
+        namespace = name;
+        if !matches!(below, [] | ["status" | "finalize", ..]) {
+            rest = below;
+        }
+    }
+    let text = |place: usize| rest.get(place).copied().unwrap_or_default().to_owned();
+    rest.first().map(|resource| Target {
+        group: group.to_owned(),
+        version: (*version).to_owned(),
+        resource: (*resource).to_owned(),
+        namespace: namespace.to_owned(),
+        name: text(1),
+        subresource: text(2),
+        beyond: rest.len() > 3,
+    })
+}
+
+/// The name that a field selector demands, empty when it demands none.
+fn selected_name(selector: &str) -> &str {
+    let mut terms = selector.split(',');
+    let name = terms.find_map(|term| term.strip_prefix("metadata.name="));
+    name.map_or("", |name| name.trim_start_matches('='))
+}
+
+fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str {
+    let is_named = target.map(|target| !target.name.is_empty());
+    match (method.as_str(), is_named) {
+        ("GET" | "HEAD", Some(false)) if query.flag("watch") => "watch",
+        ("GET" | "HEAD", Some(false)) => "list",
+        ("GET", _) | ("HEAD", Some(true)) => "get",
+        ("HEAD", None) => "head",
+        ("POST", Some(_)) => "create",
+        ("POST", None) => "post",
+        ("PUT", Some(_)) => "update",
+        ("PUT", None) => "put",
+        ("PATCH", _) => "patch",
+        ("DELETE", Some(false)) => "deletecollection",
+        ("DELETE", _) => "delete",
+        ("OPTIONS", None) => "options",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("GET", "/api/v1/namespaces", "list", ["", "v1", "namespaces", "", "", ""])]
+    #[case("GET", "/api/v1/namespaces/a", "get", ["", "v1", "namespaces", "a", "a", ""])]
+    #[case("PUT", "/api/v1/namespaces/a/status", "update", ["", "v1", "namespaces", "a", "a", "status"])]
+    #[case("GET", "/api/v1/namespaces/a/secrets?watch=1", "watch", ["", "v1", "secrets", "a", "", ""])]
+    #[case("GET", "/apis/g.io/v1/things", "list", ["g.io", "v1", "things", "", "", ""])]
+    #[case("PATCH", "/apis/g.io/v1/namespaces/a/things/b/status", "patch", ["g.io", "v1", "things", "a", "b", "status"])]
+    #[case("DELETE", "/apis/g.io/v1/namespaces/a/things", "deletecollection", ["g.io", "v1", "things", "a", "", ""])]
+    fn finds_the_target(
+        #[case] method: &str,
+        #[case] uri: &str,
+        #[case] verb: &str,
+        #[case] expected: [&str; 6],
+    ) {
+        let method = Method::from_bytes(method.as_bytes()).expect("method");
+        let info = RequestInfo::read(&method, &uri.parse().expect("uri"));
+        let target = info.target.expect("a target");
+        let parts = [
+            &target.group,
+            &target.version,
+            &target.resource,
+            &target.namespace,
+            &target.name,
+            &target.subresource,
+        ];
+        assert_eq!(parts.map(String::as_str), expected);
+        assert_eq!(info.verb, verb);
+    }
+
+    #[test]
+    fn reads_queries() {
+        let query = Query::read("labelSelector=a%2Fb+in+%28c%29&dryRun=All&dryRun=None&watch=true");
+        assert_eq!(query.get("labelSelector"), "a/b in (c)");
+        assert_eq!(query.all("dryRun"), ["All", "None"]);
+        assert!(query.flag("watch"));
+        assert!(!query.flag("absent"));
+    }
+}

@@ -1,0 +1,182 @@
+//! Errors about one field of an object, noted as they are found, and the paths that name the field.
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What is wrong with a field: the `reason` of a status cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    Required,
+    Duplicate,
+    Invalid,
+    NotSupported,
+    Forbidden,
+    TooLong,
+    TooMany,
+    TypeInvalid,
+}
+
+impl Problem {
+    /// The reason as the API spells it, and what messages begin with.
+    pub(crate) fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Problem::Required => ("FieldValueRequired", "Required value"),
+            Problem::Duplicate => ("FieldValueDuplicate", "Duplicate value"),
+            Problem::Invalid => ("FieldValueInvalid", "Invalid value"),
+            Problem::NotSupported => ("FieldValueNotSupported", "Unsupported value"),
+            Problem::Forbidden => ("FieldValueForbidden", "Forbidden"),
+            Problem::TooLong => ("FieldValueTooLong", "Too long"),
+            Problem::TooMany => ("FieldValueTooMany", "Too many"),
+            Problem::TypeInvalid => ("FieldValueTypeInvalid", "Invalid value"),
+        }
+    }
+
+    /// Whether rules in CEL are left unchecked once an object has this problem.
+    pub(crate) fn blocks_rules(self) -> bool {
+        !matches!(self, Problem::Duplicate | Problem::Invalid | Problem::Forbidden)
+    }
+}
+
+/// One field that is wrong, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub(crate) struct FieldError {
+    pub(crate) problem: Problem,
+    pub(crate) field: String,
+    /// The text of the cause, without the field's name.
+    pub(crate) message: String,
+    /// It was so before: it is warned of and refuses nothing.
+    pub(crate) tolerated: bool,
+}
+
+/// What is wrong with an object.
+pub(crate) type Errors = Vec<FieldError>;
+
+/// Where errors are noted.
+pub(crate) trait Found {
+    /// Notes a problem of `field`, with the value, if it is told, as it is told.
+    fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str);
+
+    fn required(&mut self, field: impl Display, why: &str) {
+        self.note(Problem::Required, field, None, why);
+    }
+
+    fn forbidden(&mut self, field: impl Display, why: &str) {
+        self.note(Problem::Forbidden, field, None, why);
+    }
+
+    fn invalid(&mut self, field: impl Display, value: impl Serialize, why: &str) {
+        self.note(Problem::Invalid, field, Some(json!(value).to_string()), why);
+    }
+
+    /// One error for each thing that is wrong with a text by this rule.
+    fn judge(&mut self, field: impl Display, text: &str, rule: impl Fn(&str) -> Vec<String>) {
+        for why in rule(text) {
+            self.invalid(&field, text, &why);
+        }
+    }
+
+    fn duplicate(&mut self, field: impl Display, value: &Value) {
+        self.note(Problem::Duplicate, field, Some(value.to_string()), "");
+    }
+
+    fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
+        let known: Vec<String> = known.iter().map(|known| quoted(known.as_ref())).collect();
+        let why = match known.is_empty() {
+            true => String::new(),
+            false => format!("supported values: {}", known.join(", ")),
+        };
+        let value = Some(json!(value).to_string());
+        self.note(Problem::NotSupported, field, value, &why);
+    }
+
+    /// An error where a text is none of these.
+    fn one_of(&mut self, field: impl Display, text: &str, known: &[&str]) {
+        if !known.contains(&text) {
+            self.not_supported(field, text, known);
+        }
+    }
+
+    fn too_long(&mut self, field: impl Display, max: i64) {
+        let unit = if max == 1 { "byte" } else { "bytes" };
+        let why = format!("may not be more than {max} {unit}");
+        self.note(Problem::TooLong, field, None, &why);
+    }
+
+    fn too_many(&mut self, field: impl Display, count: i64, max: i64) {
+        let unit = if max == 1 { "item" } else { "items" };
+        let why = format!("must have at most {max} {unit}");
+        self.note(Problem::TooMany, field, Some(count.to_string()), &why);
+    }
+}
+
+impl Found for Errors {
+    fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str) {
+        let (_, title) = problem.texts();
+        let value = value.map_or_else(String::new, |value| format!(": {value}"));
+        let before = if why.is_empty() { "" } else { ": " };
+        let field = match field.to_string() {
+            field if field.is_empty() => "<nil>".to_owned(),
+            field => field,
+        };
+        self.push(FieldError {
+            problem,
+            field,
+            message: format!("{title}{value}{before}{why}"),
+            tolerated: false,
+        });
+    }
+}
+
+/// A text in double quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// Where a walk through an object is. Lives on the stack, so that a path costs nothing until an error needs it.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'a>(Option<(&'a Path<'a>, Step<'a>)>);
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Child(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) const ROOT: Path<'static> = Path(None);
+
+    /// `parent.name`
+    pub(crate) fn child(&'a self, name: &'a str) -> Path<'a> {
+        Path(Some((self, Step::Child(name))))
+    }
+
+    /// `parent[3]`
+    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
+        Path(Some((self, Step::Index(index))))
+    }
+
+    /// `parent[key]`
+    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path(Some((self, Step::Key(key))))
+    }
+}
+
+/// The alternate form (`{path:#}`) tells keys like fields.
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((parent, step)) = self.0 else {
+            return Ok(());
+        };
+        parent.fmt(f)?;
+        match step {
+            Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
+            Step::Child(name) | Step::Key(name) if parent.0.is_none() => f.write_str(name),
+            Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}

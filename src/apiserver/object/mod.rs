@@ -1,0 +1,9 @@
+//! Objects as JSON: paths, names, metadata, failures.
+
+pub(crate) mod field;
+pub(crate) mod json;
+pub(crate) mod meta;
+pub(crate) mod names;
+pub(crate) mod parts;
+pub(crate) mod status;
+pub(crate) mod value;

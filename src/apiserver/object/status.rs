@@ -1,0 +1,229 @@
+//! Failures as the API server tells them: `Status` objects.
+
+use serde_json::{Value, json};
+
+use super::field::FieldError;
+use crate::store::resource::{Family, Resource};
+
+/// A group and a resource (or kind), as messages name them: `clusterprofiles.multicluster.x-k8s.io`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Qualified<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+}
+
+impl std::fmt::Display for Qualified<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.group {
+            "" => f.write_str(self.resource),
+            group => write!(f, "{}.{group}", self.resource),
+        }
+    }
+}
+
+impl<'a> Qualified<'a> {
+    pub(crate) fn new(group: &'a str, resource: &'a str) -> Self {
+        Self { group, resource }
+    }
+}
+
+/// A request that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    /// Where they tell `retryAfterSeconds`, the `Retry-After` header does so, too.
+    pub(crate) details: Option<Value>,
+    /// Where a list may go on all the same.
+    pub(crate) next: Option<String>,
+    /// Answered as this text instead of a Status.
+    pub(crate) plain: Option<&'static str>,
+}
+
+/// What every handler returns.
+pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
+
+impl Failure {
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            next: None,
+            plain: None,
+        })
+    }
+
+    /// The same failure with these details.
+    pub(crate) fn with(mut self: Box<Self>, details: Value) -> Box<Self> {
+        self.details = Some(details);
+        self
+    }
+
+    fn about(self: Box<Self>, subject: Qualified<'_>, name: &str) -> Box<Self> {
+        self.with(details(subject, name))
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Box<Self> {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// For what the real server does not blame the client for.
+    pub(crate) fn internal(message: impl Into<String>) -> Box<Self> {
+        Self::new(500, "", message)
+    }
+
+    pub(crate) fn forbidden(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
+        let message = match (subject.resource, name) {
+            ("", _) => format!("forbidden: {why}"),
+            (_, "") => format!("{subject} is forbidden: {why}"),
+            _ => format!("{subject} \"{name}\" is forbidden: {why}"),
+        };
+        Self::new(403, "Forbidden", message).about(subject, name)
+    }
+
+    pub(crate) fn not_found(subject: Qualified<'_>, name: &str) -> Box<Self> {
+        let message = format!("{subject} \"{name}\" not found");
+        Self::new(404, "NotFound", message).about(subject, name)
+    }
+
+    /// For paths that name no resource this server has.
+    pub(crate) fn no_such_resource() -> Box<Self> {
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message).with(json!({}))
+    }
+
+    /// For what is answered by those who know no Status.
+    pub(crate) fn plain(code: u16, text: &'static str) -> Box<Self> {
+        let mut failure = Self::new(code, "", text);
+        failure.plain = Some(text);
+        failure
+    }
+
+    /// For paths that lead nowhere: the router answers.
+    pub(crate) fn no_such_path() -> Box<Self> {
+        Self::plain(404, "404 page not found\n")
+    }
+
+    /// For methods that the server's own resources do not have.
+    pub(crate) fn method_not_routed() -> Box<Self> {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).with(json!({}))
+    }
+
+    pub(crate) fn method_not_allowed(subject: Qualified<'_>, action: &str) -> Box<Self> {
+        let message = format!("{action} is not supported on resources of kind \"{subject}\"");
+        Self::new(405, "MethodNotAllowed", message).about(subject, "")
+    }
+
+    pub(crate) fn already_exists(subject: Qualified<'_>, name: &str) -> Box<Self> {
+        let message = format!("{subject} \"{name}\" already exists");
+        Self::new(409, "AlreadyExists", message).about(subject, name)
+    }
+
+    pub(crate) fn conflict(subject: Qualified<'_>, name: &str, why: &str) -> Box<Self> {
+        let message = format!("Operation cannot be fulfilled on {subject} \"{name}\": {why}");
+        Self::new(409, "Conflict", message).about(subject, name)
+    }
+
+    pub(crate) fn not_acceptable(accepted: &[&str]) -> Box<Self> {
+        let accepted = accepted.join(", ");
+        let message = format!("only the following media types are accepted: {accepted}");
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    /// For lists that are wanted as the metadata of one object.
+    pub(crate) fn list_not_acceptable(resource: &Resource) -> Box<Self> {
+        let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
+            _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
+            "" | "events" => ("core", resource.list_kind.as_str()),
+            package => (package, resource.list_kind.as_str()),
+        };
+        let list = format!("*{package}.{kind}");
+        let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
+        Self::new(406, "NotAcceptable", why)
+    }
+
+    pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Box<Self> {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422, with a cause for each error. `subject.resource` is the kind here, as in the real answers.
+    pub(crate) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
+        let cause = |error: &FieldError| {
+            let (reason, _) = error.problem.texts();
+            json!({"reason": reason, "message": error.message, "field": error.field})
+        };
+        let mut details = details(subject, name);
+        details["causes"] = errors.iter().map(cause).collect();
+        let told = all_told(errors.iter().map(FieldError::to_string));
+        let message = format!("{subject} \"{name}\" is invalid: {told}");
+        Self::new(422, "Invalid", message).with(details)
+    }
+
+    /// This failure as the API object that is sent.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut status = unless_empty([("message", self.message.as_str()), ("reason", self.reason)]);
+        status["kind"] = "Status".into();
+        status["apiVersion"] = "v1".into();
+        status["status"] = "Failure".into();
+        status["code"] = self.code.into();
+        status["metadata"] = match &self.next {
+            Some(next) => json!({"continue": next}),
+            None => json!({}),
+        };
+        if let Some(details) = &self.details {
+            status["details"] = details.clone();
+        }
+        status
+    }
+}
+
+/// Refuses an object with which something is wrong.
+pub(crate) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Outcome<()> {
+    match errors {
+        [] => Ok(()),
+        errors => Err(Failure::invalid(subject, name, errors)),
+    }
+}
+
+/// The same for the options of a request, which are of that kind (`ListOptions`).
+pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
+    refuse(Qualified::new("meta.k8s.io", kind), "", errors)
+}
+
+/// Several complaints as one, each told once: one as it is, more in brackets, none as nothing.
+pub(crate) fn all_told(complaints: impl IntoIterator<Item = String>) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for complaint in complaints {
+        if !told.contains(&complaint) {
+            told.push(complaint);
+        }
+    }
+    match told.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
+/// The details of a status.
+pub(crate) fn details(subject: Qualified<'_>, name: &str) -> Value {
+    unless_empty([
+        ("name", name),
+        ("group", subject.group),
+        ("kind", subject.resource),
+    ])
+}
+
+/// An object of those texts that are not empty.
+pub(crate) fn unless_empty<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
+    let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    Value::Object(said.map(|(name, text)| (name.to_owned(), text.into())).collect())
+}

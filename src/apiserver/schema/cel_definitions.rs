@@ -1,0 +1,224 @@
+//! What a definition's rules may say, and what they may cost.
+
+use serde_json::json;
+
+use super::{
+    cel::{Expression, Rule},
+    cel_check::{Refused, check},
+    cel_cost::sum,
+    cel_types::{Form, LARGEST_REQUEST, Type},
+    structural::{Extra, Schema},
+};
+use crate::object::field::{Errors, Found, Path, Problem, quoted};
+
+/// The most that one rule may cost for all values that one object can have, and that all rules of a version may.
+const BUDGET: u64 = 10_000_000;
+const WHOLE_BUDGET: u64 = 100_000_000;
+/// Of the rules that cost too much together so many are told, if they cost so much.
+const TOLD: usize = 4;
+const WORTH_TELLING: u64 = WHOLE_BUDGET / 100;
+
+/// Adds what is wrong with the rules at `path` besides their expressions: those of a node which may be in a list whose
+/// items cannot be found again.
+pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
+    for (i, rule) in schema.rules.iter().enumerate() {
+        let path = path.index(i);
+        judge_words(rule, schema, &path, errors);
+        if let Some(within) = within.filter(|_| rule.is_transition()) {
+            let why =
+                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+            errors.invalid(path.child("rule"), &rule.rule.text, &why);
+        }
+    }
+}
+
+/// What is wrong with a rule besides its expressions.
+fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
+    if rule.rule.text.trim().is_empty() {
+        errors.required(path.child("rule"), "rule is not specified");
+    }
+    if rule.message.contains('\n') {
+        let why = "must not contain line breaks";
+        errors.invalid(path.child("message"), &rule.message, why);
+    }
+    let reasons =
+        ["Duplicate", "Forbidden", "Invalid", "Required"].map(|reason| format!("FieldValue{reason}"));
+    if let Some(reason) = rule.reason.as_ref().filter(|reason| !reasons.contains(reason)) {
+        errors.not_supported(path.child("reason"), reason, &reasons);
+    }
+    let field = rule.field_path.as_str();
+    // Keys in brackets are those of maps and lists, and of fields with odd names: whatever they are, they may be there.
+    if !field.is_empty() && !field.contains('[') {
+        let found = field.split('.').skip(1).try_fold(schema, Schema::field);
+        if !field.starts_with('.') || found.is_none() {
+            errors.invalid(path.child("fieldPath"), field, "must be a valid path");
+        }
+    }
+    let mut expressions = [&rule.rule, &rule.message_expression].into_iter();
+    if rule.optional_old_self == Some(true) && !expressions.any(|source| source.text.contains("oldSelf")) {
+        let why = "may not be set if oldSelf is not used in rule";
+        errors.invalid(path.child("optionalOldSelf"), true, why);
+    }
+}
+
+/// Adds what is wrong with the expressions of a version's rules: what the real server's compiler refuses, and what could
+/// take too long. Rules are left alone where something else is wrong with what they are about.
+pub(crate) fn judge_expressions(schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
+    let wrong: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
+    let mut judge = Judge {
+        wrong: &wrong,
+        costs: Vec::new(),
+        errors,
+    };
+    judge.node(schema, path, Some(1), true);
+    let mut costs = judge.costs;
+    let sum = sum(costs.iter().map(|(_, cost)| *cost));
+    if sum > WHOLE_BUDGET {
+        costs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+        let told = costs.iter().filter(|(_, cost)| *cost >= WORTH_TELLING);
+        for (path, _) in told.take(TOLD) {
+            let why =
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            errors.forbidden(path, why);
+        }
+        let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        errors.forbidden(path, &too_much(what, sum, WHOLE_BUDGET));
+    }
+}
+
+struct Judge<'a> {
+    /// Where something else is wrong.
+    wrong: &'a [String],
+    /// What each expression costs, and where it is.
+    costs: Vec<(String, u64)>,
+    errors: &'a mut Errors,
+}
+
+impl Judge<'_> {
+    /// Judges the rules of a node and of those below. An object has at most `many` such values, if that is bounded.
+    fn node(&mut self, schema: &Schema, path: &Path<'_>, many: Option<u64>, is_resource: bool) {
+        if !schema.has_rules {
+            return;
+        }
+        let here = path.to_string();
+        if !schema.rules.is_empty() && !self.wrong.iter().any(|field| field.starts_with(&here)) {
+            let own = Type::of_schema(schema, is_resource).unwrap_or(Form::Dyn.into());
+            let rules = path.child("x-kubernetes-validations");
+            for (i, rule) in schema.rules.iter().enumerate() {
+                self.rule(rule, &own, &rules.index(i), many);
+            }
+        }
+        let properties = path.child("properties");
+        for (name, below) in &schema.properties {
+            self.node(below, &properties.key(name), many, below.embedded_resource);
+        }
+        let times = |most: Option<i64>| {
+            let most = u64::try_from(most?.max(0)).ok()?;
+            Some(many?.saturating_mul(most))
+        };
+        if let Extra::Schema(below) = &schema.extra {
+            let path = path.child("additionalProperties");
+            self.node(
+                below,
+                &path,
+                times(schema.max_properties),
+                below.embedded_resource,
+            );
+        }
+        if let Some(below) = &schema.items {
+            let path = path.child("items");
+            self.node(below, &path, times(schema.max_items), below.embedded_resource);
+        }
+    }
+
+    /// A message is not looked at where the rule is wrong.
+    fn rule(&mut self, rule: &Rule, own: &Type, path: &Path<'_>, many: Option<u64>) {
+        // Without a bound, as many as there is room for in a request.
+        let many = many.unwrap_or(LARGEST_REQUEST / (own.least_bytes + 1));
+        for (name, expression, wanted, times) in [
+            ("rule", &rule.rule, "bool", many),
+            ("messageExpression", &rule.message_expression, "string", 1),
+        ] {
+            if expression.text.is_empty() {
+                continue;
+            }
+            let path = path.child(name);
+            let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
+                Ok(cost) => cost.saturating_mul(times),
+                Err(why) => {
+                    let told = Some(as_told(rule));
+                    return self.errors.note(Problem::Invalid, path, told, &why);
+                }
+            };
+            if cost > BUDGET {
+                let why = too_much(&format!("estimated {name} cost"), cost, BUDGET);
+                self.errors.forbidden(path, &why);
+            }
+            self.costs.push((path.to_string(), cost));
+        }
+    }
+}
+
+/// What evaluating an expression may cost; the error says why it is refused, as the real server tells it.
+fn cost_of(
+    expression: &Expression,
+    own: &Type,
+    old_may_be_absent: bool,
+    wanted: &str,
+) -> Result<u64, String> {
+    let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
+    let program = expression.program.as_ref().map_err(|why| failed(why))?;
+    let old = match old_may_be_absent {
+        true => Type::plain("optional"),
+        false => own.clone(),
+    };
+    let text = expression.text.as_str();
+    let variables = vec![("self", own.clone()), ("oldSelf", old)];
+    let checked =
+        check(text, program.expression(), variables).map_err(|problem| failed(&shown(text, &problem)))?;
+    if !checked.result.may_be(&[wanted]) {
+        return Err(match wanted {
+            "bool" => "cel expression must evaluate to a bool".to_owned(),
+            _ => "messageExpression must evaluate to a string".to_owned(),
+        });
+    }
+    Ok(checked.cost)
+}
+
+/// A problem with the line in which it is, and a pointer to its place.
+fn shown(text: &str, Refused { what, at }: &Refused) -> String {
+    let before = &text[..*at];
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let (row, column) = (before.matches('\n').count() + 1, at - start + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let dots = ".".repeat(column - 1);
+    format!("ERROR: <input>:{row}:{column}: {what}\n| {line}\n| {dots}^")
+}
+
+fn too_much(what: &str, cost: u64, budget: u64) -> String {
+    let factor = cost as f64 / budget as f64;
+    let factor = match factor {
+        _ if factor > 100.0 => "more than 100".to_owned(),
+        _ if factor < 1.5 => format!("{factor:.6}"),
+        _ => format!("{factor:.1}"),
+    };
+    format!(
+        "{what} exceeds budget by factor of {factor}x (try simplifying the rule, or adding maxItems, maxProperties, and \
+         maxLength where arrays, maps, and strings are declared)"
+    )
+}
+
+/// A rule as refusals of it tell it: as JSON of Go, which keeps markup out.
+fn as_told(rule: &Rule) -> String {
+    let told = format!(
+        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
+        quoted(&rule.rule.text),
+        quoted(&rule.message),
+        quoted(&rule.message_expression.text),
+        json!(rule.reason),
+        quoted(&rule.field_path),
+        json!(rule.optional_old_self),
+    );
+    let told = told.replace('<', "\\u003c").replace('>', "\\u003e");
+    told.replace('&', "\\u0026")
+}

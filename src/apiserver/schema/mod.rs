@@ -1,0 +1,24 @@
+//! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
+
+mod at;
+mod cel;
+mod cel_check;
+mod cel_cost;
+mod cel_definitions;
+mod cel_functions;
+mod cel_types;
+pub(crate) mod embedded;
+mod fit;
+mod formats;
+pub(crate) mod known_fields;
+mod structural;
+pub(crate) mod structure;
+mod validate;
+
+pub(super) use at::{At, list_key};
+pub(super) use cel::check_rules;
+pub(super) use cel_definitions::{judge_expressions, judge_rules};
+pub(super) use fit::{apply_defaults, drop_nulls, prune};
+pub(super) use formats::is_known as is_known_format;
+pub(super) use structural::{Extra, ListType, Schema, Type};
+pub(super) use validate::{check_lists, validate};

@@ -1,0 +1,250 @@
+//! What a schema has to be like to be structural.
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::{
+    object::{
+        field::{Errors, Found, Path},
+        value::{fields, flag, list, text, texts},
+    },
+    schema::{Schema, judge_expressions, judge_rules, prune, validate},
+};
+
+/// What is said at the nodes of a schema's own tree, and nowhere within the branches of `allOf` and its like.
+const STRUCTURAL: [(&str, &str); 7] = [
+    ("type", "must be empty to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("nullable", "must be false to be structural"),
+    (PRESERVED, "must be false to be structural"),
+];
+
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+const PRESERVED: &str = "x-kubernetes-preserve-unknown-fields";
+const RULES: &str = "x-kubernetes-validations";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+/// What schemas of definitions do not have.
+const UNSUPPORTED: &str = "$ref definitions dependencies patternProperties additionalItems id";
+
+/// Adds what is wrong with a version's schema: first what is wrong with the parts of it, and only where nothing is
+/// whether they make sense together.
+pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let before = errors.len();
+    if schema["type"] != "object" {
+        let (field, why) = (path.child("type"), "must be object at the root");
+        match text(schema, "type") {
+            "" => errors.required(field, why),
+            other => errors.invalid(field, other, why),
+        }
+    }
+    check_metadata(&schema["properties"]["metadata"], path, errors);
+    each_node(schema, path, None, &mut |node, path, within| {
+        check_node(node, path, errors);
+        check_words(node, path, within, errors);
+    });
+    let compiled = Schema::compile(schema);
+    if let Ok(compiled) = &compiled {
+        judge_expressions(compiled, path, errors);
+    }
+    match compiled {
+        _ if errors.len() > before => {}
+        Ok(_) => each_node(schema, path, None, &mut |node, path, _| {
+            check_sense(node, path, errors)
+        }),
+        Err(error) => errors.forbidden(path, &error.to_string()),
+    }
+}
+
+/// Calls `judge` for each node of the tree, without the branches, with its path and with that of the list in which it is
+/// and whose items cannot be found again.
+pub(crate) fn each_node(
+    schema: &Value,
+    path: &Path<'_>,
+    within: Option<&str>,
+    judge: &mut dyn FnMut(&Value, &Path<'_>, Option<&str>),
+) {
+    judge(schema, path, within);
+    let below = path.child("properties");
+    for (name, property) in fields(schema, "properties") {
+        each_node(property, &below.key(name), within, judge);
+    }
+    let lost = path.to_string();
+    let is_lost = !schema["items"].is_null() && schema[LIST_TYPE] != "map";
+    let within = within.or(is_lost.then_some(lost.as_str()));
+    for field in ["additionalProperties", "items"] {
+        if schema[field].is_object() {
+            each_node(&schema[field], &path.child(field), within, judge);
+        }
+    }
+}
+
+fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let known = |key: &String| matches!(key.as_str(), "type" | "properties" | "description");
+    let named = |name: &String| matches!(name.as_str(), "name" | "generateName");
+    let Some(said) = metadata.as_object() else { return };
+    if !said.keys().all(known) || !fields(metadata, "properties").all(|(name, _)| named(name)) {
+        let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+        errors.forbidden(path.child("properties").key("metadata"), why);
+    }
+}
+
+/// What is looked at in branches, too.
+fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
+    let [kind, pattern] = ["type", "pattern"].map(|key| text(schema, key));
+    for key in UNSUPPORTED.split(' ').filter(|key| !schema[*key].is_null()) {
+        errors.forbidden(path.child(key), &format!("{key} is not supported"));
+    }
+    if !kind.is_empty() && !TYPES.contains(&kind) {
+        errors.not_supported(path.child("type"), kind, &TYPES);
+    }
+    if let Err(error) = Regex::new(pattern) {
+        let why = format!("must be a valid regular expression, but isn't: {error}");
+        errors.invalid(path.child("pattern"), pattern, &why);
+    }
+    if schema["items"].is_array() {
+        let why = "items must be a schema object and not an array";
+        errors.forbidden(path.child("items"), why);
+    }
+    if flag(schema, "uniqueItems") {
+        let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+        errors.forbidden(path.child("uniqueItems"), why);
+    }
+    if let (false, Ok(compiled)) = (schema[RULES].is_null(), Schema::compile(schema)) {
+        judge_rules(&compiled, &path.child(RULES), within, errors);
+    }
+}
+
+fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let kind = text(schema, "type");
+    let is_empty = |key: &str| fields(schema, key).next().is_none();
+    if !is_empty("properties") && schema["additionalProperties"].is_object() {
+        let why = "additionalProperties and properties are mutual exclusive";
+        errors.forbidden(path.child("additionalProperties"), why);
+    }
+    if flag(schema, EMBEDDED) && !flag(schema, PRESERVED) && is_empty("properties") {
+        let why = format!("must not be empty if {EMBEDDED} is true without {PRESERVED}");
+        errors.required(path.child("properties"), &why);
+    }
+    for (key, wanted, known) in [
+        (LIST_TYPE, "array", &["atomic", "set", "map"][..]),
+        (MAP_TYPE, "object", &["atomic", "granular"]),
+    ] {
+        if schema[key].is_null() {
+            continue;
+        }
+        if !known.contains(&text(schema, key)) {
+            errors.not_supported(path.child(key), &schema[key], known);
+        } else if kind != wanted {
+            let why = format!("must be {wanted} if {key} is specified");
+            errors.invalid(path.child("type"), kind, &why);
+        }
+    }
+    match text(schema, LIST_TYPE) {
+        "set" => check_set_items(&schema["items"], &path.child("items"), errors),
+        "map" => check_map_items(schema, path, errors),
+        _ => {}
+    }
+    check_branches(schema, path, flag(schema, INT_OR_STRING), errors);
+}
+
+/// Types and defaults.
+fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let kind = text(schema, "type");
+    if kind.is_empty() && !flag(schema, PRESERVED) && !flag(schema, INT_OR_STRING) {
+        let why = "must not be empty for specified object fields";
+        errors.required(path.child("type"), why);
+    }
+    if flag(schema, EMBEDDED) && !schema["additionalProperties"].is_null() {
+        let why = format!("must not be used if {EMBEDDED} is set");
+        errors.forbidden(path.child("additionalProperties"), &why);
+    }
+    if kind == "array" && schema["items"].is_null() {
+        errors.required(path.child("items"), "must be specified");
+    }
+    let (default, at) = (&schema["default"], path.child("default").to_string());
+    if !default.is_null()
+        && let Ok(compiled) = Schema::compile(schema)
+    {
+        if default.is_object() && !prune(&mut default.clone(), &compiled).is_empty() {
+            errors.invalid(&at, default, "must not have unknown fields");
+        }
+        errors.extend(validate(default, None, &compiled, &at));
+    }
+}
+
+/// Only what is compared as a whole is told apart in a set.
+fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let key = match text(items, "type") {
+        "object" => MAP_TYPE,
+        "array" => LIST_TYPE,
+        _ => return,
+    };
+    if items[key] != "atomic" && !(key == LIST_TYPE && items[key].is_null()) {
+        let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
+        errors.invalid(path.child(key), &items[key], why);
+    }
+}
+
+fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Errors) {
+    const KEYS: &str = "x-kubernetes-list-map-keys";
+    if list(sent, KEYS).is_empty() {
+        let why = "must not be empty if x-kubernetes-list-type is map";
+        errors.required(path.child(KEYS), why);
+    }
+    let items = &sent["items"];
+    let items_path = path.child("items");
+    let properties = items_path.child("properties");
+    let required: Vec<&str> = texts(items, "required");
+    for key in texts::<&str>(sent, KEYS) {
+        let property = &items["properties"][key];
+        let given = !property["default"].is_null() || required.contains(&key);
+        if property.is_null() {
+            let why = "entries must all be names of item properties";
+            errors.invalid(path.child(KEYS), key, why);
+        } else if !given {
+            let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
+                       property";
+            errors.required(properties.key(key).child("default"), why);
+        }
+    }
+}
+
+/// Branches say what values may be like, not which fields there are. Only of what is a number or a text may they say
+/// which of both.
+fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let path = path.child(key);
+        for (i, branch) in list(sent, key).iter().enumerate() {
+            check_branch(branch, &path.index(i), may_have_type, errors);
+        }
+    }
+    if sent["not"].is_object() {
+        check_branch(&sent["not"], &path.child("not"), false, errors);
+    }
+}
+
+fn check_branch(branch: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
+    check_words(branch, path, None, errors);
+    for (key, why) in STRUCTURAL {
+        let is_said = !matches!(&branch[key], Value::Null | Value::Bool(false))
+            || key == "additionalProperties" && branch[key].is_boolean();
+        if is_said && !(key == "type" && may_have_type) {
+            errors.forbidden(path.child(key), why);
+        }
+    }
+    let below = path.child("properties");
+    for (name, property) in fields(branch, "properties") {
+        check_branch(property, &below.key(name), false, errors);
+    }
+    if branch["items"].is_object() {
+        check_branch(&branch["items"], &path.child("items"), false, errors);
+    }
+    check_branches(branch, path, may_have_type, errors);
+}

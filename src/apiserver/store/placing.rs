@@ -1,0 +1,81 @@
+//! Objects that are there without anybody's request: what a cluster's own parts would have put there.
+
+use serde_json::{Value, json};
+
+use super::{
+    accepting, definition,
+    storage::{id, key},
+};
+use crate::{object::meta, server::ApiServer, verbs::delete::undefine};
+
+impl ApiServer {
+    /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
+    /// no rule is asked whether it is a good one.
+    pub fn place(&self, (group, plural): (&str, &str), mut object: Value) {
+        let id = id(group, plural);
+        let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
+        let mut storage = self.storage();
+        match storage.get(&id, &key) {
+            Some(before) => {
+                for field in ["uid", "creationTimestamp", "resourceVersion"] {
+                    object["metadata"][field] = before.object()["metadata"][field].clone();
+                }
+                if object == *before.object() {
+                    return;
+                }
+            }
+            None => {
+                object["metadata"]["uid"] = self.new_uid().into();
+                object["metadata"]["creationTimestamp"] = self.time().into();
+            }
+        }
+        storage.put(&id, &key, object);
+    }
+
+    /// Takes an object away, where there is one.
+    pub fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
+        self.storage().remove(&id(group, plural), &key(namespace, name));
+    }
+
+    /// Serves what `definition` defines, as if it had been created and accepted long ago.
+    pub fn define(&self, mut definition: Value) {
+        if let Value::Object(fields) = &mut definition {
+            definition::set_defaults(fields);
+        }
+        definition["status"] = definition::new_status(&definition);
+        definition["status"] = accepting::status(&definition, &Default::default(), &self.time());
+        definition["metadata"]["generation"] = 1.into();
+        if let Ok(resource) = definition::read_accepted(&definition) {
+            self.storage().serve(resource);
+            let (group, plural) = accepting::definitions();
+            self.place((&group, &plural), definition);
+        }
+    }
+
+    /// Ends that, and what was stored of it.
+    pub fn undefine(&self, name: &str) {
+        let mut storage = self.storage();
+        if let Some(found) = storage.get(&accepting::definitions(), name) {
+            undefine(&mut storage, found.object(), &self.time());
+        }
+    }
+
+    /// A namespace that is there from the start.
+    pub(crate) fn place_namespace(&self, name: &str) {
+        let object = json!({
+            "kind": "Namespace", "apiVersion": "v1",
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/metadata.name": name},
+                "managedFields": [{
+                    "manager": "kube-apiserver", "operation": "Update", "apiVersion": "v1", "time": self.time(),
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
+                }],
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        });
+        self.place(("", "namespaces"), object);
+    }
+}

@@ -1,0 +1,357 @@
+//! What the server holds: objects, their revisions and a bounded history for watches.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::resource::{Family, Resource, Version};
+use crate::{
+    about::discovery::Documents,
+    access::rbac::{Binding, GROUP},
+    object::value::text,
+    server::lock,
+};
+
+/// How many changes of one resource a watch may lag behind.
+const HISTORY: usize = 16_384;
+
+/// An object at one of its revisions, as a request works with it.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) revision: u64,
+    bytes: Bytes,
+    object: OnceLock<Value>,
+}
+
+impl Stored {
+    pub(crate) fn new(object: Value, revision: u64) -> Self {
+        Self {
+            revision,
+            bytes: object.to_string().into(),
+            object: object.into(),
+        }
+    }
+
+    fn of_bytes(bytes: Bytes, revision: u64) -> Self {
+        let object = OnceLock::new();
+        Self {
+            revision,
+            bytes,
+            object,
+        }
+    }
+
+    pub(crate) fn object(&self) -> &Value {
+        let read = || serde_json::from_slice(&self.bytes);
+        // It was written by this server.
+        self.object.get_or_init(|| read().unwrap_or_default())
+    }
+
+    /// The object as JSON.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    /// The object as JSON without its type, as the lists of the server's own resources have it.
+    pub(crate) fn untyped_bytes(&self) -> Bytes {
+        let fields = self.object().as_object().into_iter().flatten();
+        let told = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
+        let told: BTreeMap<_, _> = told.collect();
+        serde_json::to_vec(&told).unwrap_or_default().into()
+    }
+}
+
+/// An object at one of its revisions, as it is kept: as JSON, since a parsed one takes ten times the memory. Those of
+/// the server's own kinds are few, and read with nearly every request: they stay parsed.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) revision: u64,
+    api_version: String,
+    bytes: Bytes,
+    parsed: Option<Arc<Stored>>,
+    /// The object in versions other than the stored one.
+    versions: Mutex<BTreeMap<String, Bytes>>,
+}
+
+impl Kept {
+    pub(crate) fn new(object: Value, revision: u64, is_custom: bool) -> Self {
+        let api_version = text(&object, "apiVersion").to_owned();
+        let stored = Stored::new(object, revision);
+        Self {
+            revision,
+            api_version,
+            bytes: stored.bytes(),
+            parsed: (!is_custom).then(|| stored.into()),
+            versions: Mutex::default(),
+        }
+    }
+
+    /// The object, to work with.
+    pub(crate) fn open(&self) -> Arc<Stored> {
+        let open = || Stored::of_bytes(self.bytes.clone(), self.revision).into();
+        self.parsed.clone().unwrap_or_else(open)
+    }
+
+    /// This object in another version, made by `convert` the first time.
+    pub(crate) fn in_version(&self, api_version: &str, convert: impl FnOnce(&Value) -> Value) -> Arc<Stored> {
+        if self.api_version == api_version {
+            return self.open();
+        }
+        let mut versions = lock(&self.versions);
+        let known = versions.entry(api_version.to_owned());
+        let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
+        Stored::of_bytes(bytes.clone(), self.revision).into()
+    }
+}
+
+/// A change of one object. Both sides are kept, for selectors and for lists of the past.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) revision: u64,
+    pub(crate) key: String,
+    pub(crate) before: Option<Arc<Kept>>,
+    /// The object now, or as it was when it was deleted (with the revision of the deletion).
+    pub(crate) object: Arc<Kept>,
+    pub(crate) deleted: bool,
+}
+
+/// One resource and all its objects, by `namespace/name` (or the name alone).
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) resource: Arc<Resource>,
+    objects: Objects,
+    history: VecDeque<Arc<Change>>,
+    /// The revision of the newest change that the history has dropped: whoever saw that has missed nothing.
+    dropped: u64,
+    /// The newest revision that the history no longer tells of: watches begin after it.
+    pub(crate) compacted: u64,
+    /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
+    forgotten: u64,
+    /// Tells of each change.
+    pub(crate) wake: watch::Sender<u64>,
+}
+
+/// The objects of a resource by their keys.
+type Objects = BTreeMap<String, Arc<Kept>>;
+
+/// The key of an object within its resource.
+pub(crate) fn key(namespace: &str, name: &str) -> String {
+    prefix(namespace) + name
+}
+
+/// What the keys of all objects in a namespace begin with; without one, of all there are.
+pub(crate) fn prefix(namespace: &str) -> String {
+    match namespace {
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
+    }
+}
+
+/// Those of `objects` that are in `namespace` (all, when empty), in the order of their keys.
+pub(crate) fn within<'a>(
+    objects: &'a Objects,
+    namespace: &str,
+) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> + use<'a> {
+    let prefix = prefix(namespace);
+    let objects = objects.range(prefix.clone()..);
+    objects.take_while(move |(key, _)| key.starts_with(&prefix))
+}
+
+impl Table {
+    /// All objects of `namespace` (all there are, when empty), in the order of their keys.
+    pub(crate) fn list(&self, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Kept>)> + use<'_> {
+        within(&self.objects, namespace)
+    }
+
+    /// All objects as they were at `revision`. `None` when that is no longer known.
+    pub(crate) fn at(&self, revision: u64) -> Option<Cow<'_, Objects>> {
+        if revision < self.forgotten {
+            return None;
+        }
+        let mut objects = Cow::Borrowed(&self.objects);
+        let later = self.history.iter().rev();
+        for change in later.take_while(|change| change.revision > revision) {
+            match &change.before {
+                Some(before) => objects.to_mut().insert(change.key.clone(), before.clone()),
+                None => objects.to_mut().remove(&change.key),
+            };
+        }
+        Some(objects)
+    }
+
+    /// The changes after `revision`. `None` when the history has dropped some of them.
+    pub(crate) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<Change>>> {
+        let start = self.history.partition_point(|change| change.revision <= revision);
+        (revision >= self.dropped).then(|| self.history.range(start..).cloned().collect())
+    }
+
+    /// Whether there are no changes after `revision`.
+    pub(crate) fn is_quiet_after(&self, revision: u64) -> bool {
+        self.history
+            .back()
+            .is_none_or(|newest| newest.revision <= revision)
+    }
+
+    /// Forgets what is more than the history may keep.
+    fn shorten(&mut self, memory: usize) {
+        let excess = self.history.len().saturating_sub(memory);
+        if let Some(newest) = self.history.drain(..excess).next_back() {
+            self.dropped = newest.revision;
+            self.compacted = newest.revision;
+            self.forgotten = newest.revision;
+        }
+    }
+}
+
+/// The name of a resource: its group and plural.
+pub(crate) type ResourceId = (String, String);
+
+pub(crate) fn id(group: &str, plural: &str) -> ResourceId {
+    (group.to_owned(), plural.to_owned())
+}
+
+/// Everything that is stored.
+#[derive(Debug, Default)]
+pub(crate) struct Storage {
+    /// The newest resourceVersion.
+    pub(crate) revision: u64,
+    tables: BTreeMap<ResourceId, Table>,
+    /// How many changes of each resource are kept, if not as many as ever.
+    memory: Option<usize>,
+    bindings: OnceLock<Vec<Binding>>,
+    /// What discovery tells of what is served, once somebody asked.
+    pub(crate) documents: OnceLock<Documents>,
+    /// What OpenAPI tells of it.
+    pub(crate) descriptions: OnceLock<Documents>,
+}
+
+impl Storage {
+    /// Begins to serve a resource, or serves it as now described.
+    pub(crate) fn serve(&mut self, resource: Resource) {
+        self.forget_documents();
+        let resource = Arc::new(resource);
+        let table = self.tables.entry(id(&resource.group, &resource.plural));
+        let table = table.or_insert_with(|| Table {
+            resource: resource.clone(),
+            objects: BTreeMap::new(),
+            history: VecDeque::new(),
+            dropped: 0,
+            compacted: self.revision,
+            forgotten: 0,
+            wake: watch::Sender::new(0),
+        });
+        table.resource = resource;
+    }
+
+    fn forget_documents(&mut self) {
+        self.documents.take();
+        self.descriptions.take();
+    }
+
+    /// Stops serving a resource: its objects are gone and its watches end.
+    pub(crate) fn stop_serving(&mut self, id: &ResourceId) {
+        self.forget_documents();
+        self.tables.remove(id);
+    }
+
+    /// What is stored of a resource.
+    pub(crate) fn table(&self, id: &ResourceId) -> Option<&Table> {
+        self.tables.get(id)
+    }
+
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.values()
+    }
+
+    /// The versions in which resources are served.
+    pub(crate) fn served(&self) -> impl Iterator<Item = (&Resource, &Version)> {
+        let resources = self.tables().map(|table| &*table.resource);
+        resources.flat_map(|resource| {
+            let served = resource.versions.iter().filter(|version| version.served);
+            served.map(move |version| (resource, version))
+        })
+    }
+
+    /// The object as it is stored.
+    pub(crate) fn get(&self, id: &ResourceId, key: &str) -> Option<Arc<Stored>> {
+        Some(self.kept(id, key)?.open())
+    }
+
+    pub(crate) fn kept(&self, id: &ResourceId, key: &str) -> Option<&Arc<Kept>> {
+        self.tables.get(id)?.objects.get(key)
+    }
+
+    /// Who may do what by the roles and bindings that are stored.
+    pub(crate) fn bindings(&self) -> &[Binding] {
+        self.bindings.get_or_init(|| Binding::read_all(self))
+    }
+
+    /// Stores `object` under a new revision, which it then bears.
+    pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
+        self.change(id, key, object, false)
+    }
+
+    /// Removes an object. What watches are told bears the revision of the removal.
+    pub(crate) fn remove(&mut self, id: &ResourceId, key: &str) {
+        if let Some(before) = self.get(id, key) {
+            self.change(id, key, before.object().clone(), true);
+        }
+    }
+
+    fn change(&mut self, id: &ResourceId, key: &str, mut object: Value, deleted: bool) -> Arc<Kept> {
+        self.revision += 1;
+        let revision = self.revision;
+        object["metadata"]["resourceVersion"] = revision.to_string().into();
+        if id.0 == GROUP {
+            self.bindings.take();
+        }
+        let table = self.tables.get_mut(id);
+        let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
+        let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
+        if let Some(table) = table {
+            let before = match deleted {
+                true => table.objects.remove(key),
+                false => table.objects.insert(key.to_owned(), object.clone()),
+            };
+            table.history.push_back(Arc::new(Change {
+                revision,
+                key: key.to_owned(),
+                before,
+                object: object.clone(),
+                deleted,
+            }));
+            table.shorten(self.memory.unwrap_or(HISTORY));
+            table.wake.send_replace(revision);
+        }
+        object
+    }
+
+    /// Keeps so many changes of each resource from now on.
+    pub(crate) fn remember(&mut self, changes: usize) {
+        self.memory = Some(changes);
+        self.tables.values_mut().for_each(|table| table.shorten(changes));
+    }
+
+    /// Forgets all history, as a compaction of etcd does.
+    pub(crate) fn compact(&mut self) {
+        for table in self.tables.values_mut() {
+            table.shorten(0);
+            table.compacted = self.revision;
+            table.forgotten = self.revision;
+        }
+    }
+
+    /// The keys of everything in `namespace`.
+    pub(crate) fn contents(&self, namespace: &str) -> Vec<(ResourceId, String)> {
+        let tables = self.tables.iter().filter(|(_, table)| table.resource.namespaced);
+        tables
+            .flat_map(|(id, table)| table.list(namespace).map(|(key, _)| (id.clone(), key.clone())))
+            .collect()
+    }
+}

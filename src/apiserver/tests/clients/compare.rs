@@ -1,0 +1,85 @@
+//! What differs between the answers of the two hubs, and what of that is known.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use super::{script::Script, shell::Answer, table::Table};
+
+/// Everything that is wrong with the answers to one script.
+pub fn complaints(script: &Script, table: &Table, lab: &[Answer], real: &[Answer]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let pins = table.pins(&script.name);
+    let mut met = BTreeSet::new();
+    for (lab, real) in lab.iter().zip(real) {
+        let command = &real.command;
+        if real.exit != real.expected {
+            complaints.push(format!(
+                "{command}: ends with {} on the real API server, not with {}: {real}",
+                real.exit, real.expected
+            ));
+        }
+        if real.exit != 0 && lab.exit == 0 {
+            complaints.push(format!(
+                "{command}: the lab accepts what a real API server refuses"
+            ));
+        }
+        let of_this: Vec<_> = pins.iter().filter(|pin| pin.command == command).collect();
+        let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines).collect();
+        complaints.extend(difference(lab, real, &all).map(|told| format!("{command}: differs\n{told}")));
+        for (index, pin) in of_this.iter().enumerate() {
+            // It is met where there is a difference without it.
+            let mut others = all.clone();
+            others.remove(index);
+            if difference(lab, real, &others).is_some() {
+                met.insert(pin.index);
+            }
+        }
+    }
+    let stale = pins.iter().filter(|pin| !met.contains(&pin.index));
+    complaints.extend(stale.map(|pin| format!("no longer differs, take it from the table: {}", pin.command)));
+    complaints
+}
+
+/// What differs besides what is known: `None` is everything, a pattern the lines that it matches.
+fn difference(lab: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<String> {
+    if known.iter().any(Option::is_none) {
+        return None;
+    }
+    let counted = |text: &str| -> Vec<String> {
+        let lines = text.lines();
+        let unknown = lines.filter(|line| !known.iter().flatten().any(|known| known.is_match(line)));
+        unknown.map(str::to_owned).collect()
+    };
+    let mut told = Vec::new();
+    if lab.exit != real.exit {
+        told.push(format!("    exit: lab {}, real {}", lab.exit, real.exit));
+    }
+    for (name, lab, real) in [("out", &lab.out, &real.out), ("err", &lab.err, &real.err)] {
+        let (mut lab, mut real) = (counted(lab), counted(real));
+        if name == "err" {
+            // A real API server tells the causes of a refusal in any order.
+            lab.sort();
+            real.sort();
+        }
+        if lab == real {
+            continue;
+        }
+        let before = told.len();
+        let lacks = |lines: &[String], line: &String| !lines.contains(line);
+        told.extend(
+            lab.iter()
+                .filter(|line| lacks(&real, line))
+                .map(|line| format!("    {name}: lab:  {line}")),
+        );
+        told.extend(
+            real.iter()
+                .filter(|line| lacks(&lab, line))
+                .map(|line| format!("    {name}: real: {line}")),
+        );
+        if told.len() == before {
+            told.push(format!("    {name}: the same lines in another order or number\n      lab:  {lab:?}\n      real: {real:?}"));
+        }
+    }
+    (!told.is_empty()).then(|| told.join("\n"))
+}

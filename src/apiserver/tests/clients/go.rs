@@ -1,0 +1,40 @@
+//! The program of `ci/clients`: what client-go and controller-runtime do on a hub.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use libtest_mimic::Failed;
+
+use super::hubs::Hub;
+
+/// Names the program, where it is not where `ci/clients/build` puts it.
+const PROGRAM: &str = "GO_CLIENTS";
+
+/// The program, or why there is none.
+pub fn program() -> Result<PathBuf, String> {
+    let named = std::env::var_os(PROGRAM).map(PathBuf::from);
+    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/clients/.cache/clients");
+    let program = named.unwrap_or_else(built);
+    match program.is_file() {
+        true => Ok(program),
+        false => Err(format!(
+            "there is no {}: build it with ci/clients/build",
+            program.display()
+        )),
+    }
+}
+
+/// Runs all parts of it on a hub.
+pub fn run(program: &Path, hub: &Hub) -> Result<(), Failed> {
+    let kubeconfig = hub.folder("client-go", "default").join("config");
+    let output = Command::new(program).arg(kubeconfig).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let told = [output.stdout, output.stderr].concat();
+            Err(String::from_utf8_lossy(&told).into_owned().into())
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The two hubs, over TLS in real time: the lab's, and a real API server.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
+
+use apiserver::{ApiServer, Clock, Loopback};
+use envtest::{Assets, Envtest, EnvtestOptions};
+use http::Request;
+use k8s_openapi::{
+    api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Client, ResourceExt as _,
+    api::{Api, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// In which everything runs.
+pub static RUNTIME: LazyLock<tokio::runtime::Runtime> =
+    LazyLock::new(|| tokio::runtime::Runtime::new().expect("a runtime"));
+
+/// The users that kubeconfigs know; the first is all-powerful, the second may do what the scripts grant.
+const USERS: [&str; 2] = ["admin", "viewer"];
+
+/// A hub that others can reach.
+pub struct Hub {
+    /// Without a namespace.
+    kubeconfig: Value,
+    folder: TempDir,
+    /// Where a real API server's own kubectl is.
+    pub kubectl: Option<PathBuf>,
+    /// The lab's server, for its misbehaviour.
+    pub server: Option<ApiServer>,
+    /// Taken when it is stopped.
+    real: Mutex<Option<Envtest>>,
+}
+
+impl Hub {
+    pub async fn lab() -> Self {
+        let server = ApiServer::new(Clock::system());
+        definitions()
+            .into_iter()
+            .for_each(|definition| server.define(definition));
+        let loopback = Loopback::bind("hub", 0).await.expect("a port");
+        let kubeconfig = merged(USERS.map(|user| loopback.way().kubeconfig_as(user)));
+        tokio::spawn(loopback.serve(server.clone()));
+        Self::new(kubeconfig, None, Some(server), None)
+    }
+
+    pub async fn real(assets: &Assets) -> Self {
+        let envtest = Envtest::start(assets, EnvtestOptions::default()).await;
+        let envtest = envtest.expect("the API server starts");
+        let kubeconfig = merged(USERS.map(|user| envtest.kubeconfig(user)));
+        let hub = Self::new(kubeconfig, assets.kubectl(), None, Some(envtest));
+        hub.install_definitions().await;
+        hub
+    }
+
+    fn new(
+        kubeconfig: Value,
+        kubectl: Option<PathBuf>,
+        server: Option<ApiServer>,
+        real: Option<Envtest>,
+    ) -> Self {
+        Self {
+            kubeconfig,
+            folder: TempDir::new().expect("a folder"),
+            kubectl,
+            server,
+            real: Mutex::new(real),
+        }
+    }
+
+    /// A new folder of that name, with a kubeconfig `config` for that namespace in it.
+    pub fn folder(&self, name: &str, namespace: &str) -> PathBuf {
+        let folder = self.folder.path().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("config"), self.kubeconfig_in(namespace).to_string())
+            .expect("a kubeconfig");
+        folder
+    }
+
+    /// Creates a namespace with this metadata; returns its name.
+    pub async fn create_namespace(&self, metadata: Value) -> String {
+        let namespaces: Api<Namespace> = Api::all(self.client("default").await);
+        let wanted = serde_json::from_value(json!({"metadata": metadata})).expect("a Namespace");
+        let made = namespaces.create(&PostParams::default(), &wanted).await;
+        made.expect("a new Namespace").name_any()
+    }
+
+    /// A client of kube-rs with that default namespace.
+    pub async fn client(&self, namespace: &str) -> Client {
+        let kubeconfig: Kubeconfig =
+            serde_json::from_value(self.kubeconfig_in(namespace)).expect("a kubeconfig");
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        Client::try_from(config.expect("a kubeconfig")).expect("a client")
+    }
+
+    /// Creates the custom resources, and waits until each version is served.
+    async fn install_definitions(&self) {
+        let client = self.client("default").await;
+        for definition in definitions() {
+            let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+            let definition = serde_json::from_value(definition).expect("a definition");
+            let made = api.create(&PostParams::default(), &definition).await;
+            let spec = made.expect("a new definition").spec;
+            for version in spec.versions.iter().filter(|version| version.served) {
+                let path = format!(
+                    "/apis/{}/{}/{}?limit=1",
+                    spec.group, version.name, spec.names.plural
+                );
+                let list = || Request::get(&path).body(Vec::new()).expect("a request");
+                while client.request_text(list()).await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Ends it, and takes away what was written for it.
+    pub fn stop(&self) {
+        let mut real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(real.take());
+        let _ = std::fs::remove_dir_all(self.folder.path());
+    }
+
+    fn kubeconfig_in(&self, namespace: &str) -> Value {
+        let mut kubeconfig = self.kubeconfig.clone();
+        kubeconfig["contexts"][0]["context"]["namespace"] = namespace.into();
+        kubeconfig
+    }
+}
+
+/// The custom resources that scripts and controllers use.
+fn definitions() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/crds");
+    let files = std::fs::read_dir(folder).expect("a folder of definitions");
+    let texts =
+        files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a definition"));
+    texts
+        .map(|text| serde_saphyr::from_str(&text).expect("a definition"))
+        .collect()
+}
+
+/// One kubeconfig for several users, of whom the first is the present one.
+fn merged(kubeconfigs: [String; USERS.len()]) -> Value {
+    let read = |text: String| serde_saphyr::from_str::<Value>(&text).expect("a kubeconfig");
+    let mut all = kubeconfigs.map(read);
+    let users: Vec<Value> = all.iter().map(|config| config["users"][0].clone()).collect();
+    let mut first = all[0].take();
+    first["users"] = json!(users);
+    first
+}
+
+/// Where the scripts and what belongs to them are.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kubectl")
+}

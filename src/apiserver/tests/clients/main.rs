@@ -1,0 +1,148 @@
+//! Clients as people and controllers have them, on the lab over TLS: kubectl, kube-rs, and a program of client-go and
+//! controller-runtime (`ci/clients`). What can be is done on a real API server too.
+//!
+//! The command lines are data, one file for each subject under `fixtures/kubectl/`; each is a trial. Where the lab is
+//! known to make kubectl answer differently, `divergences.yaml` beside them says why; one that is gone fails the trial
+//! too. With `CLIENTS_SHOW` in the environment all answers are printed.
+
+mod compare;
+mod go;
+mod hubs;
+mod kube_rs;
+mod normal;
+mod script;
+#[path = "../support/scripts.rs"]
+mod scripts;
+mod shell;
+mod table;
+
+use std::{
+    process::ExitCode,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use envtest::Assets;
+use hubs::{Hub, RUNTIME};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use script::Script;
+use table::Table;
+
+/// Both hubs are started once, by the first trial that wants them.
+static LAB: OnceLock<Hub> = OnceLock::new();
+static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
+/// Command lines that have been compared so far.
+static COMPARED: AtomicUsize = AtomicUsize::new(0);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let scripts = Script::all();
+    let table = Arc::new(Table::read(&scripts));
+    let mut trials: Vec<Trial> = scripts
+        .into_iter()
+        .map(|script| {
+            let table = table.clone();
+            Trial::ignorable_test(format!("kubectl::{}", script.name), move || {
+                compare_kubectl(&script, &table)
+            })
+        })
+        .collect();
+    for (name, test) in kube_rs::tests() {
+        trials.push(on_lab(format!("kube_rs::{name}::lab"), test));
+        trials.push(on_real(format!("kube_rs::{name}::real"), test));
+    }
+    for (name, test) in kube_rs::lab_tests() {
+        trials.push(on_lab(format!("kube_rs::{name}::lab"), test));
+    }
+    trials.extend([go_trial("lab"), go_trial("real")]);
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // What is static is not dropped.
+    let real = REAL.get().and_then(|real| real.as_ref().ok());
+    LAB.get().into_iter().chain(real).for_each(Hub::stop);
+    let compared = COMPARED.load(Ordering::Relaxed);
+    if compared > 0 {
+        println!(
+            "kubectl: {compared} command lines compared, {} known divergences",
+            table.len()
+        );
+    }
+    conclusion.exit_code()
+}
+
+fn lab() -> &'static Hub {
+    LAB.get_or_init(|| RUNTIME.block_on(Hub::lab()))
+}
+
+/// The real hub, or why there is none.
+fn real() -> Result<&'static Hub, String> {
+    let start = || {
+        let assets = Assets::find(None).map_err(|error| error.to_string())?;
+        Ok(RUNTIME.block_on(Hub::real(&assets)))
+    };
+    REAL.get_or_init(start).as_ref().map_err(Clone::clone)
+}
+
+fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed> {
+    let tools = real().and_then(|real| {
+        let kubectl = real.kubectl.clone();
+        Ok((real, kubectl.ok_or("there is no kubectl beside kube-apiserver")?))
+    });
+    let (real, kubectl) = match tools {
+        Ok(tools) => tools,
+        Err(reason) => return Ok(Completion::ignored_with(reason)),
+    };
+    let lab = lab();
+    let (ours, theirs) = RUNTIME.block_on(async {
+        tokio::join!(
+            shell::play(script, lab, &kubectl),
+            shell::play(script, real, &kubectl)
+        )
+    });
+    COMPARED.fetch_add(theirs.len(), Ordering::Relaxed);
+    if std::env::var_os("CLIENTS_SHOW").is_some() {
+        for (theirs, ours) in theirs.iter().zip(&ours) {
+            println!(
+                "{} › {}\n--- lab {ours}--- real {theirs}",
+                script.name, theirs.command
+            );
+        }
+    }
+    let complaints = compare::complaints(script, table, &ours, &theirs);
+    match complaints.is_empty() {
+        true => Ok(Completion::Completed),
+        false => Err(complaints.join("\n").into()),
+    }
+}
+
+fn on_lab(name: String, test: kube_rs::Test) -> Trial {
+    Trial::test(name, move || {
+        let lab = lab();
+        RUNTIME.block_on(test(lab));
+        Ok(())
+    })
+}
+
+fn on_real(name: String, test: kube_rs::Test) -> Trial {
+    Trial::ignorable_test(name, move || match real() {
+        Ok(real) => {
+            RUNTIME.block_on(test(real));
+            Ok(Completion::Completed)
+        }
+        Err(reason) => Ok(Completion::ignored_with(reason)),
+    })
+}
+
+fn go_trial(hub: &'static str) -> Trial {
+    Trial::ignorable_test(format!("client_go::{hub}"), move || {
+        let hub = match hub {
+            "lab" => Ok(lab()),
+            _ => real(),
+        };
+        match go::program().and_then(|program| Ok((program, hub?))) {
+            Ok((program, hub)) => go::run(&program, hub).map(|()| Completion::Completed),
+            Err(reason) => Ok(Completion::ignored_with(reason)),
+        }
+    })
+}

@@ -1,0 +1,75 @@
+//! The scripts: one file for each subject under `fixtures/kubectl/`.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::Deserialize;
+
+use super::{hubs::fixtures, scripts};
+
+/// The command lines of one subject, in a namespace of their own, which has the subject's name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The file's name without its extension.
+    #[serde(skip)]
+    pub name: String,
+    /// Files for the commands, by name.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    pub commands: Vec<Step>,
+}
+
+/// What is given to a shell, in a folder with the files. `kubectl` is the hub's own; `$NS` is the namespace.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Step {
+    /// Ends with 0.
+    Plain(String),
+    /// Ends with another code.
+    Failing(Failing),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failing {
+    pub run: String,
+    /// The exit code that a real API server leads to. Guards against a script that does not do what it means to.
+    pub exit: i32,
+}
+
+impl Step {
+    pub fn command(&self) -> &str {
+        match self {
+            Self::Plain(command) => command,
+            Self::Failing(failing) => &failing.run,
+        }
+    }
+
+    pub fn exit(&self) -> i32 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Failing(failing) => failing.exit,
+        }
+    }
+}
+
+impl Script {
+    /// All scripts, by name.
+    pub fn all() -> Vec<Self> {
+        scripts::of(&fixtures())
+            .iter()
+            .map(|path| Self::read(path))
+            .collect()
+    }
+
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).expect("a script is readable");
+        let script: Self =
+            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let name = path.file_stem().expect("a script has a name");
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            ..script
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Gives the command lines of a script to a shell.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::process::Command;
+
+use super::{hubs::Hub, normal::normal, script::Script};
+
+/// A command that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a command ended and what it printed, without what differs from one run to the next.
+pub struct Answer {
+    pub command: String,
+    /// What a real API server has to lead to.
+    pub expected: i32,
+    pub exit: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "exit {}\n{}{}", self.exit, self.out, self.err)
+    }
+}
+
+/// Gives all command lines of the script to a shell, one after the other.
+pub async fn play(script: &Script, hub: &Hub, kubectl: &Path) -> Vec<Answer> {
+    let folder = hub.folder(&script.name, &script.name);
+    for (name, text) in &script.files {
+        std::fs::write(folder.join(name), text).expect("a file can be written");
+    }
+    let shell = Shell {
+        path: path_with(kubectl),
+        folder,
+        namespace: script.name.clone(),
+    };
+    hub.create_namespace(json!({"name": script.name})).await;
+    let mut answers = Vec::new();
+    for step in &script.commands {
+        let (exit, out, err) = shell.run(step.command()).await;
+        answers.push(Answer {
+            command: step.command().to_owned(),
+            expected: step.exit(),
+            exit,
+            out: normal(&out),
+            err: normal(&err),
+        });
+    }
+    answers
+}
+
+struct Shell {
+    path: String,
+    folder: PathBuf,
+    namespace: String,
+}
+
+impl Shell {
+    async fn run(&self, command: &str) -> (i32, String, String) {
+        let running = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(&self.folder)
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", &self.folder)
+            .env("KUBECONFIG", self.folder.join("config"))
+            .env("KUBECACHEDIR", self.folder.join("cache"))
+            .env("NS", &self.namespace)
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let Ok(output) = tokio::time::timeout(PATIENCE, running).await else {
+            let seconds = PATIENCE.as_secs();
+            return (
+                -1,
+                String::new(),
+                format!("did not end within {seconds} seconds\n"),
+            );
+        };
+        let output = output.expect("there is a shell");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap_or(-1),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
+/// The search path on which this kubectl is the first.
+fn path_with(kubectl: &Path) -> String {
+    let folder = kubectl.parent().expect("a program is in a folder");
+    let others = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{others}", folder.display())
+}

@@ -1,0 +1,92 @@
+//! What differs between two answers.
+
+use std::{collections::BTreeSet, fmt};
+
+use serde_json::{Value, json};
+
+use super::player::Answer;
+
+/// The path of a difference in the status code; its values are the code and the body.
+pub const CODE: &str = "/code";
+
+/// One value that the hubs tell differently.
+#[derive(Debug)]
+pub struct Difference {
+    pub step: String,
+    /// A JSON pointer into the answer: `/body/metadata/name`.
+    pub path: String,
+    /// `None` where the lab tells nothing.
+    pub lab: Option<Value>,
+    /// `None` where the real API server tells nothing.
+    pub real: Option<Value>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
+        let (lab, real) = (told(&self.lab), told(&self.real));
+        write!(
+            f,
+            "{} › {}\n    lab:  {lab}\n    real: {real}",
+            self.step, self.path
+        )
+    }
+}
+
+/// Compares the answers to one script, step by step.
+pub fn differences(lab: &[Answer], real: &[Answer]) -> Vec<Difference> {
+    assert_eq!(lab.len(), real.len(), "both hubs play the same steps");
+    let mut found = Vec::new();
+    for (lab, real) in lab.iter().zip(real) {
+        assert_eq!(lab.step, real.step, "both hubs play the steps in the same order");
+        if lab.code != real.code {
+            // Then nothing else can be expected to agree: the bodies only say why.
+            let told = |answer: &Answer| Some(json!([answer.code, answer.value["body"]]));
+            found.push(Difference {
+                step: real.step.clone(),
+                path: CODE.to_owned(),
+                lab: told(lab),
+                real: told(real),
+            });
+            continue;
+        }
+        walk(
+            &real.step,
+            String::new(),
+            Some(&lab.value),
+            Some(&real.value),
+            &mut found,
+        );
+    }
+    found
+}
+
+fn walk(step: &str, path: String, lab: Option<&Value>, real: Option<&Value>, found: &mut Vec<Difference>) {
+    match (lab, real) {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
+            let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+            for key in keys {
+                let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+                walk(step, path, left.get(key), right.get(key), found);
+            }
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right))) => {
+            for index in 0..left.len().max(right.len()) {
+                walk(
+                    step,
+                    format!("{path}/{index}"),
+                    left.get(index),
+                    right.get(index),
+                    found,
+                );
+            }
+        }
+        _ if lab == real => {}
+        _ => found.push(Difference {
+            step: step.to_owned(),
+            path,
+            lab: lab.cloned(),
+            real: real.cloned(),
+        }),
+    }
+}

@@ -1,0 +1,209 @@
+//! The two hubs: a real API server, and the lab's.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour};
+use envtest::{Assets, Envtest, EnvtestOptions};
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use kube::{Client, client::Body};
+use serde_json::{Value, json};
+
+use super::script::folder;
+
+/// The users of both hubs.
+const USERS: [&str; 4] = ["admin", "conformance", "reference-manager", "viewer"];
+/// The namespace in which `viewer` may read ClusterProfiles.
+const GRANTED: &str = "fidelity-granted";
+
+/// A hub that answers requests.
+pub struct Hub {
+    client: Client,
+    tokens: Vec<(&'static str, String)>,
+    kind: Kind,
+}
+
+enum Kind {
+    Real { audit_log: PathBuf },
+    Lab(ApiServer),
+}
+
+/// A running kube-apiserver, and the runtime that speaks with it.
+pub struct Real {
+    pub runtime: tokio::runtime::Runtime,
+    pub hub: Hub,
+    _envtest: Envtest,
+}
+
+impl Real {
+    /// Starts the API server and sets the stage on it.
+    pub fn start(assets: &Assets) -> Self {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let options = EnvtestOptions {
+            // So that it forgets its history soon, for what is answered with 410.
+            api_server_flags: vec!["--etcd-compaction-interval=6s".to_owned()],
+            ..Default::default()
+        };
+        let (envtest, hub) = runtime.block_on(async {
+            let envtest = Envtest::start(assets, options).await.expect("the API server");
+            let mut config = envtest.config("admin");
+            config.auth_info.token = None;
+            let hub = Hub {
+                client: Client::try_from(config).expect("a client"),
+                tokens: USERS.map(|user| (user, token(&envtest, user))).into(),
+                kind: Kind::Real {
+                    audit_log: envtest.audit_log(),
+                },
+            };
+            hub.install_definitions().await;
+            hub.bind_roles().await;
+            (envtest, hub)
+        });
+        Self {
+            runtime,
+            hub,
+            _envtest: envtest,
+        }
+    }
+}
+
+fn token(envtest: &Envtest, user: &str) -> String {
+    let auth_info = serde_json::to_value(&envtest.config(user).auth_info).expect("settings are data");
+    auth_info["token"].as_str().expect("a token").to_owned()
+}
+
+impl Hub {
+    /// A new lab, with the stage set. Lives in the present runtime.
+    pub async fn lab() -> Self {
+        let server = ApiServer::new(Clock::system());
+        server.set_audit_level(AuditLevel::RequestResponse);
+        let hub = Self {
+            client: Client::new(server.clone(), "default"),
+            tokens: USERS.map(|user| (user, ApiServer::token(user))).into(),
+            kind: Kind::Lab(server.clone()),
+        };
+        hub.install_definitions().await;
+        hub.bind_roles().await;
+        hub
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Response<Body> {
+        self.client.send(request).await.expect("an answer")
+    }
+
+    /// The bearer token of a user, if that user has one.
+    pub fn token(&self, user: &str) -> Option<&str> {
+        match user {
+            "nobody" => None,
+            "stranger" => Some("a-token-that-nobody-has"),
+            user => {
+                let mut tokens = self.tokens.iter();
+                let known = tokens.find(|(name, _)| *name == user);
+                Some(&known.unwrap_or_else(|| panic!("there is no user {user}")).1)
+            }
+        }
+    }
+
+    /// The audit events so far.
+    pub fn audit_events(&self) -> Vec<Value> {
+        match &self.kind {
+            Kind::Real { audit_log } => {
+                let text = fs::read_to_string(audit_log).expect("the audit log");
+                let lines = text.lines();
+                // The last line may be in the middle of being written, by another script's request.
+                lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+            }
+            Kind::Lab(server) => server.audit_events(),
+        }
+    }
+
+    pub fn forget_history(&self) {
+        match &self.kind {
+            Kind::Real { .. } => {}
+            Kind::Lab(server) => server.misbehave(Misbehaviour::CompactHistory),
+        }
+    }
+
+    pub async fn create_namespace(&self, name: &str) {
+        let namespace = json!({"metadata": {"name": name}});
+        self.set("POST", "/api/v1/namespaces", &namespace).await;
+    }
+
+    async fn install_definitions(&self) {
+        let folders = [folder().join("crds"), folder().join("../../../../fixtures/crds")];
+        for entry in folders
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).expect("a folder of definitions"))
+        {
+            let text = fs::read_to_string(entry.expect("a definition").path()).expect("a definition");
+            let definition: Value = serde_saphyr::from_str(&text).expect("a definition");
+            self.set(
+                "POST",
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                &definition,
+            )
+            .await;
+            let spec = &definition["spec"];
+            for version in spec["versions"].as_array().expect("versions") {
+                let text = |value: &Value| value.as_str().expect("a name").to_owned();
+                let [group, version, plural] =
+                    [&spec["group"], &version["name"], &spec["names"]["plural"]].map(text);
+                self.wait_for("admin", &format!("/apis/{group}/{version}/{plural}"))
+                    .await;
+            }
+        }
+    }
+
+    /// Lets `viewer` read the ClusterProfiles of one namespace.
+    async fn bind_roles(&self) {
+        self.create_namespace(GRANTED).await;
+        let rbac = format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{GRANTED}");
+        let role = json!({"metadata": {"name": "reader"}, "rules": [{
+            "apiGroups": ["multicluster.x-k8s.io"], "resources": ["clusterprofiles"], "verbs": ["get", "list", "watch"],
+        }]});
+        self.set("POST", &format!("{rbac}/roles"), &role).await;
+        let binding = json!({"metadata": {"name": "reader"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "viewer"}],
+        });
+        self.set("POST", &format!("{rbac}/rolebindings"), &binding).await;
+        let granted = format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{GRANTED}/clusterprofiles");
+        self.wait_for("viewer", &granted).await;
+    }
+
+    async fn set(&self, method: &str, path: &str, body: &Value) {
+        let (code, answer) = self.quick("admin", method, path, body.to_string()).await;
+        assert!(code < 300, "{method} {path}: {code} {answer}");
+    }
+
+    /// Asks until it is answered with 200.
+    async fn wait_for(&self, user: &str, path: &str) {
+        for _ in 0..600 {
+            if self.quick(user, "GET", path, String::new()).await.0 == 200 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("GET {path} by {user} is never answered with 200");
+    }
+
+    async fn quick(&self, user: &str, method: &str, path: &str, body: String) -> (u16, String) {
+        let token = self.token(user).unwrap_or_default();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::AUTHORIZATION, format!("Bearer {token}"))
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(Body::from(body.into_bytes()))
+            .expect("a request");
+        let answer = self.send(request).await;
+        let code = answer.status().as_u16();
+        let body = answer
+            .into_body()
+            .collect()
+            .await
+            .expect("an answer's body")
+            .to_bytes();
+        (code, String::from_utf8_lossy(&body).into_owned())
+    }
+}

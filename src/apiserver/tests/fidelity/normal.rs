@@ -1,0 +1,315 @@
+//! Answers without what differs from one run to the next: UIDs, resource versions, times, generated names.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
+static TIME: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)"));
+/// The server's own version where a message tells it: the second number of "too old", the last of "too large".
+static CURRENT: LazyLock<Regex> = LazyLock::new(|| {
+    let places = [
+        r"too old resource version: \d+ \(",
+        r"[Tt]oo large resource version: \d+, current: ",
+        r"ResourceVersion in record \(",
+        r#"\\"resourceVersion\\":\\""#,
+    ];
+    pattern(&format!(r"({})\d+", places.join("|")))
+});
+/// What a request's address repeats of earlier answers.
+static ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(resourceVersion=\d+|continue=[^&]{20,}|hash=[0-9A-F]{128})"));
+/// The age of something that a script made itself.
+static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+s$"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern")
+}
+
+/// Remembers what was seen in earlier answers to the same script.
+pub struct Normaliser<'a> {
+    script: &'a str,
+    /// What is written in place of a text that the server made up.
+    made_up: Vec<(String, String)>,
+    /// The resource versions of each object, in the order in which they were told.
+    versions: HashMap<String, Vec<String>>,
+    newest: u64,
+}
+
+impl<'a> Normaliser<'a> {
+    /// `script` is the text of the script: what stands in it is left alone.
+    pub fn new(script: &'a str) -> Self {
+        Self {
+            script,
+            made_up: Vec::new(),
+            versions: HashMap::new(),
+            newest: 0,
+        }
+    }
+
+    /// The answer to `request` (its method and path) in a form that can be compared.
+    pub fn normal(&mut self, request: &str, answer: &Value) -> Value {
+        let mut normal = self.rewritten(answer);
+        if let (Some(events), Some(seen)) = (normal["events"].as_array_mut(), answer["events"].as_array()) {
+            Self::rewrite_bookmarks(events, seen);
+            // Unasked, a real server says so of the first bookmark only if that comes at once.
+            if !request.contains("sendInitialEvents") {
+                for bookmark in events.iter_mut().filter(|event| event["type"] == "BOOKMARK") {
+                    bookmark["object"]["metadata"]
+                        .as_object_mut()
+                        .map(|metadata| metadata.remove("annotations"));
+                }
+            }
+        }
+        // Of nothing, some lists have null.
+        if answer["body"]
+            .get("items")
+            .is_some_and(|items| items.is_array() || items.is_null())
+        {
+            normal["body"]["metadata"]["resourceVersion"] = self.list_version(request, &answer["body"]);
+        }
+        without_order(&mut normal);
+        normal
+    }
+
+    /// A list is as new as all that was written before it, unless an older one will do.
+    fn list_version(&self, request: &str, list: &Value) -> Value {
+        let told = version_of(list);
+        let items = list["items"].as_array().into_iter().flatten();
+        let least = match request.contains("resourceVersion=") || request.contains("continue=") {
+            true => items.map(version_of).max().unwrap_or_default(),
+            false => self.newest,
+        };
+        match told {
+            0 => json!("<none>"),
+            told if told >= least => json!("<current>"),
+            _ => json!("<older than what it should tell>"),
+        }
+    }
+
+    /// A bookmark is as new as the events before it.
+    fn rewrite_bookmarks(events: &mut [Value], seen: &[Value]) {
+        let mut newest = 0;
+        for (event, seen) in events.iter_mut().zip(seen) {
+            let version = version_of(&seen["object"]);
+            if seen["type"] == "BOOKMARK" {
+                let told = if version >= newest {
+                    "<current>"
+                } else {
+                    "<older than an event before it>"
+                };
+                event["object"]["metadata"]["resourceVersion"] = told.into();
+                for row in event["object"]["rows"].as_array_mut().into_iter().flatten() {
+                    row["object"]["metadata"]["resourceVersion"] = told.into();
+                }
+            }
+            newest = newest.max(version);
+        }
+    }
+
+    fn rewritten(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.rewritten(item)).collect(),
+            Value::Object(map) => self.rewritten_object(map),
+            Value::String(text) => self.rewritten_text(text).into(),
+            other => other.clone(),
+        }
+    }
+
+    fn rewritten_object(&mut self, map: &Map<String, Value>) -> Value {
+        let metadata = &map.get("metadata").cloned().unwrap_or_default();
+        self.note_generated_name(metadata);
+        self.note_uid(metadata);
+        self.note_token(map);
+        let mut rewritten: Map<String, Value> = map
+            .iter()
+            .map(|(key, value)| (key.clone(), self.rewritten(value)))
+            .collect();
+        let is_object = metadata["name"].is_string() && metadata["resourceVersion"].is_string();
+        if is_object {
+            let version = self.object_version(&Value::Object(map.clone()));
+            rewritten["metadata"]["resourceVersion"] = version.into();
+        } else if let Some(Value::String(version)) = map.get("resourceVersion") {
+            // A reference to an object, as an audit event has.
+            let known = self
+                .versions
+                .values()
+                .find_map(|versions| place(versions, version));
+            if let Some(place) = known {
+                rewritten["resourceVersion"] = format!("<version {place}>").into();
+            }
+        }
+        if map.get("kind").is_some_and(|kind| kind == "Table") {
+            rewrite_table(&mut rewritten, map);
+        }
+        if metadata["continue"]
+            .as_str()
+            .is_some_and(|token| !token.is_empty())
+        {
+            rewritten["metadata"]["continue"] = "<continue>".into();
+        }
+        rewritten.into()
+    }
+
+    /// `<version N>`: the Nth version that was told of this object.
+    fn object_version(&mut self, object: &Value) -> String {
+        let metadata = &object["metadata"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (uid, version) = (text(&metadata["uid"]), text(&metadata["resourceVersion"]));
+        let number: u64 = version.parse().unwrap_or_default();
+        let versions = self.versions.entry(uid).or_default();
+        let place = place(versions, &version).unwrap_or_else(|| {
+            versions.push(version);
+            versions.len()
+        });
+        let earlier = versions[..place - 1]
+            .iter()
+            .filter_map(|version| version.parse::<u64>().ok());
+        let is_newer = earlier.max().is_none_or(|earlier| number > earlier);
+        self.newest = self.newest.max(number);
+        match is_newer {
+            true => format!("<version {place}>"),
+            false => format!("<version {place}, older than one before it>"),
+        }
+    }
+
+    fn note_generated_name(&mut self, metadata: &Value) {
+        if let (Some(prefix), Some(name)) = (metadata["generateName"].as_str(), metadata["name"].as_str()) {
+            let suffix = name.strip_prefix(prefix).unwrap_or_default();
+            let is_known = self.made_up.iter().any(|(known, _)| known == name);
+            let is_generated = suffix.len() == 5
+                && suffix
+                    .bytes()
+                    .all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte));
+            if is_generated && !is_known {
+                let number = self.made_up.len();
+                self.made_up
+                    .push((name.to_owned(), format!("{prefix}<generated {number}>")));
+            }
+        }
+    }
+
+    /// Tokens that are given out differ in all.
+    fn note_token(&mut self, map: &Map<String, Value>) {
+        let given = map.get("status").and_then(|status| status["token"].as_str());
+        if let (Some(token), Some("TokenRequest")) = (given, map.get("kind").and_then(Value::as_str)) {
+            self.made_up.push((token.to_owned(), "<token>".to_owned()));
+        }
+    }
+
+    /// Objects of one name get numbers, so that their UIDs can be told apart.
+    fn note_uid(&mut self, metadata: &Value) {
+        if let (Some(uid), Some(name)) = (metadata["uid"].as_str(), metadata["name"].as_str()) {
+            let is_known = self.made_up.iter().any(|(known, _)| known == uid);
+            if UID.is_match(uid) && !is_known && !self.script.contains(uid) {
+                let name = self.rewritten_text(name);
+                let alike =
+                    |(_, instead): &&(String, String)| instead.starts_with(&format!("<uid of {name},"));
+                let number = self.made_up.iter().filter(alike).count() + 1;
+                self.made_up
+                    .push((uid.to_owned(), format!("<uid of {name}, {number}>")));
+            }
+        }
+    }
+
+    fn rewritten_text(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (made_up, instead) in &self.made_up {
+            text = text.replace(made_up, instead);
+        }
+        let text = TIME.replace_all(&text, |found: &Captures<'_>| match found.get(1) {
+            _ if self.script.contains(&found[0]) => found[0].to_owned(),
+            None => "<time>".to_owned(),
+            Some(fraction) => format!("<time with {} decimals>", fraction.len()),
+        });
+        let text = UID.replace_all(&text, |found: &Captures<'_>| {
+            match self.script.contains(&found[0]) {
+                true => found[0].to_owned(),
+                false => "<uid>".to_owned(),
+            }
+        });
+        let text = CURRENT.replace_all(&text, "$1<current>");
+        let text = ADDRESS.replace_all(&text, |found: &Captures<'_>| {
+            let (name, _) = found[0].split_once('=').expect("the pattern has it");
+            format!("{name}=<saved>")
+        });
+        text.into_owned()
+    }
+}
+
+/// A Table is at least as new as its rows, which tell ages.
+fn rewrite_table(table: &mut Map<String, Value>, seen: &Map<String, Value>) {
+    let rows = seen["rows"].as_array().into_iter().flatten();
+    let newest = rows.map(|row| version_of(&row["object"])).max();
+    let told = match version_of(&seen.clone().into()) {
+        0 => "<none>",
+        told if Some(told) >= newest => "<current>",
+        _ => "<older than its rows>",
+    };
+    table["metadata"]["resourceVersion"] = told.into();
+    let rows = table["rows"].as_array_mut().into_iter().flatten();
+    let cells = rows.flat_map(|row| row["cells"].as_array_mut().into_iter().flatten());
+    for cell in cells.filter(|cell| cell.as_str().is_some_and(|text| AGE.is_match(text))) {
+        *cell = "<age>".into();
+    }
+}
+
+fn version_of(object: &Value) -> u64 {
+    let version = object["metadata"]["resourceVersion"].as_str();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}
+
+fn place(versions: &[String], version: &str) -> Option<usize> {
+    versions
+        .iter()
+        .position(|known| known == version)
+        .map(|index| index + 1)
+}
+
+/// Puts in an order what the real API server tells in one that changes: the causes of a refusal; the rules that somebody
+/// has; the owners of fields, which are told by the time of their last write, and writes may or may not share a second.
+fn without_order(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(without_order),
+        Value::Object(map) => {
+            map.values_mut().for_each(without_order);
+            for rules in ["resourceRules", "nonResourceRules"] {
+                if let Some(Value::Array(rules)) = map.get_mut(rules) {
+                    rules.sort_by_key(Value::to_string);
+                }
+            }
+            if let Some(Value::Array(owners)) = map.get_mut("managedFields") {
+                owners.sort_by_key(|owner| {
+                    ["manager", "subresource", "apiVersion"].map(|key| owner[key].to_string())
+                });
+            }
+            let causes = map
+                .get_mut("details")
+                .and_then(|details| details.get_mut("causes"));
+            let Some(Value::Array(causes)) = causes else {
+                return;
+            };
+            causes.sort_by_key(Value::to_string);
+            let mut told: Vec<String> = causes
+                .iter()
+                .map(|cause| {
+                    let text = |key: &str| cause[key].as_str().unwrap_or_default();
+                    format!("{}: {}", text("field"), text("message"))
+                })
+                .collect();
+            told.dedup();
+            // The message lists the causes, where there are several.
+            if let (Some(Value::String(message)), [_, _, ..]) = (map.get_mut("message"), told.as_slice()) {
+                for cause in &told {
+                    *message = message.replacen(cause.as_str(), "<cause>", 1);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,415 @@
+//! Playing a script against a hub.
+
+use std::{collections::HashMap, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{
+    HeaderMap, Request, Response,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WARNING},
+};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde_json::{Map, Value, json};
+
+use super::{
+    hubs::Hub,
+    normal::Normaliser,
+    script::{Script, Step},
+};
+
+/// How long a hub may take for an event, or for what it does in its own time.
+const PATIENCE: Duration = Duration::from_secs(90);
+const PAUSE: Duration = Duration::from_millis(50);
+/// What the real hub's log does not tell of.
+const UNLOGGED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// What a hub answered to one step.
+#[derive(Debug)]
+pub struct Answer {
+    pub step: String,
+    /// The code that the script says the real hub answers with.
+    pub expected: u16,
+    pub code: u16,
+    /// Code, headers, body, events and audit events, without what differs from one run to the next.
+    pub value: Value,
+}
+
+/// Plays all steps, in order.
+pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
+    let namespace = format!("fidelity-{}", script.name);
+    hub.create_namespace(&namespace).await;
+    let mut player = Player {
+        hub,
+        script: &script.name,
+        variables: variables(&namespace),
+        count: 0,
+        played: Vec::new(),
+    };
+    player.steps(&script.steps).await;
+    let audit = hub.audit_events();
+    let mut normaliser = Normaliser::new(&script.text);
+    let played = player.played.into_iter();
+    let answers = played.map(|mut played| {
+        if let Some(agent) = &played.agent {
+            let events = audit.iter().filter(|event| event["userAgent"] == agent.as_str());
+            // When a watch is over is for us to say.
+            let events = events.filter(|event| !played.is_watch || event["stage"] == "ResponseStarted");
+            // The real hub's policy leaves these out.
+            let about_health = |uri: &str| UNLOGGED.iter().any(|path| uri.starts_with(path));
+            let events = events.filter(|event| !event["requestURI"].as_str().is_some_and(about_health));
+            let events: Value = events.map(|event| audited(event, &played)).collect();
+            played.value["audit"] = events;
+        }
+        Answer {
+            step: played.step,
+            expected: played.expected,
+            code: played.code,
+            value: normaliser.normal(&played.request, &played.value),
+        }
+    });
+    answers.collect()
+}
+
+/// The texts that every script may use.
+fn variables(namespace: &str) -> HashMap<String, String> {
+    let custom = |group: &str, plural: &str| format!("/apis/{group}/namespaces/{namespace}/{plural}");
+    let variables = [
+        ("ns", namespace.to_owned()),
+        (
+            "profiles",
+            custom("multicluster.x-k8s.io/v1alpha1", "clusterprofiles"),
+        ),
+        (
+            "profiles2",
+            custom("multicluster.x-k8s.io/v1alpha2", "clusterprofiles"),
+        ),
+        ("widgets", custom("fidelity.example/v1", "widgets")),
+        ("secrets", format!("/api/v1/namespaces/{namespace}/secrets")),
+        (
+            "serviceaccounts",
+            format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+        ),
+        ("leases", custom("coordination.k8s.io/v1", "leases")),
+        ("events", format!("/api/v1/namespaces/{namespace}/events")),
+        ("newevents", custom("events.k8s.io/v1", "events")),
+        ("nodes", "/api/v1/nodes".to_owned()),
+        ("namespaces", "/api/v1/namespaces".to_owned()),
+        ("roles", custom("rbac.authorization.k8s.io/v1", "roles")),
+        (
+            "rolebindings",
+            custom("rbac.authorization.k8s.io/v1", "rolebindings"),
+        ),
+        (
+            "clusterroles",
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles".to_owned(),
+        ),
+        (
+            "clusterrolebindings",
+            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings".to_owned(),
+        ),
+        (
+            "crds",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned(),
+        ),
+    ];
+    variables.map(|(name, text)| (name.to_owned(), text)).into()
+}
+
+/// What of an audit event is compared.
+fn audited(event: &Value, played: &Played) -> Value {
+    let mut kept = Map::new();
+    for key in ["stage", "verb", "requestURI", "objectRef"] {
+        kept.insert(key.to_owned(), event[key].clone());
+    }
+    // What was answered and what was sent are compared, or the same, anyway: an event only has to repeat them.
+    let status = &event["responseStatus"];
+    let is_failure = status["code"].as_u64() >= Some(400);
+    let mut parts = ["message", "reason", "details", "code"].iter();
+    let repeats = is_failure && parts.all(|part| status[part] == played.value["body"][part]);
+    let status = if repeats {
+        "<as answered>".into()
+    } else {
+        status.clone()
+    };
+    kept.insert("responseStatus".to_owned(), status);
+    kept.insert("user".to_owned(), event["user"].clone());
+    kept.insert("impersonated".to_owned(), event["impersonatedUser"].clone());
+    for name in ["decision", "reason"] {
+        let told = &event["annotations"][format!("authorization.k8s.io/{name}")];
+        kept.insert(name.to_owned(), told.clone());
+    }
+    // The two hubs' policies tell the objects of these.
+    let unless = |object: &Value, same: &Value, told: &str| match object == same {
+        true => told.into(),
+        false => object.clone(),
+    };
+    let resource = event["objectRef"]["resource"].as_str();
+    if matches!(resource, Some("clusterprofiles" | "namespaces")) {
+        let object = unless(&event["requestObject"], &played.sent, "<as sent>");
+        kept.insert("requestObject".to_owned(), object);
+    }
+    // And the answers to writes of these.
+    if resource == Some("clusterprofiles") {
+        let object = unless(&event["responseObject"], &played.value["body"], "<as answered>");
+        kept.insert("responseObject".to_owned(), object);
+        kept.insert("level".to_owned(), event["level"].clone());
+    }
+    kept.into()
+}
+
+struct Played {
+    step: String,
+    expected: u16,
+    code: u16,
+    request: String,
+    /// The User-Agent that only this request has.
+    agent: Option<String>,
+    is_watch: bool,
+    sent: Value,
+    value: Value,
+}
+
+struct Player<'a> {
+    hub: &'a Hub,
+    script: &'a str,
+    variables: HashMap<String, String>,
+    count: usize,
+    played: Vec<Played>,
+}
+
+impl Player<'_> {
+    async fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            if step.forget_history {
+                self.hub.forget_history();
+            }
+            self.count += 1;
+            let agent = format!("fidelity/{}-{}", self.script, self.count);
+            let agent = step.user_agent.clone().unwrap_or(agent);
+            let mut value = match step.events {
+                Some(wanted) => self.watch(step, &agent, wanted).await,
+                None => self.ask(step, &agent).await,
+            };
+            for (name, pointer) in &step.save {
+                let saved = value["body"].pointer(pointer).unwrap_or(&Value::Null);
+                let text = saved.as_str().map_or_else(|| saved.to_string(), str::to_owned);
+                self.variables.insert(name.clone(), text);
+            }
+            keep_parts(&mut value["body"], step);
+            let code = value["code"].as_u64().unwrap_or_default();
+            // A warning's text is all that matters of it, and their order does not.
+            if let Some(warnings) = value["warnings"].as_array_mut() {
+                warnings.sort_by_key(Value::to_string);
+            }
+            self.played.push(Played {
+                step: step.name.clone(),
+                expected: step.expect,
+                code: u16::try_from(code).unwrap_or_default(),
+                request: self.filled(&step.request),
+                agent: step.until.is_none().then_some(agent),
+                is_watch: step.events.is_some(),
+                sent: step
+                    .body
+                    .as_ref()
+                    .map_or(Value::Null, |body| self.filled_in(body)),
+                value,
+            });
+        }
+    }
+
+    async fn ask(&self, step: &Step, agent: &str) -> Value {
+        let asking = async {
+            loop {
+                let (mut value, body) = self.send(step, agent).await;
+                let body = body.collect().await.expect("an answer's body").to_bytes();
+                value["body"] = parsed(&body);
+                let Some(until) = &step.until else { break value };
+                let mut wanted = until.iter();
+                let reached = value["code"] == step.expect
+                    && wanted.all(|(pointer, wanted)| value["body"].pointer(pointer) == Some(wanted));
+                if reached {
+                    break value;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, asking)
+            .await
+            .unwrap_or_else(|_| json!({"code": 0, "body": "never answered as awaited"}))
+    }
+
+    async fn watch(&mut self, step: &Step, agent: &str, wanted: usize) -> Value {
+        let (mut value, body) = self.send(step, agent).await;
+        Box::pin(self.steps(&step.meanwhile)).await;
+        if value["code"] != 200 {
+            value["body"] = parsed(&body.collect().await.expect("an answer's body").to_bytes());
+            return value;
+        }
+        let mut stream = EventStream {
+            body,
+            buffer: Vec::new(),
+        };
+        let mut events: Vec<Value> = Vec::new();
+        // Where the end is awaited it counts as one more.
+        let wanted = wanted + usize::from(step.ends);
+        while events.len() < wanted {
+            let next = stream.next().await;
+            // How many bookmarks come in a row is a matter of timing.
+            let is_bookmark = |event: &Value| event["type"] == "BOOKMARK";
+            if let Next::Event(event) = &next
+                && is_bookmark(event)
+                && events.last().is_some_and(is_bookmark)
+            {
+                events.pop();
+            }
+            let (event, goes_on) = match next {
+                Next::Event(event) => (event, true),
+                Next::End => ("the end".into(), false),
+                Next::Silence => ("silence".into(), false),
+            };
+            events.push(event);
+            if !goes_on {
+                break;
+            }
+        }
+        value["events"] = events.into();
+        value
+    }
+
+    async fn send(&self, step: &Step, agent: &str) -> (Value, Body) {
+        let request = self.filled(&step.request);
+        let (method, path) = request.split_once(' ').expect("a request is a method and a path");
+        let mut builder = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(USER_AGENT, agent);
+        for (name, values) in &step.headers {
+            for value in values {
+                builder = builder.header(name, self.filled(value));
+            }
+        }
+        let given = step.token.as_ref().map(|token| self.filled(token));
+        if let Some(token) = given.as_deref().or_else(|| self.hub.token(&step.user)) {
+            builder = builder.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let body = match (&step.body, &step.text, &step.bytes) {
+            (Some(body), ..) => self.filled_in(body).to_string().into_bytes(),
+            (None, Some(text), _) => self.filled(text).into_bytes(),
+            (None, None, Some(bytes)) => STANDARD.decode(bytes).expect("base64"),
+            (None, None, None) => Vec::new(),
+        };
+        let kind = match (&step.content_type, body.is_empty(), method) {
+            (Some(kind), ..) => kind,
+            (None, true, _) => "",
+            (None, false, "PATCH") => "application/merge-patch+json",
+            (None, false, _) => "application/json",
+        };
+        if !kind.is_empty() {
+            builder = builder.header(CONTENT_TYPE, kind);
+        }
+        builder = builder.header(ACCEPT, step.accept.as_deref().unwrap_or("application/json"));
+        let request = builder.body(Body::from(body));
+        let request = request.unwrap_or_else(|error| panic!("{}: {error}", step.name));
+        let answer: Response<Body> = self.hub.send(request).await;
+        let (parts, body) = answer.into_parts();
+        let value = json!({
+            "code": parts.status.as_u16(),
+            "contentType": texts(&parts.headers, CONTENT_TYPE),
+            "warnings": texts(&parts.headers, WARNING),
+        });
+        (value, body)
+    }
+
+    /// The text with its variables filled in.
+    fn filled(&self, text: &str) -> String {
+        let mut filled = text.to_owned();
+        for (name, value) in &self.variables {
+            filled = filled.replace(&format!("${{{name}}}"), value);
+        }
+        assert!(
+            !filled.contains("${"),
+            "{}: there is no such variable: {filled}",
+            self.script
+        );
+        filled
+    }
+
+    fn filled_in(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.filled(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.filled_in(item)).collect(),
+            Value::Object(map) => {
+                let filled = map
+                    .iter()
+                    .map(|(key, value)| (self.filled(key), self.filled_in(value)));
+                Value::Object(filled.collect())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Leaves of a body what its step wants compared.
+fn keep_parts(body: &mut Value, step: &Step) {
+    for among in &step.among {
+        if let Some(Value::Array(items)) = body.pointer_mut(&among.list) {
+            let name = |item: &Value| {
+                item.pointer(&among.key)
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            };
+            items.retain(|item| name(item).is_some_and(|name| among.names.contains(&name)));
+        }
+    }
+    if !step.only.is_empty() {
+        let part = |pointer: &String| {
+            (
+                pointer.clone(),
+                body.pointer(pointer).cloned().unwrap_or_default(),
+            )
+        };
+        *body = Value::Object(step.only.iter().map(part).collect());
+    }
+}
+
+fn texts(headers: &HeaderMap, name: http::HeaderName) -> Vec<String> {
+    let values = headers.get_all(name).iter();
+    values
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect()
+}
+
+fn parsed(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned().into())
+}
+
+/// The events of a watch, one JSON document a line.
+struct EventStream {
+    body: Body,
+    buffer: Vec<u8>,
+}
+
+enum Next {
+    Event(Value),
+    End,
+    Silence,
+}
+
+impl EventStream {
+    async fn next(&mut self) -> Next {
+        loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+                return Next::Event(parsed(&line));
+            }
+            match tokio::time::timeout(PATIENCE, self.body.frame()).await {
+                Err(_) => return Next::Silence,
+                Ok(None | Some(Err(_))) => return Next::End,
+                Ok(Some(Ok(frame))) => self
+                    .buffer
+                    .extend(frame.into_data().unwrap_or_else(|_| Bytes::new())),
+            }
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! Random sequences of requests: few objects, several writers, every way to write.
+//!
+//! The same sequences are played every time; a number in `FIDELITY_SEED` picks others. One that fails is shrunk, and
+//! its seed kept in `fixtures/fidelity/random.seeds`, to be played first from then on.
+
+use std::{cell::Cell, fmt};
+
+use proptest::{
+    collection::vec,
+    prelude::*,
+    sample::{select, subsequence},
+    test_runner::{Config, FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner},
+};
+use serde_json::{Map, Value, json};
+
+use super::script::{Script, Step};
+
+/// The name of the trial, with which those of its scripts begin.
+pub const RANDOM: &str = "random";
+/// How many sequences, and how many writes in each.
+const SEQUENCES: u32 = 20;
+const WRITES: std::ops::Range<usize> = 1..40;
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fidelity/random.seeds");
+
+/// A kind that is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Shape,
+    /// The same objects, in the other version.
+    Shape2,
+    ConfigMap,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Create,
+    Update,
+    Merge,
+    Json,
+    /// Where the kind knows it, else a merge patch.
+    Strategic,
+    Apply,
+    ForcedApply,
+    Delete,
+}
+
+/// One write.
+#[derive(Clone)]
+struct Write {
+    writer: &'static str,
+    kind: Kind,
+    name: &'static str,
+    way: Way,
+    to_status: bool,
+    is_dry: bool,
+    /// What is written, without type and name.
+    object: Value,
+    operations: Value,
+}
+
+impl fmt::Debug for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            writer,
+            kind,
+            name,
+            way,
+            ..
+        } = self;
+        let status = if self.to_status { " status" } else { "" };
+        let dry = if self.is_dry { " (dry)" } else { "" };
+        let told = if *way == Way::Json {
+            &self.operations
+        } else {
+            &self.object
+        };
+        write!(f, "\n  {writer}: {way:?} {kind:?} {name}{status}{dry} {told}")
+    }
+}
+
+impl Write {
+    fn path(&self) -> String {
+        match self.kind {
+            Kind::Shape => "/apis/shapes.fidelity.example/v1/namespaces/${ns}/shapes".to_owned(),
+            Kind::Shape2 => "/apis/shapes.fidelity.example/v2/namespaces/${ns}/shapes".to_owned(),
+            Kind::ConfigMap => "/api/v1/namespaces/${ns}/configmaps".to_owned(),
+        }
+    }
+
+    fn whole(&self) -> Value {
+        let mut object = self.object.clone();
+        let (version, kind) = match self.kind {
+            Kind::Shape => ("shapes.fidelity.example/v1", "Shape"),
+            Kind::Shape2 => ("shapes.fidelity.example/v2", "Shape"),
+            Kind::ConfigMap => ("v1", "ConfigMap"),
+        };
+        object["apiVersion"] = version.into();
+        object["kind"] = kind.into();
+        object["metadata"]["name"] = self.name.into();
+        object
+    }
+
+    /// The requests of this write, the `n`th of its sequence.
+    fn steps(&self, n: usize) -> Vec<Value> {
+        let (all, name) = (self.path(), self.name);
+        let status = if self.to_status && self.kind != Kind::ConfigMap {
+            "/status"
+        } else {
+            ""
+        };
+        let one = format!("{all}/{name}{status}");
+        let dry = if self.is_dry { "&dryRun=All" } else { "" };
+        let query = format!("fieldManager={}{dry}", self.writer);
+        let patch = |kind: &str, query: &str, body: &Value| json!({"request": format!("PATCH {one}?{query}"), "contentType": format!("application/{kind}"), "body": body});
+        let merge = "merge-patch+json";
+        let mut steps = match self.way {
+            Way::Create => vec![json!({"request": format!("POST {all}?{query}"), "body": self.whole()})],
+            Way::Update => {
+                let version = format!("version{n}");
+                let mut object = self.whole();
+                object["metadata"]["resourceVersion"] = format!("${{{version}}}").into();
+                vec![
+                    json!({"request": format!("GET {all}/{name}"), "save": {version: "/metadata/resourceVersion"}}),
+                    json!({"request": format!("PUT {one}?{query}"), "body": object}),
+                ]
+            }
+            Way::Strategic if self.kind == Kind::ConfigMap => {
+                vec![patch("strategic-merge-patch+json", &query, &self.object)]
+            }
+            Way::Merge | Way::Strategic => vec![patch(merge, &query, &self.object)],
+            Way::Json => vec![patch("json-patch+json", &query, &self.operations)],
+            Way::Apply => vec![patch("apply-patch+yaml", &query, &self.whole())],
+            Way::ForcedApply => vec![patch(
+                "apply-patch+yaml",
+                &format!("{query}&force=true"),
+                &self.whole(),
+            )],
+            Way::Delete => vec![json!({"request": format!("DELETE {all}/{name}")})],
+        };
+        for (i, step) in steps.iter_mut().enumerate() {
+            step["name"] = format!(
+                "{n}.{i}: {:?} {:?} {name}{status} by {}",
+                self.way, self.kind, self.writer
+            )
+            .into();
+            // Whatever the real hub answers.
+            step["expect"] = 0.into();
+        }
+        steps
+    }
+}
+
+/// Plays the sequences by `compare`, which tells the differences.
+pub fn play_random(compare: impl Fn(&Script) -> Result<(), String>) -> Result<(), String> {
+    let seed = std::env::var("FIDELITY_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let mut runner = TestRunner::new(Config {
+        cases: SEQUENCES,
+        max_shrink_iters: 150,
+        rng_seed: RngSeed::Fixed(seed.unwrap_or(4322)),
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(SEEDS))),
+        ..Config::default()
+    });
+    let count = Cell::new(0);
+    let outcome = runner.run(&vec(write(), WRITES), |writes| {
+        count.set(count.get() + 1);
+        let steps: Vec<Value> = writes
+            .iter()
+            .enumerate()
+            .flat_map(|(n, write)| write.steps(n))
+            .collect();
+        let script = Script {
+            name: format!("{RANDOM}-{}", count.get()),
+            text: Value::from(steps.clone()).to_string(),
+            steps: steps
+                .into_iter()
+                .map(|step| serde_json::from_value::<Step>(step).expect("a step"))
+                .collect(),
+        };
+        compare(&script).map_err(TestCaseError::fail)
+    });
+    outcome.map_err(|error| match error {
+        TestError::Fail(why, writes) => format!("the hubs differ after {writes:?}\n{why}"),
+        TestError::Abort(why) => why.to_string(),
+    })
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    let ways = [
+        (3, Way::Create),
+        (2, Way::Update),
+        (3, Way::Merge),
+        (2, Way::Json),
+        (2, Way::Strategic),
+        (8, Way::Apply),
+        (4, Way::ForcedApply),
+        (1, Way::Delete),
+    ];
+    let ways =
+        proptest::strategy::Union::new_weighted(ways.map(|(weight, way)| (weight, Just(way).boxed())).into());
+    let kinds = select(vec![
+        Kind::Shape,
+        Kind::Shape,
+        Kind::Shape,
+        Kind::Shape2,
+        Kind::ConfigMap,
+    ]);
+    let who = (select(vec!["one", "two", "three"]), kinds, select(vec!["a", "b"]));
+    let how = (ways, prop::bool::weighted(0.2), prop::bool::weighted(0.1));
+    (who, how, spec(), metadata(), status(), operations()).prop_map(
+        |((writer, kind, name), (way, to_status, is_dry), spec, metadata, status, operations)| {
+            let of_shape = kind != Kind::ConfigMap;
+            let data = data(&spec);
+            let mut object = json!({"metadata": metadata});
+            match of_shape {
+                true => {
+                    object["spec"] = spec;
+                    object["status"] = status;
+                }
+                false => object["data"] = data.clone(),
+            }
+            let operations = if of_shape {
+                operations
+            } else {
+                json!([{"op": "add", "path": "/data", "value": data}])
+            };
+            Write {
+                writer,
+                kind,
+                name,
+                way,
+                to_status,
+                is_dry,
+                object,
+                operations,
+            }
+        },
+    )
+}
+
+/// A ConfigMap has texts only.
+fn data(spec: &Value) -> Value {
+    let loose = spec["loose"].as_object().cloned().unwrap_or_default();
+    loose
+        .into_iter()
+        .filter(|(_, value)| value.is_string())
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn text() -> impl Strategy<Value = Value> {
+    select(vec![json!("1"), json!("2")])
+}
+
+/// A map with some of these fields.
+fn some(fields: Vec<(&'static str, BoxedStrategy<Value>)>, share: f64) -> BoxedStrategy<Value> {
+    let fields: Vec<_> = fields
+        .into_iter()
+        .map(|(name, value)| prop::option::weighted(share, value).prop_map(move |value| (name, value)))
+        .collect();
+    let present = |fields: Vec<(&'static str, Option<Value>)>| {
+        let fields = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Value::Object(fields.collect())
+    };
+    fields.prop_map(present).boxed()
+}
+
+/// Some of these texts, in any order.
+fn texts(all: &'static [&'static str]) -> BoxedStrategy<Value> {
+    subsequence(all.to_vec(), 0..=all.len())
+        .prop_shuffle()
+        .prop_map(|texts| json!(texts))
+        .boxed()
+}
+
+/// Items by name, each at most once, in any order.
+fn items(key: &'static str, all: Vec<Value>, rest: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+    let count = all.len();
+    let named = (subsequence(all, 0..=count).prop_shuffle(), vec(rest, count));
+    let item = move |(name, mut rest): (Value, Value)| {
+        rest[key] = name;
+        rest
+    };
+    named
+        .prop_map(move |(names, rest)| names.into_iter().zip(rest).map(item).collect())
+        .boxed()
+}
+
+fn spec() -> BoxedStrategy<Value> {
+    let text = || text().boxed();
+    let null_or = |other: BoxedStrategy<Value>| prop_oneof![1 => Just(Value::Null), 5 => other].boxed();
+    let tags = some(
+        vec![
+            ("value", text()),
+            ("weight", Just(json!(2)).boxed()),
+            ("tags", texts(&["s", "t"])),
+        ],
+        0.4,
+    );
+    let protocol = some(
+        vec![
+            ("protocol", select(vec![json!("TCP"), json!("UDP")]).boxed()),
+            ("name", text()),
+        ],
+        0.4,
+    );
+    let pair = || some(vec![("a", text()), ("b", text())], 0.6);
+    let anything = prop_oneof![
+        text(),
+        Just(json!({})),
+        Just(json!([1, 2])),
+        Just(json!({"x": 1})),
+        Just(json!({"x": {"y": [1]}, "z": null})),
+    ];
+    some(
+        vec![
+            ("text", null_or(text())),
+            ("number", select(vec![json!(1), json!(2)]).boxed()),
+            ("port", select(vec![json!(80), json!("http")]).boxed()),
+            ("kept", null_or(text())),
+            ("mode", text()),
+            ("plain", texts(&["a", "b"])),
+            ("set", null_or(texts(&["x", "y", "z"]))),
+            (
+                "numbers",
+                subsequence(vec![1, 2, 10], 0..=3)
+                    .prop_shuffle()
+                    .prop_map(|all| json!(all))
+                    .boxed(),
+            ),
+            (
+                "parts",
+                items("name", vec![json!("p"), json!("q"), json!("r")], tags),
+            ),
+            ("ports", items("port", vec![json!(1), json!(2)], protocol)),
+            (
+                "loose",
+                null_or(some(
+                    vec![("k", text()), ("l", null_or(text())), ("m", text())],
+                    0.5,
+                )),
+            ),
+            ("nested", some(vec![("x", pair()), ("y", pair())], 0.6)),
+            ("tight", pair()),
+            (
+                "block",
+                some(
+                    vec![
+                        ("a", text()),
+                        ("b", text()),
+                        ("inner", some(vec![("c", text())], 0.7)),
+                    ],
+                    0.5,
+                ),
+            ),
+            ("rock", pair()),
+            (
+                "free",
+                some(
+                    vec![("a", anything.clone().boxed()), ("b", anything.boxed())],
+                    0.5,
+                ),
+            ),
+        ],
+        0.25,
+    )
+}
+
+/// Maps that are there have entries: an empty one is stored by the real hub's apply, and dropped by its next write,
+/// which then has written something.
+fn metadata() -> BoxedStrategy<Value> {
+    let is_full = |map: &Value| map.as_object().is_some_and(|map| !map.is_empty());
+    let pair = || {
+        let map = some(vec![("k", text().boxed()), ("l", text().boxed())], 0.6);
+        map.prop_filter("an entry", is_full).boxed()
+    };
+    let finalizers = texts(&["x.io/a", "x.io/b"]);
+    some(
+        vec![
+            ("labels", pair()),
+            ("annotations", pair()),
+            ("finalizers", finalizers),
+        ],
+        0.15,
+    )
+}
+
+fn status() -> BoxedStrategy<Value> {
+    let condition = some(vec![("status", text().boxed())], 0.7);
+    let conditions = items("type", vec![json!("A"), json!("B")], condition);
+    some(vec![("phase", text().boxed()), ("conditions", conditions)], 0.5)
+}
+
+fn operations() -> BoxedStrategy<Value> {
+    let paths = select(vec![
+        "/spec/text",
+        "/spec/loose",
+        "/spec/loose/k",
+        "/spec/set/0",
+        "/spec/set/-",
+        "/spec/parts/0",
+        "/spec/block/a",
+        "/metadata/labels",
+        "/metadata/labels/k",
+        "/status/phase",
+    ]);
+    let operation = (select(vec!["add", "replace", "remove"]), paths).prop_map(|(op, path)| {
+        let value = match path {
+            "/spec/loose" | "/metadata/labels" => json!({"j": "1"}),
+            "/spec/parts/0" => json!({"name": "r"}),
+            _ => json!("3"),
+        };
+        json!({"op": op, "path": path, "value": value})
+    });
+    vec(operation, 1..3)
+        .prop_map(|operations| json!(operations))
+        .boxed()
+}

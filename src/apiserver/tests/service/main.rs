@@ -1,0 +1,221 @@
+//! What clients rely on, through the service.
+
+mod access;
+mod custom_resources;
+mod hostile;
+mod managed_fields;
+mod misbehaving;
+mod validation;
+mod watching;
+
+use apiserver::{ApiServer, Clock, ResponseBody};
+use bytes::Bytes;
+use futures::StreamExt;
+use http::Request;
+use http_body_util::{BodyExt, BodyStream, Full};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tower::Service;
+
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+/// A server that knows widgets.
+struct Hub {
+    server: ApiServer,
+}
+
+/// An answer, read to its end.
+struct Answer {
+    code: u16,
+    body: Value,
+}
+
+impl Answer {
+    /// The fields and reasons of the causes, in a fixed order.
+    fn causes(&self) -> Vec<(String, String)> {
+        let causes = self.body["details"]["causes"].as_array();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut causes: Vec<_> = causes
+            .into_iter()
+            .flatten()
+            .map(|cause| (text(&cause["field"]), text(&cause["reason"])))
+            .collect();
+        causes.sort();
+        causes
+    }
+
+    #[track_caller]
+    fn expect(self, code: u16) -> Value {
+        assert_eq!(self.code, code, "{}", self.body);
+        self.body
+    }
+}
+
+impl Hub {
+    async fn new() -> Self {
+        let start: Timestamp = "2026-11-20T10:00:00Z".parse().expect("a timestamp");
+        let hub = Hub {
+            server: ApiServer::new(Clock::starting_at(start)),
+        };
+        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        hub.call("POST", definitions, &widget_definition())
+            .await
+            .expect(201);
+        hub
+    }
+
+    async fn request(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> http::Response<ResponseBody> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Authorization", format!("Bearer {}", ApiServer::token(user)))
+            .header("User-Agent", "tester/1.0 (test)")
+            .header("Content-Type", content_type)
+            .body(Full::new(body))
+            .expect("a request");
+        let Ok(response) = self.server.clone().call(request).await;
+        response
+    }
+
+    async fn send(&self, user: &str, method: &str, path: &str, content_type: &str, body: Bytes) -> Answer {
+        let response = self.request(user, method, path, content_type, body).await;
+        let code = response.status().as_u16();
+        let Ok(body) = response.into_body().collect().await;
+        let bytes = body.to_bytes();
+        let text = || Value::from(String::from_utf8_lossy(&bytes).into_owned());
+        Answer {
+            code,
+            body: serde_json::from_slice(&bytes).unwrap_or_else(|_| text()),
+        }
+    }
+
+    async fn call(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => body.to_string().into(),
+        };
+        self.send("admin", method, path, "application/json", body).await
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, &Value::Null).await
+    }
+
+    async fn merge(&self, path: &str, patch: &Value) -> Answer {
+        let body = patch.to_string().into();
+        self.send("admin", "PATCH", path, "application/merge-patch+json", body)
+            .await
+    }
+
+    /// Creates a widget that has what it must.
+    async fn widget(&self, name: &str) -> Value {
+        self.call("POST", WIDGETS, &widget(name)).await.expect(201)
+    }
+
+    /// Opens a watch.
+    async fn watch(&self, path: &str) -> Events {
+        let response = self
+            .request("admin", "GET", path, "application/json", Bytes::new())
+            .await;
+        assert_eq!(response.status().as_u16(), 200);
+        Events(BodyStream::new(response.into_body()))
+    }
+}
+
+/// The events of a watch.
+struct Events(BodyStream<ResponseBody>);
+
+impl Events {
+    /// The next event. `None` when the watch has ended.
+    async fn next(&mut self) -> Option<(String, Value)> {
+        let Ok(frame) = self.0.next().await?;
+        let data = frame.into_data().ok()?;
+        let mut event: Value = serde_json::from_slice(&data).expect("an event");
+        Some((
+            event["type"].as_str().unwrap_or_default().to_owned(),
+            event["object"].take(),
+        ))
+    }
+
+    /// The next event's type and the name of its object.
+    async fn told(&mut self) -> (String, String) {
+        let (kind, object) = self.next().await.expect("an event");
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        (kind, name.to_owned())
+    }
+}
+
+fn widget(name: &str) -> Value {
+    json!({
+        "apiVersion": "example.com/v1", "kind": "Widget",
+        "metadata": {"name": name},
+        "spec": {"size": 3, "owner": "ann"},
+    })
+}
+
+/// A definition with something of everything that this server judges.
+fn widget_definition() -> Value {
+    let conditions = json!({
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+        "items": {
+            "type": "object", "required": ["type", "status"],
+            "properties": {
+                "type": {"type": "string"},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+            },
+        },
+    });
+    let spec = json!({
+        "type": "object", "required": ["size"],
+        "properties": {
+            "size": {"type": "integer", "minimum": 1, "maximum": 10},
+            "owner": {
+                "type": "string", "maxLength": 5, "pattern": "^[^!]*$",
+                "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "the owner stays"}],
+            },
+            "short": {"type": "string", "x-kubernetes-validations": [{"rule": "size(self) <= 3"}]},
+            "mode": {"type": "string", "default": "slow", "enum": ["slow", "fast"]},
+            "note": {"type": "string", "nullable": true},
+            "port": {"x-kubernetes-int-or-string": true},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+            "template": {
+                "type": "object", "x-kubernetes-embedded-resource": true,
+                "x-kubernetes-preserve-unknown-fields": true,
+            },
+        },
+        "x-kubernetes-validations": [
+            {"rule": "self.mode != 'fast' || self.size < 5", "message": "too big to be fast"},
+        ],
+    });
+    let status = json!({"type": "object", "properties": {
+        "conditions": conditions, "phase": {"type": "string"},
+    }});
+    let schema = json!({"type": "object", "required": ["spec"], "properties": {
+        "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
+        "spec": spec, "status": status,
+    }});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                 "schema": {"openAPIV3Schema": schema}},
+                {"name": "v1beta1", "served": true, "storage": false, "subresources": {"status": {}},
+                 "schema": {"openAPIV3Schema": schema}},
+            ],
+        },
+    })
+}

@@ -1,0 +1,41 @@
+//! Events: two groups tell the same objects, with other names for some fields.
+
+use serde_json::Value;
+
+use super::{json::decode, messages::message_of};
+
+/// The names in the core group, and in `events.k8s.io`.
+const NAMES: [[&str; 2]; 7] = [
+    ["involvedObject", "regarding"],
+    ["message", "note"],
+    ["reportingComponent", "reportingController"],
+    ["source", "deprecatedSource"],
+    ["firstTimestamp", "deprecatedFirstTimestamp"],
+    ["lastTimestamp", "deprecatedLastTimestamp"],
+    ["count", "deprecatedCount"],
+];
+
+/// An Event of either group as `group` tells it. The core group's is the stored one.
+pub(crate) fn event_in(group: &str, event: &Value) -> Value {
+    let Value::Object(fields) = event else {
+        return event.clone();
+    };
+    let mut fields = fields.clone();
+    let (from, to, api_version) = match group {
+        "" => (1, 0, "v1"),
+        _ => (0, 1, "events.k8s.io/v1"),
+    };
+    for names in NAMES {
+        if let Some(value) = fields.remove(names[from]) {
+            fields.insert(names[to].to_owned(), value);
+        }
+    }
+    fields.insert("apiVersion".to_owned(), api_version.into());
+    // The groups differ in what they tell of what is empty. All of it is known, so that nothing is refused.
+    let told = message_of(group, "Event").map(|message| decode(message, &mut fields));
+    debug_assert!(
+        matches!(told, Some(Ok(ref unknown)) if unknown.is_empty()),
+        "{told:?}"
+    );
+    Value::Object(fields)
+}

@@ -1,0 +1,301 @@
+//! Deleting: at once, after the finalizers, or with everything inside.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::{
+    options::Write,
+    read::{in_version, list_of},
+    write::unrecognized,
+};
+use crate::{
+    http::{
+        body::Reply,
+        context::{Context, Named},
+        request::Query,
+    },
+    object::{
+        field::Found,
+        meta,
+        status::{Failure, Outcome, details, refuse_options},
+        value::{list, text},
+    },
+    store::{
+        accepting::{definitions, put_status, set_condition, settle},
+        resource::Family,
+        storage::{Kept, ResourceId, Storage, Stored, id},
+    },
+    typed,
+};
+
+/// The namespaces that stay.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+/// The finalizer of a definition whose objects are being deleted.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+impl Context<'_> {
+    pub(crate) fn delete(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, preconditions) = self.demands(named, body)?;
+        let (resource, target, time) = (&named.resource, &named.target, &write.time);
+        if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
+            let why = "this namespace may not be deleted";
+            return Err(Failure::forbidden(resource.qualified(), &target.name, why));
+        }
+        let mut storage = self.server.storage();
+        let (id, key) = (resource.id(), named.key());
+        let kept = storage.kept(&id, &key).cloned();
+        let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
+        let found = kept.open();
+        check_preconditions(named, found.object(), &preconditions)?;
+        let remaining = match write.dry_run {
+            true => remains(resource.family, found.object(), time)
+                .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
+            false => {
+                remove(&mut storage, &id, &key, time);
+                let remaining = storage.kept(&id, &key).cloned();
+                finish_deletions(&mut storage, time);
+                remaining
+            }
+        };
+        if let Some(remaining) = remaining {
+            return Ok(Reply::json(200, in_version(&remaining, named).bytes()));
+        }
+        // Accounts are shown as they were last.
+        if resource.family == Family::ServiceAccount {
+            let mut object = found.object().clone();
+            if !write.dry_run {
+                object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
+            }
+            return Ok(Reply::value(200, &object));
+        }
+        let mut about = details(resource.qualified(), &target.name);
+        about["uid"] = found.object()["metadata"]["uid"].clone();
+        self.entry.status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
+        });
+        Ok(Reply::value(200, &self.entry.status))
+    }
+
+    pub(crate) fn delete_many(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        if named.resource.family == Family::Namespace {
+            return Err(Failure::method_not_routed());
+        }
+        let selector = self.selector(named)?;
+        let (write, preconditions) = self.demands(named, body)?;
+        let mut storage = self.server.storage();
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
+        let chosen: Vec<(String, Arc<Kept>)> = table
+            .list(named.namespace())
+            .filter(|(_, object)| selector.matches(in_version(object, named).object()))
+            .map(|(key, object)| (key.clone(), object.clone()))
+            .collect();
+        let id = named.resource.id();
+        let mut items = Vec::new();
+        for (key, object) in chosen {
+            check_preconditions(named, object.open().object(), &preconditions)?;
+            if !write.dry_run {
+                remove(&mut storage, &id, &key, &write.time);
+                finish_deletions(&mut storage, &write.time);
+            }
+            // What is told is what was there.
+            items.push(in_version(&object, named));
+        }
+        let metadata = json!({"resourceVersion": storage.revision.to_string()});
+        Ok(Reply::json(200, list_of(named, metadata, &items)))
+    }
+
+    /// What DeleteOptions, in the body or the query, demand, with the UID and the resourceVersion that the object has
+    /// to have.
+    fn demands<'n>(&mut self, named: &'n Named, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
+        let query = &self.info.query;
+        query.number("gracePeriodSeconds")?;
+        let mut write = self.write_of(named, "DeleteOptions")?;
+        let mut sent = Value::Null;
+        if !body.is_empty() {
+            let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
+            // In this form the real server logs them.
+            fields.insert("kind".into(), "DeleteOptions".into());
+            fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
+            sent = fields.into();
+            self.entry.request(&sent);
+        }
+        check_options(&sent, query)?;
+        write.dry_run |= !list(&sent, "dryRun").is_empty();
+        Ok((write, sent["preconditions"].take()))
+    }
+}
+
+fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> Outcome<()> {
+    for (field, called, fate) in [
+        ("uid", "UID", "deleted and then recreated"),
+        ("resourceVersion", "ResourceVersion", "modified"),
+    ] {
+        let known = meta::text(object, field);
+        let wanted = preconditions[field].as_str().unwrap_or(known);
+        if wanted != known {
+            let why = format!(
+                "the {called} in the precondition ({wanted}) does not match the {called} in record ({known}). The object \
+                 might have been {fate}"
+            );
+            let subject = named.resource.qualified_kind();
+            return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
+        }
+    }
+    Ok(())
+}
+
+/// The DeleteOptions in a body, which says what it is, or does not say.
+fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
+    let sent = serde_json::from_slice(body).map_err(|error| {
+        let why = format!("couldn't get version/kind; json parse error: {error}");
+        Failure::bad_request(unrecognized("DeleteOptions", &why, body))
+    });
+    let mut sent: Map<String, Value> = sent?;
+    let text = |field: &str| sent.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (kind, version) = (text("kind"), text("apiVersion"));
+    if !matches!(kind, "" | "DeleteOptions") {
+        let why = format!("no kind \"{kind}\" is registered for version \"{version}\"");
+        return Err(Failure::bad_request(why));
+    }
+    if let Some(message) = typed::message_of("", "DeleteOptions") {
+        typed::decode(message, &mut sent).map_err(Failure::bad_request)?;
+    }
+    Ok(sent)
+}
+
+/// What is wrong with DeleteOptions. How dependents fare is checked and then makes no difference: the lab has no
+/// collector of garbage, so that nothing waits for it.
+fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
+    let field = "propagationPolicy";
+    let policy = sent[field].as_str().unwrap_or(query.get(field));
+    let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
+    let mut errors = Vec::new();
+    match policy {
+        "" => {}
+        _ if orphans => {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            errors.invalid(field, policy, why);
+        }
+        "Foreground" | "Background" | "Orphan" => {}
+        _ => errors.not_supported(field, policy, &["Foreground", "Background", "Orphan", "nil"]),
+    }
+    refuse_options("DeleteOptions", &errors)
+}
+
+/// What remains of an object that is deleted, marked as waiting for its finalizers, or for what is inside of it. `None`
+/// where it waits for nothing.
+fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
+    let is_full = matches!(family, Family::Namespace | Family::Definition);
+    if !is_full && meta::finalizers(object).is_empty() {
+        return None;
+    }
+    let mut object = object.clone();
+    if meta::is_deleted(&object) {
+        return Some(object);
+    }
+    object["metadata"]["deletionTimestamp"] = time.into();
+    match family {
+        Family::Namespace => object["status"]["phase"] = "Terminating".into(),
+        Family::Definition => {
+            object["metadata"]["finalizers"] = json!([CLEANUP]);
+            let why = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+            let why = ("InstanceDeletionPending", why);
+            set_condition(&mut object["status"], "Terminating", "True", why, time);
+        }
+        _ => {
+            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            if let Some(generation) = object["metadata"]["generation"].as_i64() {
+                object["metadata"]["generation"] = (generation + 1).into();
+            }
+        }
+    }
+    Some(object)
+}
+
+/// Deletes an object, and what is inside of it, as far as they wait for nothing.
+fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
+    let table = storage.table(id);
+    let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
+        return;
+    };
+    match remains(family, found.object(), time) {
+        None => storage.remove(id, key),
+        Some(_) if meta::is_deleted(found.object()) => {}
+        Some(object) => {
+            storage.put(id, key, object);
+            for (id, key) in contents(storage, family, found.object()) {
+                remove(storage, &id, &key, time);
+            }
+        }
+    }
+}
+
+/// The keys of what is in a namespace, or of what a definition defines.
+fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceId, String)> {
+    match family {
+        Family::Namespace => storage.contents(meta::text(object, "name")),
+        Family::Definition => {
+            let id = resource_of(object);
+            let keys = all(storage, &id).map(|(key, _)| (id.clone(), key.clone()));
+            keys.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The resource of a definition's objects.
+fn resource_of(definition: &Value) -> ResourceId {
+    let spec = &definition["spec"];
+    id(text(spec, "group"), text(&spec["names"], "plural"))
+}
+
+fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {
+    let table = storage.table(id).into_iter();
+    table.flat_map(|table| table.list(""))
+}
+
+/// Removes a definition and what was stored of it, at once and whatever waits.
+pub(crate) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
+    for (id, key) in contents(storage, Family::Definition, definition) {
+        storage.remove(&id, &key);
+    }
+    storage.stop_serving(&resource_of(definition));
+    storage.remove(&definitions(), meta::text(definition, "name"));
+    settle(storage, &definition["spec"]["group"], time);
+}
+
+/// Removes namespaces and definitions that are being deleted and have become empty.
+pub(crate) fn finish_deletions(storage: &mut Storage, time: &str) {
+    let namespaces = id("", "namespaces");
+    for namespace in being_deleted(storage, &namespaces) {
+        let namespace = namespace.object();
+        let is_empty = contents(storage, Family::Namespace, namespace).is_empty();
+        if is_empty && meta::finalizers(namespace).is_empty() {
+            storage.remove(&namespaces, meta::text(namespace, "name"));
+        }
+    }
+    for definition in being_deleted(storage, &definitions()) {
+        let definition = definition.object();
+        if contents(storage, Family::Definition, definition).is_empty() {
+            undefine(storage, definition, time);
+            continue;
+        }
+        let mut status = definition["status"].clone();
+        let why = (
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress",
+        );
+        set_condition(&mut status, "Terminating", "True", why, time);
+        if status != definition["status"] {
+            put_status(storage, definition, status, time);
+        }
+    }
+}
+
+fn being_deleted(storage: &Storage, id: &ResourceId) -> Vec<Arc<Stored>> {
+    let all = all(storage, id).map(|(_, object)| object.open());
+    all.filter(|object| meta::is_deleted(object.object())).collect()
+}

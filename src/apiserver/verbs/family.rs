@@ -1,0 +1,317 @@
+//! The rules that single resources have of their own.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    access::rbac,
+    http::context::Named,
+    object::{
+        field::{Errors, Found},
+        meta, names,
+        status::Qualified,
+        value::{fields, flag, take, text},
+    },
+    schema::{check_lists, check_rules, embedded::check_embedded, validate},
+    store::{
+        definition,
+        resource::{Family, Resource},
+        scale,
+    },
+    typed,
+};
+
+/// Bytes of all values of a Secret or ConfigMap together.
+const MAX_DATA: i64 = 1024 * 1024;
+
+/// The names that objects of this family may have.
+pub(crate) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
+    match family {
+        Family::Namespace => names::dns_label,
+        Family::Event | Family::Access => names::path_segment,
+        _ => names::dns_subdomain,
+    }
+}
+
+/// An object of this family before it is created: typed objects have some parts from the start.
+pub(crate) fn blank(resource: &Resource) -> Value {
+    match (resource.family, resource.message()) {
+        (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+        (_, Some(message)) => typed::zero(message),
+        (_, None) => Value::Null,
+    }
+}
+
+/// What decoding fills in.
+pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
+    match family {
+        Family::Namespace => {
+            let name = object["metadata"]["name"].clone();
+            if name.is_string() {
+                object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
+            }
+        }
+        Family::Secret => {
+            if let Some(Value::Object(texts)) = object.remove("stringData") {
+                let data = object.entry("data").or_insert_with(|| json!({}));
+                for (key, text) in texts {
+                    data[key] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+                }
+            }
+            object.entry("type").or_insert_with(|| "Opaque".into());
+        }
+        Family::Definition => definition::set_defaults(object),
+        Family::Node => {
+            let status = &mut object["status"];
+            if status["allocatable"].is_null() && !status["capacity"].is_null() {
+                status["allocatable"] = status["capacity"].clone();
+            }
+        }
+        Family::Access => rbac::set_defaults(object),
+        _ => {}
+    }
+}
+
+/// Texts of warnings about what `old` did not have: formats that nothing is known of, and finalizers that might clash
+/// with those of others.
+pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
+    const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
+    match family {
+        Family::Definition => {
+            let before = old.map(definition::unknown_formats).unwrap_or_default();
+            let mut now = definition::unknown_formats(new);
+            now.retain(|format| !before.contains(format));
+            let warning = |format| format!("unrecognized format {format:?}");
+            now.iter().map(warning).collect()
+        }
+        Family::Custom => {
+            let mut added = meta::added_finalizers(new, old);
+            added.retain(|name| !name.contains('/') && !STANDARD.contains(name));
+            let warning = |name: &&str| {
+                let path = name.contains('.').then_some("including a path (/) ");
+                let path = path.unwrap_or_default();
+                format!(
+                    "metadata.finalizers: \"{name}\": prefer a domain-qualified finalizer name {path}to avoid \
+                     accidental conflicts with other finalizer writers"
+                )
+            };
+            added.iter().map(warning).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the server sets on a new object, whatever was sent.
+pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
+    let resource = &named.resource;
+    prepare(resource, object);
+    match resource.family {
+        Family::Namespace => {
+            object["status"] = json!({"phase": "Active"});
+            let finalizers = &mut object["spec"]["finalizers"];
+            add_unless(finalizers, "kubernetes".into(), |other| other == "kubernetes");
+        }
+        Family::Definition => {
+            object["status"] = definition::new_status(object);
+            object["metadata"]["generation"] = 1.into();
+        }
+        Family::Custom => {
+            if named.version().status_subresource
+                && let Value::Object(fields) = object
+            {
+                fields.remove("status");
+            }
+            object["metadata"]["generation"] = 1.into();
+        }
+        // A new Node is not ready until somebody says so.
+        Family::Node => {
+            let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+            let alike = |other: &Value| ["key", "effect"].iter().all(|part| other[part] == taint[part]);
+            add_unless(&mut object["spec"]["taints"], taint.clone(), alike);
+        }
+        _ => {}
+    }
+}
+
+/// Adds `item` to a list, unless there is one like it.
+fn add_unless(list: &mut Value, item: Value, is_alike: impl Fn(&Value) -> bool) {
+    match list.as_array_mut() {
+        Some(items) if items.iter().any(is_alike) => {}
+        Some(items) => items.push(item),
+        None => *list = json!([item]),
+    }
+}
+
+/// What is not kept as it was sent, by a create or by an update.
+fn prepare(resource: &Resource, object: &mut Value) {
+    match resource.family {
+        // Of Secrets only the names are kept.
+        Family::ServiceAccount => {
+            let secrets = object.get_mut("secrets").and_then(Value::as_array_mut);
+            for secret in secrets.into_iter().flatten() {
+                *secret = json!({"name": secret["name"]});
+            }
+        }
+        Family::Access => rbac::set_rules(resource, object),
+        // Leases are not coordinated, unless a feature is switched on that is off by default.
+        Family::Lease => {
+            if let Some(spec) = object["spec"].as_object_mut() {
+                spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a write of the object itself cannot change. Counts the generation up when the rest changed.
+pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
+    let resource = &named.resource;
+    prepare(resource, new);
+    let kept: &[&str] = match resource.family {
+        Family::Namespace => &["spec", "status"],
+        _ if named.version().status_subresource => &["status"],
+        _ => &[],
+    };
+    for field in kept {
+        take(new, field, old);
+    }
+    let counted = match resource.family {
+        Family::Custom => !same_but_metadata(new, old),
+        Family::Definition => {
+            definition::note_storage(new);
+            new["spec"] != old["spec"]
+        }
+        _ => return,
+    };
+    let generation = old["metadata"]["generation"].as_i64().unwrap_or(1);
+    new["metadata"]["generation"] = (generation + i64::from(counted)).into();
+}
+
+/// Both have metadata.
+fn same_but_metadata(a: &Value, b: &Value) -> bool {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
+        return a == b;
+    };
+    let same = |(name, value): (&String, &Value)| name == "metadata" || b.get(name) == Some(value);
+    a.len() == b.len() && a.iter().all(same)
+}
+
+/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces.
+pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let resource = &named.resource;
+    match resource.family {
+        Family::Custom => check_custom(named, new, old, errors),
+        Family::Secret | Family::ConfigMap => check_data(resource, new, old, errors),
+        Family::Definition if named.target.subresource.is_empty() => {
+            errors.extend(definition::check(new, old));
+        }
+        Family::Definition => definition::check_status(new, errors),
+        Family::Event | Family::Lease | Family::Node => typed::check(resource, new, old, errors),
+        Family::Access => rbac::check(resource, new, old, errors),
+        Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
+    }
+}
+
+/// How refusals name an object: by the kind that it says it is.
+pub(crate) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualified<'a> {
+    let group = match resource.family {
+        // Whichever group they are sent to, they are judged in the core one.
+        Family::Event => "",
+        _ => &resource.group,
+    };
+    Qualified::new(group, object["kind"].as_str().unwrap_or(&resource.kind))
+}
+
+/// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.
+pub(crate) fn check_type(named: &Named, object: &Value) -> Errors {
+    let mut errors = Vec::new();
+    for (field, wanted) in [
+        ("kind", &named.resource.kind),
+        ("apiVersion", &named.api_version()),
+    ] {
+        let seen = text(object, field);
+        if seen != wanted {
+            let why = format!("must be {wanted}");
+            errors.invalid(field, seen, &why);
+        }
+    }
+    errors
+}
+
+fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let (version, subresource) = (named.version(), named.target.subresource.as_str());
+    let schema = &version.schema;
+    match (subresource, schema.field("status"), new.get("status")) {
+        ("status", Some(status), Some(value)) => {
+            let old = old.and_then(|old| old.get("status"));
+            errors.extend(validate(value, old, status, "status"));
+        }
+        ("status", _, _) => {}
+        _ => errors.extend(validate(new, old, schema, "")),
+    }
+    if subresource.is_empty() {
+        check_embedded(new, schema, errors);
+    }
+    if old.is_none_or(|old| check_lists(old, schema).is_empty()) {
+        errors.extend(check_lists(new, schema));
+    }
+    scale::check(new, version, errors);
+    if !schema.has_rules {
+        return;
+    }
+    if errors.iter().any(|error| error.problem.blocks_rules()) {
+        let why = "some validation rules were not checked because the object was invalid; correct the existing \
+                   errors to complete validation";
+        errors.invalid("", &Value::Null, why);
+    } else {
+        check_rules(new, old, schema, errors);
+    }
+}
+
+/// The keys without which a Secret is not of its type.
+fn check_secret_type(secret: &Value, errors: &mut Errors) {
+    let needed: &[&str] = match text(secret, "type") {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        _ => &[],
+    };
+    for key in needed.iter().filter(|key| secret["data"].get(**key).is_none()) {
+        errors.required(format!("data[{key}]"), "");
+    }
+}
+
+fn check_data(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let is_secret = resource.family == Family::Secret;
+    let (parts, whole): (&[&str], _) = match is_secret {
+        true => (&["data"], "data"),
+        false => (&["data", "binaryData"], ""),
+    };
+    let mut size = 0;
+    for part in parts {
+        for (key, value) in fields(new, part) {
+            errors.judge(format!("{part}[{key}]"), key, names::config_key);
+            size += value.as_str().map_or(0, str::len) as i64;
+        }
+    }
+    if size > MAX_DATA {
+        errors.too_long(whole, MAX_DATA);
+    }
+    if is_secret {
+        check_secret_type(new, errors);
+    }
+    let Some(old) = old else { return };
+    if is_secret && new["type"] != old["type"] {
+        errors.invalid("type", &new["type"], "field is immutable");
+    }
+    if flag(old, "immutable") {
+        let why = "field is immutable when `immutable` is set";
+        if !flag(new, "immutable") {
+            errors.forbidden("immutable", why);
+        }
+        for part in parts.iter().filter(|part| new[**part] != old[**part]) {
+            errors.forbidden(part, why);
+        }
+    }
+}

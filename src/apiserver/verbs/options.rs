@@ -1,0 +1,105 @@
+//! What writes have in common: of what they are, and their parameters.
+
+use crate::{
+    http::context::{Context, Named},
+    object::{
+        field::Found,
+        status::{Outcome, refuse_options},
+    },
+};
+
+/// The media type of an apply.
+pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
+
+/// What is done about fields that the schema does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// A write: of what, by whom, and how.
+#[derive(Clone)]
+pub(crate) struct Write<'a> {
+    pub(crate) named: &'a Named,
+    /// Who then owns the fields.
+    pub(crate) manager: String,
+    /// RFC 3339, in seconds.
+    pub(crate) time: String,
+    pub(crate) dry_run: bool,
+    pub(crate) field_validation: FieldValidation,
+    /// For an apply: other owners do not matter.
+    pub(crate) force: bool,
+}
+
+impl<'a> Write<'a> {
+    /// A write of which nothing special is demanded.
+    pub(crate) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
+        Self {
+            named,
+            manager: manager.to_owned(),
+            time: time.to_owned(),
+            dry_run: false,
+            field_validation: FieldValidation::Warn,
+            force: false,
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The write that the request asks for; `kind` is what refusals call its parameters (`CreateOptions`).
+    pub(crate) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
+        let query = &self.info.query;
+        let mut errors = Vec::new();
+        let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
+        let (is_patch, is_apply) = (kind == "PatchOptions", self.content_type == APPLY_PATCH);
+        if is_patch && is_apply && manager.is_empty() {
+            errors.required("fieldManager", "is required for apply patch");
+        }
+        if is_patch && !is_apply && query.has("force") {
+            errors.forbidden("force", "may not be specified for non-apply patch");
+        }
+        if dry_runs.iter().any(|value| value != "All") {
+            errors.not_supported("dryRun", dry_runs, &["All"]);
+        }
+        let field_validation = match query.get("fieldValidation") {
+            "Ignore" => FieldValidation::Ignore,
+            "" | "Warn" => FieldValidation::Warn,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let supported = ["", "Ignore", "Strict", "Warn"];
+                errors.not_supported("fieldValidation", other, &supported);
+                FieldValidation::Warn
+            }
+        };
+        if manager.len() > 128 {
+            errors.too_long("fieldManager", 128);
+        }
+        if let Some((at, c)) = manager.chars().enumerate().find(|(_, c)| c.is_control()) {
+            let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+            errors.invalid("fieldManager", manager, &why);
+        }
+        refuse_options(kind, &errors)?;
+        let manager = match manager {
+            "" => &manager_of(self.agent),
+            manager => manager,
+        };
+        Ok(Write {
+            dry_run: !dry_runs.is_empty(),
+            field_validation,
+            force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
+            ..Write::new(named, manager, &self.server.time())
+        })
+    }
+}
+
+/// The name of a manager that gave none: the program in its User-Agent.
+fn manager_of(agent: &str) -> String {
+    let program = agent.split('/').next().unwrap_or_default();
+    let name: String = program.chars().filter(|c| !c.is_control()).take(128).collect();
+    match name.as_str() {
+        "" => "unknown".to_owned(),
+        _ => name,
+    }
+}

@@ -1,0 +1,181 @@
+//! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
+
+use bytes::Bytes;
+use json_patch::{AddOperation, PatchOperation, jsonptr::Pointer};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    options::{APPLY_PATCH, Write},
+    update::{check_name, current},
+    write::{Nulls, ensure_namespace, fit, wipe_system_fields},
+};
+use crate::{
+    fields::{apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic},
+    http::{
+        body::Reply,
+        context::{Context, Named},
+    },
+    object::{
+        field::Found,
+        json,
+        json::Document,
+        meta,
+        status::{Failure, Outcome, Qualified},
+    },
+    store::resource::Family,
+};
+
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+/// A JSON patch may not have more operations than this.
+const MAX_OPERATIONS: usize = 10_000;
+
+impl Context<'_> {
+    pub(crate) fn patch(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let media_type = self.content_type;
+        let kinds: &[&str] = match named.resource.family {
+            Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
+            _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
+        };
+        if !kinds.contains(&media_type) {
+            return Err(Failure::unsupported_media_type(kinds));
+        }
+        let is_apply = media_type == APPLY_PATCH;
+        let write = self.write_of(named, "PatchOptions")?;
+        let undecodable = |why: &str| match media_type {
+            STRATEGIC_PATCH => Failure::bad_request(why),
+            APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
+            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+        };
+        let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
+        self.entry.request(&document.value);
+        let mut storage = self.server.storage();
+        let found = current(&storage, named);
+        if is_apply && document.value.is_null() {
+            document.value = json!({});
+        } else if !is_apply && let Err(missing) = found {
+            return Err(missing);
+        }
+        if !document.value.is_object() && media_type != JSON_PATCH {
+            return Err(undecodable("json: cannot unmarshal into a map"));
+        }
+        let live = found.as_ref().map(|live| live.object());
+        let name = &named.target.name;
+        let mut object = match live {
+            Ok(live) if !is_apply => self.change(live, document, &write)?,
+            live => {
+                let object = applied(live.ok(), &document.value, &write)?;
+                let repeated = json::yaml_complaints(document.repeated, write.field_validation);
+                let complained = self.complain(write.field_validation, repeated);
+                complained.map_err(|why| {
+                    let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
+                    Failure::bad_request(why)
+                })?;
+                object
+            }
+        };
+        let uid = meta::text(&object, "uid");
+        if found.is_err() && !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Failure::conflict(named.resource.qualified(), name, &why));
+        }
+        ensure_namespace(&mut object, named.namespace())?;
+        check_name(&object, name)?;
+        match found {
+            Ok(current) => {
+                if !is_apply {
+                    track(Some(current.object()), &mut object, &write);
+                }
+                let stored = self.replace(&mut storage, &write, current, object)?;
+                Ok(Reply::json(200, stored.bytes()))
+            }
+            Err(missing) if !named.target.subresource.is_empty() => Err(missing),
+            Err(_) => {
+                wipe_system_fields(&mut object);
+                self.insert(&mut storage, &write, object)
+            }
+        }
+    }
+
+    /// An object with the changes of a patch of another kind.
+    fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
+        let (named, media_type) = (write.named, self.content_type);
+        let (patch, repeated) = (patch.value, patch.repeated);
+        let is_strategic = media_type == STRATEGIC_PATCH;
+        let mut patched = live.clone();
+        match (&mut patched, &patch) {
+            _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
+            (Value::Object(fields), Value::Object(patch)) if is_strategic => {
+                // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
+                let has_tags = named.resource.family != Family::Definition;
+                let of = Type::object(has_tags.then_some(&*named.version().schema));
+                *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
+            }
+            _ => json_patch::merge(&mut patched, &patch),
+        }
+        let text = match is_strategic {
+            true => go_text(&patch, false),
+            false => patched.to_string(),
+        };
+        let invalid = |why: &str| {
+            let mut errors = Vec::new();
+            errors.invalid("patch", &text, why);
+            Failure::invalid(Qualified::new("", ""), "", &errors)
+        };
+        let Value::Object(patched) = patched else {
+            return Err(invalid("json: cannot unmarshal into an object"));
+        };
+        let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let complaints = repeated.into_iter().chain(unknown).collect();
+        let complained = self.complain(write.field_validation, complaints);
+        complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;
+        Ok(object)
+    }
+}
+
+fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
+    let Some(operations) = patch.as_array() else {
+        let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
+                   []handlers.jsonPatchOp";
+        return Err(Failure::bad_request(why));
+    };
+    let count = operations.len();
+    if count > MAX_OPERATIONS {
+        let why = format!("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}");
+        return Err(Failure::new(413, "RequestEntityTooLarge", why));
+    }
+    let patch = json_patch::Patch::deserialize(patch);
+    if patch.is_ok_and(|patch| patch.0.into_iter().all(|operation| apply(object, operation))) {
+        return Ok(());
+    }
+    let why = "the server rejected our request due to an error in our request";
+    Err(Failure::new(422, "Invalid", why).with(json!({})))
+}
+
+/// Whether the operation could be done.
+fn apply(object: &mut Value, operation: PatchOperation) -> bool {
+    let operation = match operation {
+        // What is not there is null to it.
+        PatchOperation::Test(test) if test.value.is_null() && is_new_field(object, &test.path) => {
+            return true;
+        }
+        // To the real server, replacing a field that an object does not have is adding it.
+        PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
+            PatchOperation::Add(AddOperation {
+                path: replace.path,
+                value: replace.value,
+            })
+        }
+        operation => operation,
+    };
+    json_patch::patch(object, &[operation]).is_ok()
+}
+
+fn is_new_field(object: &Value, path: &Pointer) -> bool {
+    let parent = path.parent().and_then(|parent| object.pointer(parent.as_str()));
+    parent.is_some_and(Value::is_object) && object.pointer(path.as_str()).is_none()
+}

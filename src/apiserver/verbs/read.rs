@@ -1,0 +1,273 @@
+//! Reading: one object, or many.
+
+use std::sync::Arc;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{selectors::Selector, update::current};
+use crate::{
+    http::{
+        body::Reply,
+        context::{Context, Named},
+        request::Query,
+    },
+    object::{
+        field::{Found, quoted},
+        status::{Failure, Outcome, refuse_options},
+    },
+    schema::{apply_defaults, prune},
+    store::{
+        resource::{Family, Resource, Version},
+        scale,
+        storage::{Kept, Stored, within},
+    },
+    typed::event_in,
+};
+
+impl Context<'_> {
+    pub(crate) fn get(&self, named: &Named) -> Outcome<Reply> {
+        let storage = self.server.storage();
+        let asked = revision(&self.info.query, true)?;
+        if asked > storage.revision {
+            return Err(too_large(asked, storage.revision));
+        }
+        if let Some(scaled) = &named.scaled {
+            let whole = current(&storage, scaled)?;
+            scale::check_told(&whole, scaled)?;
+        }
+        Ok(Reply::json(200, current(&storage, named)?.bytes()))
+    }
+
+    /// What a list, a watch or a deletion of many is to be about, once its options are seen to be good.
+    pub(crate) fn selector(&self, named: &Named) -> Outcome<Selector> {
+        let query = &self.info.query;
+        check_list_options(query)?;
+        Selector::read(
+            query.get("labelSelector"),
+            query.get("fieldSelector"),
+            &named.resource,
+            named.version(),
+        )
+    }
+
+    /// Answers with a list, or the part of it that the request wants.
+    pub(crate) fn list(&self, named: &Named) -> Outcome<Reply> {
+        let selector = self.selector(named)?;
+        let query = &self.info.query;
+        let storage = self.server.storage();
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
+        let token = match query.get("continue") {
+            "" => None,
+            token => Some(Token::read(token)?),
+        };
+        let asked = revision(query, false)?;
+        if token.is_some() && asked > 0 {
+            let why = "specifying resource version is not allowed when using continue";
+            return Err(Failure::bad_request(why));
+        }
+        if asked > storage.revision {
+            return Err(too_large(asked, storage.revision));
+        }
+        let limit = match query.number("limit")?.map_or(Ok(0), usize::try_from) {
+            // From memory there are no parts.
+            Ok(limit) if limit > 0 && query.get("resourceVersion") != "0" => limit,
+            _ => usize::MAX,
+        };
+        let exact = match query.get("resourceVersionMatch") {
+            "Exact" => true,
+            // Who limits a list and does not say which match is wanted is taken at their word, from of old.
+            "" => limit < usize::MAX,
+            _ => false,
+        };
+        let (at, after) = match &token {
+            Some(Token { rv: ANY, start }) => (storage.revision, start.as_str()),
+            Some(Token { rv, start }) => (*rv, start.as_str()),
+            None if exact && asked > 0 => (asked, ""),
+            None => (storage.revision, ""),
+        };
+        let objects = table.at(at).ok_or_else(|| match &token {
+            Some(token) => token.expired(),
+            None => Failure::new(
+                410,
+                "Expired",
+                "The resourceVersion for the provided list is too old.",
+            ),
+        })?;
+        let mut wanted = within(&objects, named.namespace())
+            .filter(|(key, _)| key.as_str() > after)
+            .map(|(key, object)| (key, in_version(object, named)))
+            .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
+        let (mut items, mut last) = (Vec::new(), "");
+        for (key, object) in wanted.by_ref().take(limit) {
+            items.push(object);
+            last = key;
+        }
+        let mut metadata = json!({"resourceVersion": at.to_string()});
+        let left_over = wanted.count();
+        if left_over > 0 {
+            metadata["continue"] = Token::write(at, last).into();
+            // With a selector, the real server does not count what it has not read.
+            if selector.is_everything() {
+                metadata["remainingItemCount"] = left_over.into();
+            }
+        }
+        Ok(Reply::json(200, list_of(named, metadata, &items)))
+    }
+}
+
+/// An object in the version in which it was asked for.
+pub(crate) fn in_version(kept: &Kept, named: &Named) -> Arc<Stored> {
+    let wanted = named.api_version();
+    kept.in_version(&wanted, |object| {
+        if named.resource.family == Family::Event {
+            return event_in(&named.resource.group, object);
+        }
+        let mut object = object.clone();
+        object["apiVersion"] = wanted.as_str().into();
+        prune(&mut object, &named.version().schema);
+        object
+    })
+}
+
+/// An object in the version in which its resource is stored. There is no conversion but that: what the stored version
+/// does not know is lost, what it defaults is there. Other versions hide what they do not know; what they default
+/// themselves only comes with a write.
+pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &Version) -> Value {
+    let mut object = object.clone();
+    object["apiVersion"] = resource.api_version(&version.name).into();
+    prune(&mut object, &version.schema);
+    apply_defaults(&mut object, &version.schema);
+    object
+}
+
+/// The resourceVersion parameter; absent is zero. The real server blames itself unless a list was asked for.
+pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
+    match query.get("resourceVersion") {
+        "" => Ok(0),
+        text => text.parse().map_err(|_| {
+            let text = quoted(text);
+            let why = format!(
+                "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
+            );
+            match itself {
+                true => Failure::internal(why),
+                false => Failure::bad_request(format!("invalid resource version: {why}")),
+            }
+        }),
+    }
+}
+
+/// For revisions that this server has not reached.
+pub(crate) fn too_large(asked: u64, current: u64) -> Box<Failure> {
+    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+    Failure::new(504, "Timeout", message).with(json!({
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }))
+}
+
+/// Combinations of parameters that make no sense.
+fn check_list_options(query: &Query) -> Outcome<()> {
+    const MATCH: &str = "resourceVersionMatch";
+    const EVENTS: &str = "sendInitialEvents";
+    let (version, matching) = (query.get("resourceVersion"), query.get(MATCH));
+    let (is_list, matches) = (!query.flag("watch"), !matching.is_empty());
+    let streams = !query.get(EVENTS).is_empty();
+    let mut errors = Vec::new();
+    let is_unsaid = is_list && matches && version.is_empty();
+    let continues = is_list && matches && !query.get("continue").is_empty();
+    let is_matched = !is_list && matches && !streams;
+    for (is_forbidden, field, why) in [
+        (is_unsaid, MATCH, "unless resourceVersion is provided"),
+        (continues, MATCH, "when continue is provided"),
+        (is_list && streams, EVENTS, "for list"),
+        (
+            is_matched,
+            MATCH,
+            "for watch unless sendInitialEvents is provided",
+        ),
+    ] {
+        if is_forbidden {
+            errors.forbidden(field, &format!("{field} is forbidden {why}"));
+        }
+    }
+    if !is_list && streams && matching != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        errors.forbidden(MATCH, why);
+    }
+    if is_list && matching == "Exact" && version == "0" {
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        errors.forbidden(MATCH, why);
+    }
+    if matches {
+        let supported: &[&str] = if is_list {
+            &["Exact", "NotOlderThan", ""]
+        } else {
+            &["NotOlderThan"]
+        };
+        errors.one_of(MATCH, matching, supported);
+    }
+    refuse_options("ListOptions", &errors)
+}
+
+/// A list as JSON, around the items' own bytes.
+pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>]) -> Bytes {
+    let is_custom = named.resource.family == Family::Custom;
+    if is_custom && metadata["continue"].is_null() {
+        metadata["continue"] = "".into();
+    }
+    let list =
+        json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
+    let list = list.to_string();
+    let told = match is_custom {
+        true => Stored::bytes,
+        false => Stored::untyped_bytes,
+    };
+    let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
+    let items = items.join(&b","[..]);
+    [&list.as_bytes()[..list.len() - 1], b",\"items\":[", &items, b"]}"]
+        .concat()
+        .into()
+}
+
+/// Where a list goes on.
+#[derive(Deserialize)]
+struct Token {
+    /// The revision of the list.
+    rv: u64,
+    /// The key of the last object that was told.
+    start: String,
+}
+
+/// Where a list goes on at whatever revision there is.
+const ANY: u64 = 0;
+
+impl Token {
+    /// The refusal of a token that is too old, with one that makes do with a list that is not consistent.
+    fn expired(&self) -> Box<Failure> {
+        let why = "The provided continue parameter is too old to display a consistent list result. You can start a \
+                   new list without the continue parameter, or use the continue token in this response to retrieve \
+                   the remainder of the results. Continuing with the provided token results in an inconsistent list - \
+                   objects that were created, modified, or deleted between the time the first chunk was returned and \
+                   now may show up in the list.";
+        let mut failure = Failure::new(410, "Expired", why);
+        failure.next = Some(Self::write(ANY, &self.start));
+        failure
+    }
+
+    fn write(rv: u64, start: &str) -> String {
+        URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": rv, "start": start}).to_string())
+    }
+
+    fn read(text: &str) -> Outcome<Self> {
+        let bytes = URL_SAFE_NO_PAD
+            .decode(text.trim_end_matches('='))
+            .unwrap_or_default();
+        let wrong = |_| Failure::bad_request("invalid continue token: continue key is not valid");
+        serde_json::from_slice(&bytes).map_err(wrong)
+    }
+}

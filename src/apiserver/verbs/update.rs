@@ -1,0 +1,215 @@
+//! Replacing an object, whether the new one was sent whole or as a patch.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::{delete::finish_deletions, family, options::Write, read::in_version, write::store};
+use crate::{
+    fields::managed_fields::{same_but_times, track},
+    http::{
+        body::Reply,
+        context::{Context, Named},
+    },
+    object::{
+        field::{FieldError, Found},
+        meta, names,
+        status::{Failure, Outcome, refuse},
+        value::take,
+    },
+    store::{
+        resource::Family,
+        scale,
+        storage::{Storage, Stored},
+    },
+};
+
+impl Context<'_> {
+    pub(crate) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
+        check_name(&object, &named.target.name)?;
+        let mut storage = self.server.storage();
+        let found = match current(&storage, named) {
+            Err(_) if named.resource.allows_create_on_update() => None,
+            found => Some(found?),
+        };
+        let sent = meta::text(&object, "uid");
+        let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
+        if !sent.is_empty() && sent != known {
+            let resource = &named.resource;
+            // Where a real server keeps such objects.
+            let place = match resource.family {
+                Family::Custom | Family::Definition => format!("{}/{}", resource.group, resource.plural),
+                Family::Node => "minions".to_owned(),
+                _ => resource.plural.clone(),
+            };
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{place}/{}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {known}",
+                named.key()
+            );
+            return Err(Failure::conflict(resource.qualified(), &named.target.name, &why));
+        }
+        track(found.as_ref().map(|it| it.object()), &mut object, &write);
+        let Some(current) = found else {
+            return self.insert(&mut storage, &write, object);
+        };
+        let stored = self.replace(&mut storage, &write, current, object)?;
+        Ok(Reply::json(200, stored.bytes()))
+    }
+
+    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
+    /// request's version.
+    pub(crate) fn replace(
+        &mut self,
+        storage: &mut Storage,
+        write: &Write<'_>,
+        current: Arc<Stored>,
+        mut object: Value,
+    ) -> Outcome<Arc<Stored>> {
+        let (named, time) = (write.named, &write.time);
+        if let Some(scaled) = &named.scaled {
+            let mut write = write.clone();
+            write.named = scaled;
+            let whole = self::current(storage, scaled)?;
+            let mut object = scale::applied(whole.object(), &object, scaled);
+            track(Some(whole.object()), &mut object, &write);
+            let stored = self.replace(storage, &write, whole, object)?;
+            return Ok(scale::of(&stored, scaled));
+        }
+        let old = current.object();
+        self.check_escalation(storage, named, &object, Some(old))?;
+        check_resource_version(named, &mut object, old)?;
+        prepare(named, &mut object, old);
+        self.check(named, &object, old)?;
+        if named.target.subresource.is_empty() {
+            let warnings = family::warnings(named.resource.family, &object, Some(old));
+            self.warnings.extend(warnings);
+        }
+        if same_but_times(&object, old) {
+            return Ok(current);
+        }
+        let key = named.key();
+        let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
+        let is_last = meta::is_deleted(old) && !waits && meta::finalizers(&object).is_empty();
+        if is_last && !write.dry_run {
+            storage.remove(&named.resource.id(), &key);
+            finish_deletions(storage, time);
+        }
+        if is_last || write.dry_run {
+            return Ok(Arc::new(Stored::new(object, current.revision)));
+        }
+        Ok(store(storage, write, &key, object))
+    }
+
+    /// What is wrong with an object refuses it; what was wrong with it before is warned of.
+    fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
+        let resource = &named.resource;
+        let mut errors = Vec::new();
+        meta::validate(
+            object,
+            resource.namespaced,
+            names::path_segment,
+            "metadata",
+            &mut errors,
+        );
+        meta::validate_update(object, old, &mut errors);
+        let mut more = family::check_type(named, object);
+        if more.is_empty() {
+            // The real server judges changes of metadata twice, and tells so twice.
+            meta::validate_update(object, old, &mut more);
+            family::check(named, object, Some(old), &mut more);
+        }
+        errors.extend(more);
+        let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
+        self.warnings.extend(tolerated.iter().map(FieldError::to_string));
+        let kind = family::kind_of(resource, object);
+        refuse(kind, meta::text(object, "name"), &errors)
+    }
+}
+
+/// The object that a request is about, in the request's version.
+pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
+    if let Some(scaled) = &named.scaled {
+        let whole = current(storage, scaled)?;
+        return Ok(scale::of(&whole, scaled));
+    }
+    let found = storage.kept(&named.resource.id(), &named.key());
+    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
+    Ok(in_version(found, named))
+}
+
+/// The name in the object is the one in the path.
+pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
+    match meta::text(object, "name") {
+        "" => Err(Failure::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        sent if sent != name => Err(Failure::bad_request(format!(
+            "the name of the object ({sent}) does not match the name on the URL ({name})"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Nobody overwrites what they have not seen.
+fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
+    let known = meta::text(old, "resourceVersion");
+    let sent = meta::text(object, "resourceVersion");
+    let (resource, name) = (&named.resource, &named.target.name);
+    match sent {
+        "" | "0" if resource.allows_unconditional_update() => {
+            object["metadata"]["resourceVersion"] = known.into();
+            Ok(())
+        }
+        "" | "0" => {
+            let mut errors = Vec::new();
+            errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+            // The real answer bears the resource where the kind belongs.
+            refuse(resource.qualified(), name, &errors)
+        }
+        sent if sent == known => Ok(()),
+        sent if sent.parse::<u64>().is_err() => {
+            let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
+            Err(Failure::internal(why))
+        }
+        _ => {
+            let why =
+                "the object has been modified; please apply your changes to the latest version and try again";
+            Err(Failure::conflict(resource.qualified(), name, why))
+        }
+    }
+}
+
+/// Takes from the old object what such a write cannot change.
+fn prepare(named: &Named, object: &mut Value, old: &Value) {
+    let is_status = named.target.subresource == "status";
+    if is_status && named.resource.message().is_none() {
+        // Only the status is new, and who owns it.
+        let sent = std::mem::replace(object, old.clone());
+        take(object, "status", &sent);
+        return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
+    }
+    let is_deleted = meta::is_deleted(old);
+    let is_sent = !meta::text(object, "uid").is_empty();
+    let (metadata, known) = (&mut object["metadata"], &old["metadata"]);
+    for (field, is_taken) in [
+        ("generation", true),
+        ("creationTimestamp", true),
+        // Nobody has one any more.
+        ("selfLink", true),
+        ("uid", !is_sent),
+        ("deletionTimestamp", is_deleted),
+        ("deletionGracePeriodSeconds", is_deleted),
+    ] {
+        if is_taken {
+            take(metadata, field, known);
+        }
+    }
+    match is_status {
+        // Such a write may change metadata too.
+        true => take(object, "spec", old),
+        false => family::prepare_update(named, object, old),
+    }
+}

@@ -1,0 +1,279 @@
+//! Watching: changes as they come, from a moment in the past or from the whole present.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use futures::stream;
+use serde_json::json;
+use tokio::{sync::watch::Receiver, time::Instant};
+
+use super::{
+    read::{in_version, revision, too_large},
+    selectors::Selector,
+};
+use crate::{
+    about::{audit::Entry, misbehaviour::WatchFaults},
+    http::{
+        body::Reply,
+        context::{Context, Named},
+        form::Form,
+    },
+    object::status::{Failure, Outcome},
+    server::ApiServer,
+    store::storage::{Change, Kept, Stored, prefix},
+};
+
+/// How often a quiet watch is told where it is.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before its end a watch gets its last bookmark.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+/// How long a watch lives that does not say. The real server picks from 30 to 60 minutes.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+
+impl Context<'_> {
+    pub(crate) fn watch(&mut self, named: &Named, form: &Form) -> Outcome<Reply> {
+        let query = &self.info.query;
+        let selector = self.selector(named)?;
+        let asked = revision(query, true)?;
+        let timeout = match query.number("timeoutSeconds")?.map_or(Ok(0), u64::try_from) {
+            Ok(0) | Err(_) => DEFAULT_TIMEOUT,
+            Ok(seconds) => Duration::from_secs(seconds),
+        };
+        let storage = self.server.storage();
+        let table = storage.table(&named.resource.id());
+        let table = table.ok_or_else(Failure::no_such_resource)?;
+        let faults = self.server.inner.faults.of_watches();
+        let streaming = query.flag("sendInitialEvents");
+        let mut audit = self.entry.clone();
+        audit.started(200);
+        let mut watcher = Watcher {
+            server: self.server.clone(),
+            named: named.clone(),
+            prefix: prefix(named.namespace()),
+            selector,
+            wake: table.wake.subscribe(),
+            drops: self.server.inner.drops.subscribe(),
+            seen: if asked == 0 || streaming {
+                storage.revision
+            } else {
+                asked
+            },
+            ready: VecDeque::new(),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            form: form.clone(),
+            first: true,
+            next_bookmark: Instant::now(),
+            told: storage.revision,
+            deadline: Instant::now() + timeout,
+            left: faults.drop_after,
+            faults,
+            held_until: None,
+            audit,
+        };
+        watcher.drops.mark_unchanged();
+        watcher.plan_bookmark();
+        if streaming && asked > storage.revision {
+            watcher.fail(&too_large(asked, storage.revision));
+        } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
+            for (_, object) in table.list(named.namespace()) {
+                if watcher.selects(object) {
+                    watcher.tell("ADDED", &in_version(object, named));
+                }
+            }
+            // Who wants bookmarks is told where the present ends, be it a streaming list or not.
+            if watcher.bookmarks {
+                watcher.bookmark(storage.revision, true);
+            }
+        } else if watcher.seen < table.compacted {
+            let message = format!("too old resource version: {asked} ({})", table.compacted);
+            watcher.fail(&Failure::new(410, "Expired", message));
+        }
+        Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
+            Some((watcher.next().await?, watcher))
+        })))
+    }
+}
+
+/// One open watch.
+struct Watcher {
+    server: ApiServer,
+    named: Named,
+    /// What the keys of its objects begin with.
+    prefix: String,
+    selector: Selector,
+    wake: Receiver<u64>,
+    drops: Receiver<u64>,
+    /// The revision of the newest change that it knows; it may be yet to come.
+    seen: u64,
+    /// Events to be sent.
+    ready: VecDeque<Bytes>,
+    /// After how many events it ends, if it is to.
+    left: Option<usize>,
+    bookmarks: bool,
+    form: Form,
+    /// Nothing was told yet.
+    first: bool,
+    next_bookmark: Instant,
+    /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
+    told: u64,
+    deadline: Instant,
+    faults: WatchFaults,
+    /// Until when changes are held back, once there are any.
+    held_until: Option<Instant>,
+    audit: Entry,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.audit.complete(200);
+    }
+}
+
+impl Watcher {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if self.left == Some(0) {
+                return None;
+            }
+            if let Some(event) = self.ready.pop_front() {
+                self.left = self.left.map(|left| left - 1);
+                return Some(event);
+            }
+            if !self.is_held() && !self.catch_up() {
+                return None;
+            }
+            if !self.ready.is_empty() {
+                continue;
+            }
+            let release = self.held_until.unwrap_or(self.deadline);
+            tokio::select! {
+                biased;
+                // Dropped on demand, or the server is gone.
+                _ = self.drops.changed() => return None,
+                changed = self.wake.changed() => changed.ok()?,
+                () = tokio::time::sleep_until(self.deadline) => return None,
+                () = tokio::time::sleep_until(release), if self.held_until.is_some() => {}
+                () = tokio::time::sleep_until(self.next_bookmark), if self.bookmarks && !self.faults.no_bookmarks => {
+                    self.plan_bookmark();
+                    if let Some(revision) = self.quiet_revision().filter(|revision| *revision > self.told) {
+                        self.bookmark(revision, false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether there are changes of which it is not yet the time to tell.
+    fn is_held(&mut self) -> bool {
+        if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
+            self.held_until.get_or_insert(Instant::now() + self.faults.hold);
+        }
+        self.held_until.is_some_and(|until| until > Instant::now())
+    }
+
+    /// Takes in what changed. False when the resource is no longer served.
+    fn catch_up(&mut self) -> bool {
+        self.held_until = None;
+        self.wake.mark_unchanged();
+        let changes = {
+            let storage = self.server.storage();
+            let Some(table) = storage.table(&self.named.resource.id()) else {
+                return false;
+            };
+            table.changes_after(self.seen)
+        };
+        match changes {
+            Some(changes) => changes.iter().for_each(|change| self.change(change)),
+            // It lagged behind what the history keeps.
+            None => self.fail(&Failure::new(410, "Expired", "too old resource version")),
+        }
+        true
+    }
+
+    /// The next bookmark comes after a while, or just before the end.
+    fn plan_bookmark(&mut self) {
+        let now = Instant::now();
+        let regular = now + BOOKMARK_EVERY;
+        let last = self
+            .deadline
+            .checked_sub(LAST_BOOKMARK)
+            .filter(|last| *last > now);
+        self.next_bookmark = last.map_or(regular, |last| regular.min(last));
+    }
+
+    /// The newest revision, when this watch has told of everything up to it.
+    fn quiet_revision(&self) -> Option<u64> {
+        let storage = self.server.storage();
+        let table = storage.table(&self.named.resource.id())?;
+        table.is_quiet_after(self.seen).then_some(storage.revision)
+    }
+
+    fn change(&mut self, change: &Change) {
+        self.seen = change.revision;
+        if !change.key.starts_with(&self.prefix) {
+            return;
+        }
+        let before = change.before.as_ref().filter(|before| self.selects(before));
+        let now = Some(&change.object).filter(|now| !change.deleted && self.selects(now));
+        match (before, now) {
+            (None, None) => {}
+            (None, Some(now)) => self.tell("ADDED", &in_version(now, &self.named)),
+            (Some(_), Some(now)) => self.tell("MODIFIED", &in_version(now, &self.named)),
+            (Some(_), None) if change.deleted => {
+                self.tell("DELETED", &in_version(&change.object, &self.named));
+            }
+            (Some(before), None) => {
+                // It left the selection: as it was, with the revision of the change.
+                let mut gone = in_version(before, &self.named).object().clone();
+                gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
+                self.tell("DELETED", &Stored::new(gone, change.revision));
+            }
+        }
+    }
+
+    fn selects(&self, object: &Kept) -> bool {
+        self.selector.is_everything() || self.selector.matches(in_version(object, &self.named).object())
+    }
+
+    fn bookmark(&mut self, revision: u64, initial_end: bool) {
+        self.told = revision;
+        let mut object = json!({
+            "kind": self.named.resource.kind,
+            "apiVersion": self.named.api_version(),
+            "metadata": {"resourceVersion": revision.to_string()},
+        });
+        if initial_end {
+            object["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        self.tell("BOOKMARK", &Stored::new(object, revision));
+    }
+
+    /// Tells of a failure and ends.
+    fn fail(&mut self, failure: &Failure) {
+        self.push("ERROR", failure.to_value().to_string().as_bytes());
+        let left = self.ready.len();
+        self.left = Some(self.left.map_or(left, |until| until.min(left)));
+    }
+
+    /// Takes in an event about an object.
+    fn tell(&mut self, kind: &str, object: &Stored) {
+        if self.form.is_plain() {
+            self.push(kind, &object.bytes());
+        } else {
+            let now = self.server.now();
+            let formed = self.form.object(object.object(), &self.named, now, self.first);
+            self.push(kind, formed.to_string().as_bytes());
+        }
+        self.first = false;
+    }
+
+    fn push(&mut self, kind: &str, object: &[u8]) {
+        let mut event = Vec::with_capacity(object.len() + 40);
+        event.extend(b"{\"type\":\"");
+        event.extend(kind.as_bytes());
+        event.extend(b"\",\"object\":");
+        event.extend(object);
+        event.extend(b"}\n");
+        self.ready.push_back(event.into());
+    }
+}

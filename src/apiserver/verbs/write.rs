@@ -1,0 +1,378 @@
+//! Decoding what is sent, and creating objects.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::{
+    family,
+    options::{FieldValidation, Write},
+    read::{as_stored, in_version},
+};
+use crate::{
+    access::{rbac, rbac::Act},
+    fields::managed_fields::track,
+    http::{
+        body::Reply,
+        context::{Context, Named},
+    },
+    object::{
+        json,
+        json::Document,
+        meta,
+        status::{Failure, Outcome, Qualified, details, refuse},
+    },
+    schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
+    store::{
+        accepting,
+        accepting::settle,
+        resource::Family,
+        storage::{Storage, Stored, id, key},
+    },
+    typed,
+    typed::event_in,
+};
+
+/// The refusal of a body in which nothing is recognized, with its beginning.
+pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
+    let start = &body[..body.len().min(30)];
+    let shown = match start {
+        [] => "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(start),
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    let more = if body.len() > start.len() { " ..." } else { "" };
+    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
+}
+
+/// Numbers without a fraction are integers, however they are written.
+fn make_integral(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let whole = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15);
+            if let Some(float) = whole {
+                *value = (float as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_integral),
+        Value::Object(fields) => fields.values_mut().for_each(make_integral),
+        _ => {}
+    }
+}
+
+/// What becomes of nulls that mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    Dropped,
+    Kept,
+}
+
+/// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
+/// Tells also what a strict decoder complains of; the error says what every decoder would.
+pub(crate) fn fit(
+    named: &Named,
+    mut object: Map<String, Value>,
+    nulls: Nulls,
+) -> Result<(Value, Vec<String>), String> {
+    let (resource, version) = (&named.resource, named.version());
+    let unknown = match resource.message() {
+        Some(message) => typed::decode(message, &mut object)?,
+        None => {
+            object.values_mut().for_each(make_integral);
+            let mut unknown = typed::coerce_metadata(&mut object)?;
+            let mut whole = Value::Object(object);
+            unknown.extend(prune(&mut whole, &version.schema));
+            if nulls == Nulls::Dropped {
+                drop_nulls(&mut whole, &version.schema);
+            }
+            if resource.family == Family::Definition {
+                unknown.extend(keep_known(&mut whole)?);
+            }
+            if version.schema.has_embedded {
+                unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
+            }
+            apply_defaults(&mut whole, &version.schema);
+            object = match whole {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            };
+            unknown
+        }
+    };
+    family::set_defaults(resource.family, &mut object);
+    let complaints = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    Ok((Value::Object(object), complaints.collect()))
+}
+
+impl Context<'_> {
+    /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
+    pub(crate) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
+        match how {
+            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ")),
+            FieldValidation::Warn => self.warnings.extend(complaints),
+            FieldValidation::Strict | FieldValidation::Ignore => {}
+        }
+        Ok(())
+    }
+
+    /// The body as JSON, where it may be protobuf of that kind.
+    pub(crate) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
+        match self.content_type {
+            typed::PROTOBUF if !body.is_empty() => {
+                typed::protobuf_to_json(body, kind).map_err(Failure::bad_request)
+            }
+            _ => Ok(body.clone()),
+        }
+    }
+
+    /// Decodes the body of a create or an update; `options` is what refusals call its parameters.
+    pub(crate) fn decode<'n>(
+        &mut self,
+        named: &'n Named,
+        options: &str,
+        body: &Bytes,
+    ) -> Outcome<(Write<'n>, Value)> {
+        let write = self.write_of(named, options)?;
+        let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
+        let spoken = ["application/json", "application/yaml"];
+        let is_protobuf = self.content_type == typed::PROTOBUF && named.resource.message().is_some();
+        if !is_protobuf && !self.content_type.is_empty() && !spoken.contains(&self.content_type) {
+            return Err(Failure::unsupported_media_type(&spoken));
+        }
+        let is_yaml = self.content_type == "application/yaml";
+        let body = &self.json(body, kind)?;
+        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why, body));
+        let unreadable =
+            |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
+        let document = json::read(body, is_yaml);
+        let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
+        let Value::Object(mut object) = value else {
+            return Err(unreadable("not an object"));
+        };
+        let api_version = named.api_version();
+        if !is_custom {
+            object.entry("kind").or_insert_with(|| kind.as_str().into());
+            object
+                .entry("apiVersion")
+                .or_insert_with(|| api_version.as_str().into());
+        }
+        let text = |field: &str| {
+            let value = object.get(field).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        let (sent_kind, sent_version) = (text("kind"), text("apiVersion"));
+        if sent_kind.is_empty() {
+            let body = String::from_utf8_lossy(body);
+            return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}'")));
+        }
+        if sent_version != api_version {
+            return Err(Failure::bad_request(format!(
+                "the API version in the data ({sent_version}) does not match the expected API version \
+                 ({api_version})"
+            )));
+        }
+        let cannot = |why: String| {
+            let version = &named.version().name;
+            Failure::bad_request(format!(
+                "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+            ))
+        };
+        if !is_custom && sent_kind != *kind {
+            return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
+        }
+        let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
+        if is_yaml {
+            repeated = json::yaml_complaints(repeated, write.field_validation);
+        }
+        repeated.extend(unknown);
+        let complained = self.complain(write.field_validation, repeated);
+        complained.map_err(|why| cannot(format!("strict decoding error: {why}")))?;
+        self.entry.object(&object);
+        ensure_namespace(&mut object, named.namespace())?;
+        Ok((write, object))
+    }
+
+    pub(crate) fn create(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(named, "CreateOptions", body)?;
+        if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
+            let why = "resourceVersion should not be set on objects to be created";
+            return Err(Failure::internal(why));
+        }
+        wipe_system_fields(&mut object);
+        track(None, &mut object, &write);
+        self.insert(&mut self.server.storage(), &write, object)
+    }
+
+    /// Adds an object whose owners are told already.
+    pub(crate) fn insert(
+        &mut self,
+        storage: &mut Storage,
+        write: &Write<'_>,
+        mut object: Value,
+    ) -> Outcome<Reply> {
+        let named = write.named;
+        let resource = &named.resource;
+        // Who makes something new by an apply or an update has to be allowed to create it, too.
+        let act = Act {
+            verb: "create",
+            ..Act::of(self.info)
+        };
+        if self.info.verb != act.verb {
+            let decision = rbac::authorize(storage, self.user, &act);
+            if !decision.allowed {
+                return Err(rbac::forbidden(self.user, &act, &decision.reason));
+            }
+        }
+        check_namespace(storage, named, &object)?;
+        self.check_escalation(storage, named, &object, None)?;
+        check_definition(storage, named, &object)?;
+        self.name(storage, named, &mut object);
+        object["metadata"]["uid"] = self.server.new_uid().into();
+        object["metadata"]["creationTimestamp"] = write.time.clone().into();
+        // Once an object told its own address. The field is still known, and never kept.
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            metadata.remove("selfLink");
+        }
+        family::prepare_create(named, &mut object);
+        check_new(named, &object)?;
+        let warnings = family::warnings(resource.family, &object, None);
+        self.warnings.extend(warnings);
+        let name = meta::text(&object, "name");
+        let key = key(meta::text(&object, "namespace"), name);
+        if let Some(existing) = storage.get(&resource.id(), &key) {
+            let mut failure = Failure::already_exists(resource.qualified(), name);
+            if meta::is_deleted(existing.object()) {
+                failure.message = format!("object is being deleted: {}", failure.message);
+            }
+            return Err(failure);
+        }
+        if write.dry_run {
+            return Ok(Reply::value(201, &object));
+        }
+        Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
+    }
+
+    /// Makes a name where only the beginning of one was given.
+    fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
+        let stem: String = meta::text(object, "generateName").chars().take(58).collect();
+        if stem.is_empty() || !meta::text(object, "name").is_empty() {
+            return;
+        }
+        let (id, namespace) = (named.resource.id(), meta::text(object, "namespace"));
+        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.server.name_suffix()));
+        let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
+        object["metadata"]["name"] = free.into();
+    }
+}
+
+/// Top-level fields that a write cannot change.
+pub(crate) fn ignored_fields(named: &Named) -> &'static [&'static str] {
+    match (named.target.subresource.as_str(), named.resource.family) {
+        ("status", _) if named.resource.message().is_some() => &["spec"],
+        ("status", _) => &["metadata", "spec"],
+        (_, Family::Namespace) => &["status"],
+        _ if named.version().status_subresource => &["status"],
+        _ => &[],
+    }
+}
+
+/// Stores an object in its resource's storage version, and returns it in that of the request.
+pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
+    let named = write.named;
+    let resource = &named.resource;
+    let version = resource.storage_version();
+    let object = match version.name == named.version().name {
+        _ if resource.family == Family::Event => event_in("", &object),
+        true => object,
+        false => as_stored(&object, resource, version),
+    };
+    let stored = storage.put(&resource.id(), key, object);
+    if resource.family == Family::Definition {
+        settle(storage, &stored.open().object()["spec"]["group"], &write.time);
+    }
+    in_version(&stored, named)
+}
+
+/// What is not the client's to say of a new object.
+pub(crate) fn wipe_system_fields(object: &mut Value) {
+    const FIELDS: [&str; 4] = [
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "uid",
+    ];
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|name, _| !FIELDS.contains(&name.as_str()));
+    }
+}
+
+/// The namespace in the object and the one in the path agree, or one of them is left out.
+pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
+    let sent = meta::text(object, "namespace");
+    if sent == namespace {
+        return Ok(());
+    }
+    if !sent.is_empty() && !namespace.is_empty() {
+        return Err(Failure::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    if let Value::Object(fields) = object {
+        let metadata = meta::metadata_mut(fields);
+        match namespace {
+            "" => metadata.remove("namespace"),
+            namespace => metadata.insert("namespace".into(), namespace.into()),
+        };
+    }
+    Ok(())
+}
+
+/// Nothing new comes to what is about to be undefined.
+fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    let subject = named.resource.qualified();
+    if named.resource.family == Family::Custom
+        && let Some(definition) = storage.get(&accepting::definitions(), &subject.to_string())
+        && meta::is_deleted(definition.object())
+    {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Failure::forbidden(subject, meta::text(object, "name"), why));
+    }
+    Ok(())
+}
+
+/// New objects need a namespace that exists and stays.
+fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+    let namespace = meta::text(object, "namespace");
+    if namespace.is_empty() {
+        return Ok(());
+    }
+    let found = storage.get(&id("", "namespaces"), namespace);
+    let found = found.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
+    if !meta::is_deleted(found.object()) {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let (subject, name) = (named.resource.qualified(), meta::text(object, "name"));
+    let mut about = details(subject, name);
+    about["causes"] = json!([{
+        "reason": "NamespaceTerminating",
+        "message": format!("namespace {namespace} is being terminated"),
+        "field": "metadata.namespace",
+    }]);
+    Err(Failure::forbidden(subject, name, &why).with(about))
+}
+
+fn check_new(named: &Named, object: &Value) -> Outcome<()> {
+    let resource = &named.resource;
+    let mut errors = family::check_type(named, object);
+    if errors.is_empty() {
+        let rule = family::name_rule(resource.family);
+        meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
+        family::check(named, object, None, &mut errors);
+    }
+    let subject = family::kind_of(resource, object);
+    refuse(subject, meta::text(object, "name"), &errors)
+}

@@ -1,0 +1,89 @@
+//! Why a request had no answer, in one line that holds no secret.
+
+use std::error::Error;
+
+use kube::client::AuthError;
+
+/// The root of an error, in one line. Errors of credential plugins are told without the plugin's output and
+/// arguments, which may hold a token.
+pub fn cause(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        kube::Error::Auth(error) => credentials(error),
+        kube::Error::Service(error) => match error.downcast_ref::<AuthError>() {
+            Some(error) => credentials(error),
+            None => root(&**error),
+        },
+        // Their message shows the URL, which may hold a password.
+        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
+            "its proxy-url is neither http, https nor socks5".to_owned()
+        }
+        // Its message quotes what it could not read.
+        kube::Error::SerdeError(_) => {
+            "the hub answered with something that is no JSON of that kind".to_owned()
+        }
+        other => root(other),
+    }
+}
+
+/// Whether the two sides could not agree on a secure connection.
+pub fn is_tls(error: &kube::Error) -> bool {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if [
+            "certificate",
+            "tls",
+            "fatal alert",
+            "InvalidContentType",
+            "corrupt message",
+        ]
+        .iter()
+        .any(|word| text.contains(word))
+        {
+            return true;
+        }
+        next = deeper(error);
+    }
+    false
+}
+
+/// The last of what an error was caused by.
+pub fn root(error: &(dyn Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(next) = deeper(last) {
+        last = next;
+    }
+    last.to_string()
+}
+
+/// What an error was caused by. An `io::Error` shows what it wraps as itself, so that is looked into.
+fn deeper<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    error
+        .downcast_ref::<std::io::Error>()
+        .and_then(|error| error.get_ref())
+        .map(|error| error as &(dyn Error + 'static))
+        .or_else(|| error.source())
+}
+
+fn credentials(error: &AuthError) -> String {
+    match error {
+        // The command comes with its environment before it, which may hold a password.
+        AuthError::AuthExecRun { out, .. } => {
+            format!("the kubeconfig's credential plugin failed ({})", out.status)
+        }
+        AuthError::AuthExecStart(source) => format!("the credential plugin could not be started: {source}"),
+        // Without its path: who mixes up `token` and `tokenFile` has the token there.
+        AuthError::ReadTokenFile(source, _) => {
+            format!("the kubeconfig's token file could not be read: {source}")
+        }
+        AuthError::MissingCommand => "the credential plugin has no command in the kubeconfig".to_owned(),
+        AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed | AuthError::ParseTokenKey(_) => {
+            "the credential plugin's answer could not be read".to_owned()
+        }
+        AuthError::InvalidBasicAuth(_) | AuthError::InvalidBearerToken(_) => {
+            "the credential holds characters that no HTTP header may have".to_owned()
+        }
+        _ => "the credentials of the kubeconfig could not be used".to_owned(),
+    }
+}

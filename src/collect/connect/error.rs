@@ -1,0 +1,113 @@
+//! Why there is no hub, and what to do about it.
+
+use std::path::PathBuf;
+
+/// Why a hub could not be had. No message holds anything secret of a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The kubeconfig file cannot be read.
+    #[error("failed to read the kubeconfig {}: {source}; name another with --kubeconfig", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// The kubeconfig file is not one. The parser's own message would quote it.
+    #[error(
+        "failed to parse the kubeconfig {}{}: it is no kubeconfig in YAML; `kubectl config view --kubeconfig {}` \
+         tells what is wrong with it",
+        path.display(), line.map(|line| format!(" (line {line})")).unwrap_or_default(), path.display()
+    )]
+    Unparsable {
+        /// The file.
+        path: PathBuf,
+        /// The line that the parser stopped at, where it says.
+        line: Option<u64>,
+    },
+
+    /// Kubeconfig files that do not go together.
+    #[error("failed to merge the kubeconfig {}: its kind or apiVersion is another than that of those before", path.display())]
+    Unmergeable {
+        /// The file that differs.
+        path: PathBuf,
+    },
+
+    /// The kubeconfig has no such context.
+    #[error(
+        "no context `{context}` in {place}{}; there {}",
+        nearest.as_ref().map(|name| format!(": did you mean `{name}`?")).unwrap_or_default(), listed(known)
+    )]
+    UnknownContext {
+        /// The context that was asked for.
+        context: String,
+        /// The files that were read.
+        place: String,
+        /// The nearest name.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+
+    /// No context was named, neither on the command line nor in the kubeconfig.
+    #[error(
+        "{place} sets no current-context; choose one with --context; there {}",
+        listed(known)
+    )]
+    NoContext {
+        /// The files that were read.
+        place: String,
+        /// All names.
+        known: Vec<String>,
+    },
+
+    /// The context is there, but does not lead to a hub.
+    #[error("failed to use the context `{context}` of {place}: {reason}")]
+    Unusable {
+        /// The context.
+        context: String,
+        /// The files that were read.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+
+    /// There is neither a kubeconfig nor a service account.
+    #[error(
+        "found no hub: {}, and this is no pod of a cluster; name a kubeconfig with --kubeconfig, or try the suite \
+         without a hub of your own: --hub lab", looked.join(", ")
+    )]
+    Nowhere {
+        /// Where a kubeconfig was looked for, each with what was found.
+        looked: Vec<String>,
+    },
+
+    /// This is a pod, but its service account cannot be used.
+    #[error(
+        "failed to use the pod's service account: {reason}; mount its token (automountServiceAccountToken), or name a kubeconfig with --kubeconfig"
+    )]
+    InCluster {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.
+fn listed(known: &[String]) -> String {
+    const SHOWN: usize = 12;
+    match known {
+        [] => "are none".to_owned(),
+        [one] => format!("is only `{one}`"),
+        _ => {
+            let names: Vec<_> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+            let more = known.len().saturating_sub(SHOWN);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("are {}{more}", names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The way to a hub for other programs: a kubeconfig with one context, and what of it nobody may see.
+
+use std::{fmt, fs, path::absolute};
+
+use kube::{Config, config::Kubeconfig};
+use serde_json::{Value, json};
+
+use super::kubeconfig::alone;
+
+/// What a credential of fewer characters would hide of other text is worse than what it shows.
+const SHORTEST: usize = 6;
+/// Where a pod finds its service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The way to a hub, for programs that the run starts.
+pub struct Handout {
+    /// The API server's address: by it runs know that they are on the same hub.
+    pub server: String,
+    /// A kubeconfig whose only context is the hub's. Its paths are absolute.
+    pub kubeconfig: String,
+}
+
+impl Handout {
+    /// Of all that a kubeconfig holds, what belongs to `context`.
+    pub(crate) fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
+        let mut one = alone(kubeconfig, context);
+        one.current_context = Some(context.to_owned());
+        let mut one = serde_json::to_value(one).unwrap_or_default();
+        // The program runs in another folder than we do.
+        for entry in ["clusters", "users"] {
+            let inner = if entry == "users" { "user" } else { "cluster" };
+            for named in one[entry].as_array_mut().into_iter().flatten() {
+                for key in [
+                    "certificate-authority",
+                    "client-certificate",
+                    "client-key",
+                    "tokenFile",
+                ] {
+                    make_absolute(&mut named[inner][key]);
+                }
+                make_absolute_command(&mut named[inner]["exec"]["command"]);
+                tidy(&mut named[inner]);
+            }
+        }
+        Self::new(config, &one)
+    }
+
+    /// The service account of the pod that this runs in.
+    pub(crate) fn of_pod(config: &Config) -> Self {
+        let file = |name: &str| format!("{SERVICE_ACCOUNT}/{name}");
+        let kubeconfig = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{
+                "name": "hub",
+                "cluster": {"server": config.cluster_url.to_string(), "certificate-authority": file("ca.crt")},
+            }],
+            "users": [{"name": "hub", "user": {"tokenFile": file("token")}}],
+            "contexts": [{
+                "name": "hub",
+                "context": {"cluster": "hub", "user": "hub", "namespace": config.default_namespace},
+            }],
+            "current-context": "hub",
+        });
+        Self::new(config, &kubeconfig)
+    }
+
+    fn new(config: &Config, kubeconfig: &Value) -> Self {
+        Self {
+            server: config.cluster_url.to_string().trim_end_matches('/').to_owned(),
+            kubeconfig: format!("{kubeconfig:#}\n"),
+        }
+    }
+}
+
+impl fmt::Debug for Handout {
+    /// Without the kubeconfig.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handout")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+fn make_absolute(path: &mut Value) {
+    if let Some(whole) = path.as_str().and_then(|path| absolute(path).ok()) {
+        *path = whole.display().to_string().into();
+    }
+}
+
+/// A bare name is looked up in `PATH` wherever the program runs.
+fn make_absolute_command(command: &mut Value) {
+    if command.as_str().is_some_and(|command| command.contains('/')) {
+        make_absolute(command);
+    }
+}
+
+/// Takes out the nulls that looking for a key has left.
+fn tidy(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.values_mut().for_each(tidy);
+        fields.retain(|_, value| !value.is_null() && value.as_object().is_none_or(|inner| !inner.is_empty()));
+    }
+}
+
+/// The credentials in a kubeconfig, so that they can be kept out of what others print: those that stand in it, and
+/// the tokens in files that it names. Of one that cannot be read, none.
+pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
+    let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
+    let mut found = Vec::new();
+    for named in kubeconfig["users"].as_array().into_iter().flatten() {
+        let user = &named["user"];
+        for key in ["token", "password", "client-key-data"] {
+            found.extend(user[key].as_str().map(str::to_owned));
+        }
+        if let Some(path) = user["tokenFile"].as_str() {
+            found.extend(fs::read_to_string(path).ok());
+        }
+        let plugins = user["auth-provider"]["config"].as_object().into_iter().flatten();
+        found.extend(plugins.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
+        let environment = user["exec"]["env"].as_array().into_iter().flatten();
+        found.extend(environment.filter_map(|variable| variable["value"].as_str().map(str::to_owned)));
+    }
+    found
+        .iter()
+        .map(|secret| secret.trim().to_owned())
+        .filter(|secret| secret.len() >= SHORTEST)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use kube::config::KubeConfigOptions;
+
+    use super::*;
+
+    const TWO: &str = r"
+current-context: first
+contexts:
+- {name: first, context: {cluster: c, user: u}}
+- {name: second, context: {cluster: d, user: v, namespace: fleet}}
+clusters:
+- {name: c, cluster: {server: 'https://one.example', certificate-authority: ca.crt}}
+- {name: d, cluster: {server: 'https://two.example:6443/', certificate-authority: ca.crt}}
+users:
+- {name: u, user: {token: OTHER-CANARY}}
+- name: v
+  user:
+    tokenFile: token
+    exec: {apiVersion: v1, command: ./plugin, env: [{name: A, value: CANARY-env}]}
+";
+
+    #[tokio::test]
+    async fn holds_one_context_and_whole_paths() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str, text: &str| -> PathBuf {
+            let path = folder.path().join(name);
+            fs::write(&path, text).expect("a file");
+            path
+        };
+        let pem = rcgen::generate_simple_self_signed(["a".to_owned()])
+            .expect("a certificate")
+            .cert
+            .pem();
+        file("ca.crt", &pem);
+        file("token", "CANARY-file\n");
+        let kubeconfig = Kubeconfig::read_from(file("config", TWO)).expect("a kubeconfig");
+        let options = KubeConfigOptions {
+            context: Some("second".to_owned()),
+            ..KubeConfigOptions::default()
+        };
+        let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options)
+            .await
+            .expect("a way");
+        let handout = Handout::of_context(&kubeconfig, "second", &config);
+        assert_eq!(handout.server, "https://two.example:6443");
+        let read: Value = serde_json::from_str(&handout.kubeconfig).expect("JSON");
+        assert_eq!(read["current-context"], "second");
+        assert!(!handout.kubeconfig.contains("OTHER-CANARY"));
+        for (at, name) in [
+            ("/clusters/0/cluster/certificate-authority", "ca.crt"),
+            ("/users/0/user/tokenFile", "token"),
+            ("/users/0/user/exec/command", "plugin"),
+        ] {
+            let path = read.pointer(at).and_then(Value::as_str).expect(at);
+            assert_eq!(absolute(path).expect("a path"), folder.path().join(name), "{at}");
+        }
+        let whole = Kubeconfig::from_yaml(&handout.kubeconfig).expect("a kubeconfig");
+        assert_eq!((whole.clusters.len(), whole.auth_infos.len()), (1, 1));
+        assert_eq!(credentials_in(&handout.kubeconfig), ["CANARY-file", "CANARY-env"]);
+    }
+
+    #[test]
+    fn finds_every_credential_and_nothing_short() {
+        let users = r"
+users:
+- {name: a, user: {token: CANARY-1, username: somebody, password: short}}
+- {name: b, user: {client-key-data: CANARY-2, auth-provider: {name: p, config: {refresh: CANARY-3}}}}
+";
+        assert_eq!(credentials_in(users), ["CANARY-1", "CANARY-2", "CANARY-3"]);
+        assert!(credentials_in("users: {").is_empty());
+    }
+}

@@ -1,0 +1,427 @@
+//! A hub by kubeconfig, by the usual loading rules, or by the service account of the pod that this runs in.
+
+use std::{
+    cell::Cell,
+    env,
+    ffi::OsString,
+    io::ErrorKind,
+    panic::{self, AssertUnwindSafe},
+    path::{Path, PathBuf},
+    sync::Once,
+    thread,
+};
+
+use evidence::api::UnknownName;
+use futures::executor::block_on;
+use http::{HeaderValue, header};
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
+};
+
+use super::{ConnectError, Handout, USER_AGENT, cause};
+
+/// Which kubeconfig, and which of its contexts.
+#[derive(Clone, Debug, Default)]
+pub struct KubeconfigOptions {
+    /// The file (`--kubeconfig`); none: `$KUBECONFIG`, else `~/.kube/config`, else the pod's service account.
+    pub path: Option<PathBuf>,
+    /// The context (`--context`); none: the current one.
+    pub context: Option<String>,
+}
+
+/// What of the environment decides where a kubeconfig is.
+struct Environment {
+    kubeconfig: Option<OsString>,
+    home: Option<PathBuf>,
+    in_pod: bool,
+}
+
+/// The kubeconfig that was found, and where.
+struct Found {
+    kubeconfig: Kubeconfig,
+    place: String,
+}
+
+/// A client for the hub that the options and the environment lead to, its name for people, and the way to it for
+/// others.
+///
+/// # Errors
+/// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
+pub(crate) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String, Handout), ConnectError> {
+    let environment = Environment {
+        kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
+        home: env::home_dir(),
+        in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+    };
+    let Some(found) = find(options, &environment)? else {
+        let config = Config::incluster().map_err(|error| ConnectError::InCluster {
+            reason: error.to_string(),
+        })?;
+        let handout = Handout::of_pod(&config);
+        let client = client(config).map_err(|reason| ConnectError::InCluster { reason })?;
+        return Ok((client, "in-cluster".to_owned(), handout));
+    };
+    let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
+    let handout = Handout::of_context(&found.kubeconfig, &context, &config);
+    let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
+    Ok((client, format!("context {context}"), handout))
+}
+
+/// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
+///
+/// # Errors
+/// When there is no such context, or it leads nowhere.
+pub fn config(
+    kubeconfig: &Kubeconfig,
+    place: &str,
+    asked: Option<&str>,
+) -> Result<(Config, String), ConnectError> {
+    let context = context(kubeconfig, place, asked)?;
+    let options = KubeConfigOptions {
+        context: Some(context.clone()),
+        ..KubeConfigOptions::default()
+    };
+    // It never waits for anything.
+    let config = block_on(Config::from_custom_kubeconfig(
+        alone(kubeconfig, &context),
+        &options,
+    ));
+    let config = config.map_err(|error| unusable(&context, place, flaw(&error)))?;
+    Ok((config, context))
+}
+
+/// The part of a kubeconfig that is about one context: others may be many.
+pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
+    let contexts: Vec<_> = contexts.take(1).cloned().collect();
+    let named = contexts
+        .first()
+        .and_then(|named| named.context.clone())
+        .unwrap_or_default();
+    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == named.cluster);
+    let users = kubeconfig
+        .auth_infos
+        .iter()
+        .filter(|one| Some(&one.name) == named.user.as_ref());
+    Kubeconfig {
+        clusters: clusters.take(1).cloned().collect(),
+        auth_infos: users.take(1).cloned().collect(),
+        contexts,
+        ..Kubeconfig::default()
+    }
+}
+
+fn unusable(context: &str, place: &str, reason: String) -> ConnectError {
+    ConnectError::Unusable {
+        context: context.to_owned(),
+        place: place.to_owned(),
+        reason,
+    }
+}
+
+/// A client that names itself, and that shows the server's faults rather than to retry by itself. Runs the credential
+/// plugin that the configuration names, if any.
+///
+/// # Errors
+/// When the configuration leads to no client, in words that hold no secret.
+pub fn client(mut config: Config) -> Result<Client, String> {
+    config.default_retry = false;
+    let agent = HeaderValue::from_static(USER_AGENT);
+    config.headers.push((header::USER_AGENT, agent));
+    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
+    match silently(|| Client::try_from(config)) {
+        Ok(client) => client.map_err(|error| cause(&error)),
+        Err(_) => {
+            Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
+        }
+    }
+}
+
+thread_local! {
+    /// Whether this thread may panic without a word.
+    static SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic whose words might tell a secret. Other threads go on to tell theirs.
+fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !SILENT.get() {
+                before(info);
+            }
+        }));
+    });
+    SILENT.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(work));
+    SILENT.set(false);
+    outcome
+}
+
+/// Reads the kubeconfig; none where there is none but a pod's service account is.
+fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option<Found>, ConnectError> {
+    if let Some(path) = &options.path {
+        return read(path).map(|kubeconfig| Some(found(kubeconfig, &[path])));
+    }
+    let (paths, from): (Vec<PathBuf>, _) = match (&environment.kubeconfig, &environment.home) {
+        (Some(list), _) => (
+            env::split_paths(list)
+                .filter(|p| !p.as_os_str().is_empty())
+                .collect(),
+            "$KUBECONFIG",
+        ),
+        (None, Some(home)) => (vec![home.join(".kube").join("config")], "the default"),
+        (None, None) => (Vec::new(), "the default"),
+    };
+    let (mut merged, mut used, mut looked) = (Kubeconfig::default(), Vec::new(), Vec::new());
+    for path in &paths {
+        match read(path) {
+            Ok(next) => {
+                merged = merged
+                    .merge(next)
+                    .map_err(|_| ConnectError::Unmergeable { path: path.clone() })?;
+                used.push(path);
+            }
+            // As kubectl does: of several files, some may be missing.
+            Err(ConnectError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                looked.push(format!("{} ({from}) does not exist", path.display()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let empty = merged.contexts.is_empty() && merged.current_context.is_none();
+    match (empty, environment.in_pod) {
+        (false, _) => Ok(Some(found(merged, &used))),
+        // Asked for by name, a context must come from a kubeconfig.
+        (true, true) if options.context.is_none() => Ok(None),
+        (true, _) => {
+            looked.extend(
+                used.iter()
+                    .map(|path| format!("{} ({from}) has no contexts", path.display())),
+            );
+            if looked.is_empty() {
+                looked.push("$KUBECONFIG is not set and there is no home directory".to_owned());
+            }
+            Err(ConnectError::Nowhere { looked })
+        }
+    }
+}
+
+fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.as_ref().display().to_string())
+        .collect();
+    Found {
+        kubeconfig,
+        place: paths.join(", "),
+    }
+}
+
+/// Reads a kubeconfig file; paths in it are then absolute.
+///
+/// # Errors
+/// When it cannot be read or is none.
+pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
+    Kubeconfig::read_from(path).map_err(|error| match error {
+        KubeconfigError::ReadConfig(source, path) => ConnectError::Unreadable { path, source },
+        KubeconfigError::Parse(error) => ConnectError::Unparsable {
+            path: path.to_owned(),
+            line: error
+                .location()
+                .map(|place| place.line())
+                .filter(|line| *line > 0),
+        },
+        _ => ConnectError::Unmergeable {
+            path: path.to_owned(),
+        },
+    })
+}
+
+/// The context of that name or, where none is named, the current one.
+fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<String, ConnectError> {
+    let known: Vec<String> = kubeconfig
+        .contexts
+        .iter()
+        .map(|context| context.name.clone())
+        .collect();
+    let current = kubeconfig
+        .current_context
+        .as_deref()
+        .filter(|name| !name.is_empty());
+    let place = place.to_owned();
+    let Some(context) = asked.or(current) else {
+        return Err(ConnectError::NoContext { place, known });
+    };
+    if known.iter().any(|name| name == context) {
+        return Ok(context.to_owned());
+    }
+    let nearest = UnknownName::among("context", context, known.iter().map(String::as_str)).nearest;
+    Err(ConnectError::UnknownContext {
+        context: context.to_owned(),
+        place,
+        nearest,
+        known,
+    })
+}
+
+/// What is wrong with a context, without a byte of its credentials.
+fn flaw(error: &KubeconfigError) -> String {
+    let file = |error: &LoadDataError| match error {
+        LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),
+        LoadDataError::DecodeBase64(_) => "it is not valid base64".to_owned(),
+        LoadDataError::NoBase64DataOrFile => "there is none".to_owned(),
+    };
+    match error {
+        KubeconfigError::LoadClusterOfContext(name) => {
+            format!("there is no cluster `{name}`, which it names")
+        }
+        KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
+        KubeconfigError::ParseClusterUrl(error) => format!("its cluster's server is no URL ({error})"),
+        KubeconfigError::ParseProxyUrl(error) => format!("its proxy-url is no URL ({error})"),
+        KubeconfigError::LoadCertificateAuthority(error) => {
+            format!("its certificate authority: {}", file(error))
+        }
+        KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
+        KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
+        // Who mixes up `client-key` and `client-key-data` has the key where the path should be.
+        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, _)) => {
+            format!("its client key: the file cannot be read: {source}")
+        }
+        KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
+        KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
+        _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = r"
+apiVersion: v1
+kind: Config
+current-context: first
+contexts:
+- {name: first, context: {cluster: c, user: u}}
+- {name: second, context: {cluster: gone, user: u}}
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
+users: [{name: u, user: {token: CANARY}}]
+";
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().expect("a folder"))
+        }
+
+        fn file(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            std::fs::write(&path, text).expect("a file");
+            path
+        }
+
+        fn environment(&self, kubeconfig: &[PathBuf], in_pod: bool) -> Environment {
+            Environment {
+                kubeconfig: (!kubeconfig.is_empty()).then(|| env::join_paths(kubeconfig).expect("paths")),
+                home: Some(self.0.path().to_owned()),
+                in_pod,
+            }
+        }
+    }
+
+    fn options(path: &Path, context: Option<&str>) -> KubeconfigOptions {
+        KubeconfigOptions {
+            path: Some(path.to_owned()),
+            context: context.map(str::to_owned),
+        }
+    }
+
+    async fn refusal(path: &Path, context: Option<&str>) -> String {
+        let error = connect(&options(path, context)).await.err().expect("an error");
+        let told = format!("{error} {error:?}");
+        assert!(!told.contains("CANARY"), "{told}");
+        error.to_string()
+    }
+
+    #[tokio::test]
+    async fn says_what_is_wrong_and_nothing_secret() {
+        let folder = Folder::new();
+        let path = folder.file("one", ONE);
+        let (_, source, handout) = connect(&options(&path, None)).await.expect("a client");
+        assert_eq!(source, "context first");
+        assert!(!format!("{handout:?}").contains("CANARY"));
+
+        let error = refusal(&path, Some("secund")).await;
+        assert!(error.contains("did you mean `second`?"), "{error}");
+        assert!(error.contains("`first`, `second`"), "{error}");
+        let error = refusal(&path, Some("second")).await;
+        assert!(error.contains("no cluster `gone`"), "{error}");
+        let error = refusal(&folder.0.path().join("none"), None).await;
+        assert!(
+            error.contains("none: ") && error.contains("--kubeconfig"),
+            "{error}"
+        );
+        let broken = folder.file("broken", "users:\n- {name: u, user: {token: \"CANARY}}\n");
+        let error = refusal(&broken, None).await;
+        assert!(error.starts_with("failed to parse the kubeconfig"), "{error}");
+        let shape = folder.file("shape", "users: CANARY\n");
+        let error = refusal(&shape, None).await;
+        assert!(error.contains("(line 1)"), "{error}");
+        let unset = folder.file("unset", &ONE.replace("current-context: first", ""));
+        let error = refusal(&unset, None).await;
+        assert!(error.contains("choose one with --context"), "{error}");
+        let key = folder.file(
+            "key",
+            &ONE.replace(
+                "token: CANARY",
+                "client-key-data: 'CANARY!', client-certificate-data: YQ==",
+            ),
+        );
+        let error = refusal(&key, None).await;
+        assert!(error.contains("context `first`"), "{error}");
+    }
+
+    #[test]
+    fn follows_the_usual_loading_rules() {
+        let folder = Folder::new();
+        let one = folder.file("one", ONE);
+        let two = folder.file("two", &ONE.replace("first", "third"));
+        let gone = folder.0.path().join("gone");
+        let none = KubeconfigOptions::default();
+        let names = |environment: &Environment, options: &KubeconfigOptions| {
+            let found = find(options, environment)
+                .expect("no error")
+                .expect("a kubeconfig");
+            let current = found.kubeconfig.current_context.clone();
+            let names: Vec<_> = found
+                .kubeconfig
+                .contexts
+                .into_iter()
+                .map(|context| context.name)
+                .collect();
+            (current.unwrap_or_default(), names)
+        };
+
+        let several = folder.environment(&[gone.clone(), two.clone(), one.clone()], false);
+        let (current, contexts) = names(&several, &none);
+        assert_eq!((current.as_str(), contexts.len()), ("third", 3));
+        let (current, contexts) = names(&several, &options(&one, None));
+        assert_eq!((current.as_str(), contexts.len()), ("first", 2));
+
+        let only_gone = folder.environment(std::slice::from_ref(&gone), false);
+        let error = find(&none, &only_gone).err().expect("nothing there").to_string();
+        assert!(error.contains("gone ($KUBECONFIG) does not exist"), "{error}");
+        assert!(error.contains("--hub lab"), "{error}");
+        let in_pod = folder.environment(&[gone], true);
+        assert!(find(&none, &in_pod).expect("no error").is_none());
+
+        folder.file(".kube/config", &ONE.replace("first", "home"));
+        let (current, _) = names(&folder.environment(&[], true), &none);
+        assert_eq!(current, "home");
+    }
+}

@@ -1,0 +1,13 @@
+//! How a hub or a member is reached: kubeconfigs, and why a request had no answer.
+
+mod cause;
+mod connection;
+mod error;
+mod handout;
+pub mod kubeconfig;
+
+pub use cause::{cause, is_tls, root};
+pub use connection::{Connection, USER_AGENT};
+pub use error::ConnectError;
+pub use handout::{Handout, credentials_in};
+pub use kubeconfig::{KubeconfigOptions, client, config, read};

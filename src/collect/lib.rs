@@ -1,0 +1,38 @@
+//! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
+//!
+//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
+//! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked
+//! who one is and what one may do. Credential plugins are run where the user names them ([`plugins`]).
+
+mod call;
+pub mod clock;
+pub mod connect;
+pub mod driver;
+mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod header;
+mod lines;
+mod list;
+mod members;
+mod namespaces;
+mod permissions;
+mod plan;
+pub mod plugins;
+mod probe;
+mod rbac;
+mod record;
+pub mod requests;
+mod run;
+mod secrets;
+mod skew;
+mod splitter;
+mod target;
+mod timeline;
+mod words;
+
+pub use error::CollectError;
+pub use members::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
+pub use plan::{Plan, Progress, Quiet, Wish};
+pub use rbac::{Grants, member_manifest};
+pub use run::collect;

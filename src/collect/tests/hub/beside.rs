@@ -1,0 +1,101 @@
+//! What is collected beside the profiles.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use evidence::{Asked, CredentialKind};
+
+use super::*;
+
+const KUBECONFIG: &str = r"
+current-context: c
+contexts: [{name: c, context: {cluster: m, user: u}}]
+clusters: [{name: m, cluster: {server: 'https://CANARY@m.example:6443', certificate-authority-data: Q0FOQVJZLWNh}}]
+users: [{name: u, user: {token: CANARY-token, client-key-data: Q0FOQVJZLWtleQ==}}]
+";
+
+async fn plant_secrets(world: &World) {
+    world
+        .create("/api/v1/namespaces", json!({"metadata": {"name": "c1"}}))
+        .await;
+    for (name, config) in [("good", KUBECONFIG), ("bad", "users: [CANARY: {")] {
+        let secret = json!({
+            "metadata": {
+                "name": name, "labels": {"x-k8s.io/cluster-profile": "a"}, "annotations": {"note": "CANARY-note"},
+            },
+            "data": {"Config": BASE64.encode(config), "extra": BASE64.encode("CANARY-extra")},
+        });
+        world.create("/api/v1/namespaces/c1/secrets", secret).await;
+    }
+    let other = json!({"metadata": {"name": "other"}, "data": {"Config": BASE64.encode("CANARY-other")}});
+    world.create("/api/v1/namespaces/c1/secrets", other).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn digests_labelled_secrets_and_keeps_no_value() {
+    let world = World::new().await;
+    plant_secrets(&world).await;
+    let evidence = world.watch(0, async {}).await;
+    let names: Vec<_> = evidence
+        .secrets
+        .iter()
+        .map(|secret| secret.name.as_str())
+        .collect();
+    assert_eq!(names, ["bad", "good"]);
+    assert!(evidence.secrets[0].kubeconfig_error.is_some());
+    let kubeconfig = evidence.secrets[1].kubeconfig.as_ref().expect("a kubeconfig");
+    let kinds: Vec<_> = kubeconfig.users[0]
+        .credentials
+        .iter()
+        .map(|one| one.kind)
+        .collect();
+    assert_eq!(kinds, [CredentialKind::Token, CredentialKind::ClientKey]);
+    assert_eq!(kubeconfig.clusters[0].server, "https://m.example:6443");
+
+    let told = format!(
+        "{} {evidence:?}",
+        serde_json::to_string(&evidence).expect("writes")
+    );
+    let encoded = [KUBECONFIG, "CANARY-extra", "CANARY-other", "CANARY-key"].map(|text| BASE64.encode(text));
+    for canary in encoded.iter().map(|text| &text[..12]).chain(["CANARY"]) {
+        assert!(!told.contains(canary), "{canary} in {told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn evidence_that_is_not_wanted_says_why() {
+    let world = World::new().await;
+    plant_secrets(&world).await;
+    let unwanted = Plan {
+        secrets: Wish::No("`--no-feature consumer-secrets`".to_owned()),
+        ..plan(0)
+    };
+    let evidence = world.collect(&unwanted, async {}).await.expect("evidence");
+    assert!(evidence.secrets.is_empty());
+    assert_eq!(
+        *evidence.asked(Kind::Secrets),
+        Asked::No("`--no-feature consumer-secrets`".to_owned())
+    );
+    assert!(
+        world
+            .requests()
+            .iter()
+            .all(|event| event["objectRef"]["resource"] != "secrets")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn shows_namespaces_as_they_are_in_the_end() {
+    let world = World::new().await;
+    world
+        .create("/api/v1/namespaces", json!({"metadata": {"name": "old"}}))
+        .await;
+    let events = async {
+        after(30).await;
+        let labels =
+            json!({"metadata": {"name": "new", "labels": {"x-k8s.io/cluster-inventory-consumer": "c"}}});
+        world.create("/api/v1/namespaces", labels).await;
+    };
+    let evidence = world.watch(60, events).await;
+    assert!(evidence.namespace("old").is_some());
+    let new = evidence.namespace("new").expect("the new one");
+    assert_eq!(new.labels["x-k8s.io/cluster-inventory-consumer"], "c");
+}

@@ -1,0 +1,256 @@
+//! What the run writes, and what it leaves behind: nothing that it was not allowed to, and nothing.
+
+use std::{collections::BTreeSet, path::Path};
+
+use collect::driver::{Head, Journal, LABEL_RUN};
+use evidence::{Asked, ObjectRef, ProfileKey};
+
+use super::*;
+
+/// What the runner has stored on the hub: verb and the profile's name.
+fn stored(world: &World) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let writes = world.requests().into_iter().filter(|event| {
+        let verb = event["verb"].as_str().unwrap_or_default();
+        let reads = matches!(verb, "get" | "list" | "watch");
+        let review = event["objectRef"]["resource"] == "selfsubjectaccessreviews";
+        let dry = text(&event["requestURI"]).contains("dryRun=All");
+        !reads && !review && !dry
+    });
+    let named = writes.map(|event| {
+        assert_eq!(event["objectRef"]["resource"], "clusterprofiles", "{event}");
+        let uri = text(&event["requestURI"]);
+        assert!(
+            event["verb"] == "delete" || uri.contains("fieldManager=clusterprofile-conformance"),
+            "{event}"
+        );
+        let mut name = text(&event["objectRef"]["name"]);
+        if name.is_empty() {
+            name = text(&event["requestObject"]["metadata"]["name"]);
+        }
+        (text(&event["verb"]), name)
+    });
+    named.collect()
+}
+
+async fn everything(world: &World) -> Vec<Value> {
+    let list = world.send(Method::GET, PROFILES, None).await.expect("a list");
+    list["items"].as_array().cloned().unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_profiles_of_the_runs_own_members_are_written_to() {
+    let world = World::new().await;
+    for name in ["a", "b"] {
+        world.profile(name).await;
+        world.report(name, "v1.34.1").await;
+    }
+    let before = everything(&world).await;
+    let manager = Manager::new(&world, Habits::default());
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    assert_eq!(everything(&world).await, before);
+
+    let stored = stored(&world);
+    let written: BTreeSet<&str> = stored.iter().map(|(_, name)| name.as_str()).collect();
+    let touched = &seen.driver().touched;
+    let named: BTreeSet<&str> = touched.iter().map(|key| key.name.as_str()).collect();
+    assert_eq!(written, named);
+    // Four that were tampered with, and the foreign one.
+    assert_eq!(touched.len(), 5, "{touched:?}");
+    assert!(
+        written.iter().all(|name| name.contains("conformance-t-")),
+        "{written:?}"
+    );
+    let counts = |verb: &str| stored.iter().filter(|(told, _)| told == verb).count();
+    // The version, the label and the name and the name again, and the status of the foreign one.
+    assert_eq!((counts("create"), counts("delete"), counts("patch")), (1, 2, 5));
+
+    // Rules judge what the run has not written to, whoever made it.
+    let histories = seen.evidence.histories();
+    let judged: Vec<_> = histories
+        .map(|history| ProfileKey::from(&ObjectRef::from(history.last())))
+        .collect();
+    assert!(judged.iter().all(|key| !touched.contains(key)));
+    assert!(judged.iter().any(|key| key.name.contains("conformance-t-")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_flag_nothing_is_written() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default());
+    let mut plan = driving(&manager);
+    plan.driver.as_mut().expect("a driver").mutations = false;
+    let seen = run(&world, &manager, &plan).await;
+    assert_eq!(stored(&world), []);
+    assert!(seen.driver().touched.is_empty());
+    assert_eq!(
+        seen.driver().lacking[&DriverAction::TamperStatus],
+        "add `--allow-mutations`"
+    );
+    assert!(seen.steps(Scenario::Outage, DriverAction::Heal).len() == 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_profile_that_was_there_before_is_not_written_to_whoever_names_it() {
+    let world = World::new().await;
+    let manager = Manager::new(
+        &world,
+        Habits {
+            blind: true,
+            names_profile: true,
+            ..Habits::default()
+        },
+    );
+    for number in 1..20 {
+        world.profile(&format!("m-conformance-t-{number}")).await;
+        world
+            .report(&format!("m-conformance-t-{number}"), "v1.34.1")
+            .await;
+    }
+    let before = everything(&world).await;
+    let mut plan = driving(&manager);
+    plan.driver.as_mut().expect("a driver").scale = None;
+    let seen = run(&world, &manager, &plan).await;
+    for action in [
+        DriverAction::DeleteProfile,
+        DriverAction::TamperStatus,
+        DriverAction::RemoveLabel,
+        DriverAction::SetDisplayName,
+    ] {
+        let step = seen.step(Scenario::Tampering, action);
+        assert!(
+            reason(step).contains("none that this run has joined or created"),
+            "{step:?}"
+        );
+    }
+    let after: Vec<Value> = everything(&world)
+        .await
+        .into_iter()
+        .filter(|profile| profile["metadata"]["labels"][LABEL_RUN].is_null())
+        .collect();
+    assert!(after.iter().all(|profile| before.contains(profile)));
+    assert!(
+        stored(&world)
+            .iter()
+            .all(|(_, name)| name == "conformance-t-foreign")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_undoes_what_it_did() {
+    for seconds in [1, 5, 9, 14, 20, 60, 150, 200] {
+        let world = World::new().await;
+        world.profile("a").await;
+        let before = everything(&world).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        // Members of its own, as these stay: what was done to them has to be undone.
+        let manager = Manager::new(&world, Habits::default());
+        let mut plan = driving(&manager);
+        plan.driver.as_mut().expect("a driver").journal = Some(journal(folder.path(), &world).into());
+        let seen = run_until(&world, &manager, &plan, after(seconds)).await;
+        assert_eq!(manager.joined(), [""; 0], "stopped after {seconds} s");
+        assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
+        drop(plan);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        assert_eq!(*seen.evidence.asked(Kind::Driver), Asked::Yes);
+        let [gap] = gaps(&seen.evidence, Kind::Driver)[..] else {
+            panic!("{:?}", seen.evidence.gaps)
+        };
+        assert!(gap.reason.contains("stopped before"), "{gap:?}");
+        assert_eq!(seen.warnings, [""; 0], "stopped after {seconds} s");
+        let broken: Vec<_> = seen.driver().steps_of(DriverAction::Break).collect();
+        let done = broken
+            .iter()
+            .filter(|step| step.outcome == StepOutcome::Done)
+            .count();
+        assert_eq!(seen.driver().steps_of(DriverAction::Heal).count(), done);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_was_done_before_the_run_is_stopped_is_whole() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default());
+    let plan = Plan {
+        observe: Duration::from_secs(3600),
+        ..driving(&manager)
+    };
+    let seen = run_until(&world, &manager, &plan, after(3000)).await;
+    assert!(gaps(&seen.evidence, Kind::Driver).is_empty());
+    assert_eq!(gaps(&seen.evidence, Kind::Timeline).len(), 1);
+    assert!(
+        seen.driver()
+            .steps
+            .iter()
+            .all(|step| step.outcome == StepOutcome::Done)
+    );
+}
+
+fn journal(folder: &Path, world: &World) -> Journal {
+    let head = Head {
+        run: "t".to_owned(),
+        began: world.clock.now(),
+        server: "https://hub.example".to_owned(),
+        hub: "lab".to_owned(),
+        driver_file: "/driver.yaml".into(),
+    };
+    Journal::begin(folder, head).expect("a journal")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_undone_is_said_and_stays_written_down() {
+    let world = World::new().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    // Once more in the end helps those that refuse once.
+    for (clings, remains) in [(1, false), (2, true)] {
+        let manager = Manager::new(
+            &world,
+            Habits {
+                clings,
+                ..Habits::default()
+            },
+        );
+        let mut plan = driving(&manager);
+        let driver = plan.driver.as_mut().expect("a driver");
+        driver.journal = Some(journal(folder.path(), &world).into());
+        driver.scale = None;
+        let seen = run(&world, &manager, &plan).await;
+        let leave = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
+        assert_eq!(reason(leave), "it does not let go");
+        let said = seen.warnings.join("\n");
+        assert_eq!(
+            said.contains("the member conformance-t-1 is still joined"),
+            remains,
+            "{said}"
+        );
+        assert_eq!(said.contains("run with `--clean`"), remains, "{said}");
+        drop(plan);
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("a folder").count(),
+            usize::from(remains)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_without_rights_is_told_which() {
+    let rules = vec![refusals::rule(
+        &["get", "list", "watch", "patch"],
+        "multicluster.x-k8s.io",
+        "clusterprofiles",
+        "*",
+    )];
+    let world = World::new().await.with_rules(rules);
+    let manager = Manager::new(&world, Habits::default());
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    let lacking = &seen.driver().lacking;
+    assert_eq!(
+        lacking[&DriverAction::DeleteProfile],
+        "the runner may not delete clusterprofiles: grant it (`clusterprofile-conformance rbac --allow-mutations`)"
+    );
+    assert!(lacking[&DriverAction::PutForeigner].contains("may not create clusterprofiles"));
+    assert!(lacking[&DriverAction::TamperStatus].contains("may not patch clusterprofiles/status"));
+    // The rest is done.
+    assert!(!lacking.contains_key(&DriverAction::RemoveLabel));
+    assert_eq!(seen.driver().touched.len(), 2);
+}

@@ -1,0 +1,273 @@
+//! What the implementation is made to do, and what is noted of it.
+
+use collect::driver::OwnMember;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let manager = Manager::new(&world, Habits::default());
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    assert_eq!(seen.warnings, [""; 0]);
+    assert!(seen.evidence.gaps.is_empty(), "{:?}", seen.evidence.gaps);
+    let driver = seen.driver();
+    assert_eq!(driver.able.len(), DriverAction::ALL.len(), "{:?}", driver.lacking);
+    for step in &driver.steps {
+        assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
+        let negative = matches!(
+            step.action,
+            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeigner
+        );
+        // The manager looks every 5 s; 2 s more are watched. Of many, all are watched until the last has stayed.
+        let seconds = took(step);
+        let stays = step.scenario == Scenario::Scale && step.action == DriverAction::Join;
+        assert!(
+            match (negative, stays) {
+                (true, _) => seconds >= 120,
+                (_, true) => (60..100).contains(&seconds),
+                _ => seconds <= 10,
+            },
+            "{step:?}"
+        );
+        let whole = matches!(step.action, DriverAction::Restart | DriverAction::PutForeigner);
+        assert_eq!(step.member.is_empty(), whole, "{step:?}");
+        if step.action != DriverAction::Restart {
+            assert!(step.profile.is_some(), "{step:?}");
+        }
+        if step.action == DriverAction::Leave {
+            assert_eq!(step.secrets_before, Some(0), "{step:?}");
+        }
+    }
+    for (scenario, actions) in [
+        (Scenario::JoinAndLeave, &[][..]),
+        (Scenario::Outage, &[DriverAction::Break, DriverAction::Heal]),
+        (Scenario::Upgrade, &[DriverAction::Upgrade]),
+        (Scenario::Restart, &[DriverAction::Restart]),
+    ] {
+        let order: Vec<_> = driver
+            .steps
+            .iter()
+            .filter(|step| step.scenario == scenario)
+            .map(|step| step.action)
+            .collect();
+        let expected: Vec<_> = [DriverAction::Join]
+            .into_iter()
+            .chain(actions.iter().copied())
+            .chain([DriverAction::Leave])
+            .collect();
+        assert_eq!(order, expected, "{scenario:?}");
+    }
+    assert_eq!(seen.steps(Scenario::Tampering, DriverAction::Join).len(), 4);
+    assert_eq!(seen.steps(Scenario::Scale, DriverAction::Join).len(), 6);
+    assert_eq!(manager.joined(), [""; 0]);
+
+    // The restart came when all others were over, and the whole took no longer than the longest and the restart.
+    let restart = seen.step(Scenario::Restart, DriverAction::Restart);
+    let others = driver
+        .steps
+        .iter()
+        .filter(|step| !matches!(step.scenario, Scenario::Restart | Scenario::Foreigner));
+    assert!(others.into_iter().all(|step| step.looked_until <= restart.from));
+    let window = seen.evidence.header.window.expect("a window");
+    assert!(window.seconds() < 2 * 120 + 90, "{window:?}");
+    // The foreign profile was there all the time, and saw the restart too.
+    let foreign = seen.step(Scenario::Foreigner, DriverAction::PutForeigner);
+    assert!(foreign.looked_until >= restart.looked_until);
+    // Only so many hooks of the fleet were at work at once, beside one of each other scenario.
+    let most = manager.most_at_work.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(most <= 2 + 8, "{most}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_are_told_with_what_was_before() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default());
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    let change = |scenario, action| {
+        let step = seen.step(scenario, action);
+        let change = step.change.clone().expect("a change");
+        (change.path, change.before.unwrap_or_default(), change.after)
+    };
+    let told = |path: &str, before: &str, after: Option<&str>| {
+        (path.to_owned(), before.to_owned(), after.map(str::to_owned))
+    };
+    assert_eq!(
+        change(Scenario::Upgrade, DriverAction::Upgrade),
+        told("status.version.kubernetes", "v1.34.1", Some("v1.35.0"))
+    );
+    assert_eq!(
+        change(Scenario::Tampering, DriverAction::TamperStatus),
+        told("status.version.kubernetes", "v1.34.1", Some("v0.0.1"))
+    );
+    assert_eq!(
+        change(Scenario::Tampering, DriverAction::RemoveLabel),
+        told("metadata.labels[x-k8s.io/cluster-manager]", "m", None)
+    );
+    let (path, before, after) = change(Scenario::Tampering, DriverAction::SetDisplayName);
+    assert_eq!(
+        (path.as_str(), after.as_deref()),
+        ("spec.displayName", Some("set by conformance run t"))
+    );
+    assert!(before.starts_with("conformance-t-"), "{before}");
+    // What the run wrote is in the history before the step looks for an answer.
+    let step = seen.step(Scenario::Tampering, DriverAction::RemoveLabel);
+    let profile = step.profile.as_ref().expect("a profile");
+    let mut histories = seen.evidence.histories_named(&profile.namespace, &profile.name);
+    let versions = &histories.next().expect("a history").versions;
+    let label = |version: &evidence::Version| version.profile.label("x-k8s.io/cluster-manager").is_some();
+    assert!(versions.iter().any(|version| !label(version)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let manager = Manager::new(
+        &world,
+        Habits {
+            blind: true,
+            ..Habits::default()
+        },
+    );
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
+    assert_eq!((reason(join), took(join)), ("", 120));
+    let broken = seen.step(Scenario::Outage, DriverAction::Break);
+    assert_eq!(reason(broken), "no profile of the member was found");
+    assert!(seen.steps(Scenario::Outage, DriverAction::Heal).is_empty());
+    let deleted = seen.step(Scenario::Tampering, DriverAction::DeleteProfile);
+    assert_eq!(reason(deleted), "no profile of the member was found");
+    let left = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
+    assert!(took(left) <= 2, "{left:?}");
+    // Beside what is there, a foreign one can be put all the same.
+    let foreign = seen.step(Scenario::Foreigner, DriverAction::PutForeigner);
+    assert_eq!(reason(foreign), "");
+    assert_eq!(manager.joined(), [""; 0]);
+    assert!(world.requests().iter().all(|event| event["verb"] != "update"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_profile_that_tells_nothing_of_its_member_is_a_doubt_unless_the_hook_names_it() {
+    let world = World::new().await;
+    let mut habits = Habits {
+        mute: true,
+        ..Habits::default()
+    };
+    let manager = Manager::new(&world, habits.clone());
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
+    assert!(
+        reason(join).contains("none tells that it is the member's: let the hook `join` print"),
+        "{join:?}"
+    );
+    // Nothing is written to profiles that may be anybody's.
+    assert!(
+        seen.driver()
+            .touched
+            .iter()
+            .all(|key| key.name.ends_with("-foreign"))
+    );
+
+    habits.names_profile = true;
+    let manager = Manager::new(&world, habits);
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    for step in &seen.driver().steps {
+        assert_eq!(reason(step), "", "{step:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_sets_nothing_right_is_helped_in_the_end() {
+    let world = World::new().await;
+    let manager = Manager::new(
+        &world,
+        Habits {
+            careless: true,
+            ..Habits::default()
+        },
+    );
+    let seen = run(&world, &manager, &driving(&manager)).await;
+    assert_eq!(seen.warnings, [""; 0]);
+    for action in [
+        DriverAction::DeleteProfile,
+        DriverAction::TamperStatus,
+        DriverAction::RemoveLabel,
+    ] {
+        let step = seen.step(Scenario::Tampering, action);
+        assert_eq!((reason(step), took(step)), ("", 120), "{step:?}");
+        let profile = step.profile.as_ref().expect("a profile");
+        let history = seen
+            .evidence
+            .histories_named(&profile.namespace, &profile.name)
+            .next();
+        let last = history.expect("a history").last();
+        // As it was when its member left.
+        assert!(last.label("x-k8s.io/cluster-manager").is_some(), "{step:?}");
+        assert_eq!(
+            last.status.version.kubernetes.as_deref(),
+            Some("v1.34.1"),
+            "{step:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_of_ones_own_are_taken_in_turns() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default());
+    let own = OwnMember {
+        name: "lisbon".to_owned(),
+        ..OwnMember::default()
+    };
+    let mut plan = driving(&manager);
+    let driver = plan.driver.as_mut().expect("a driver");
+    driver.fleet = Fleet::Own(vec![own], Some("v1.35.2".to_owned()));
+    driver.scale = None;
+    let seen = run(&world, &manager, &plan).await;
+    for step in &seen.driver().steps {
+        assert_eq!(reason(step), "", "{step:?}");
+    }
+    let calls = manager.calls.lock().expect("nobody panics").clone();
+    let mut joined = false;
+    for call in &calls {
+        match call.as_str() {
+            "join lisbon" => assert!(!std::mem::replace(&mut joined, true), "{calls:?}"),
+            "leave lisbon" => assert!(std::mem::replace(&mut joined, false), "{calls:?}"),
+            "break lisbon" | "heal lisbon" | "upgrade lisbon" | "restart" => assert!(joined, "{calls:?}"),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(calls.iter().filter(|call| *call == "join lisbon").count(), 8);
+    let upgrade = seen.step(Scenario::Upgrade, DriverAction::Upgrade);
+    let change = upgrade.change.as_ref().expect("a change");
+    assert_eq!(change.after.as_deref(), Some("v1.35.2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_done_is_told_with_the_reason() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let lacking = [DriverAction::Join, DriverAction::Leave].into();
+    let manager = Manager::new(
+        &world,
+        Habits {
+            lacking,
+            ..Habits::default()
+        },
+    );
+    let mut plan = driving(&manager);
+    plan.driver.as_mut().expect("a driver").mutations = false;
+    let seen = run(&world, &manager, &plan).await;
+    let driver = seen.driver();
+    assert_eq!(driver.able, [DriverAction::Restart].into());
+    assert_eq!(driver.lacking[&DriverAction::Break], "there is no hook `join`");
+    assert_eq!(
+        driver.lacking[&DriverAction::PutForeigner],
+        "add `--allow-mutations`"
+    );
+    let calls = manager.calls.lock().expect("nobody panics").clone();
+    assert_eq!(calls, ["restart"]);
+    assert_eq!(took(seen.step(Scenario::Restart, DriverAction::Restart)), 120);
+}

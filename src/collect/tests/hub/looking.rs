@@ -1,0 +1,188 @@
+//! One look, and what the runner sends for it.
+
+use evidence::{Asked, Origin, ProbeOutcome};
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn looks_once_and_says_so() {
+    let world = World::new().await;
+    for name in ["a", "b", "c"] {
+        world.profile(name).await;
+    }
+    let evidence = world.watch(0, async {}).await;
+    let names: Vec<_> = evidence
+        .inventory()
+        .map(|profile| profile.metadata.name.to_string())
+        .collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert!(
+        evidence
+            .profiles
+            .iter()
+            .all(|history| history.origin == Origin::Listed)
+    );
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    assert!(evidence.namespace("default").is_some());
+
+    let header = &evidence.header;
+    assert_eq!(header.hub.source, "lab");
+    assert_eq!(header.hub.api_version.as_deref(), Some("v1alpha1"));
+    let served: Vec<_> = header
+        .hub
+        .served
+        .iter()
+        .map(|one| (one.name.as_str(), one.immutable_manager))
+        .collect();
+    assert_eq!(served, [("v1alpha1", true), ("v1alpha2", true)]);
+    assert!(header.hub.server_version.is_some() && header.permissions.iter().all(|one| one.allowed));
+    for kind in [Kind::Inventory, Kind::Namespaces, Kind::Secrets, Kind::Writers] {
+        assert!(evidence.is_whole(kind), "{kind}: {:?}", evidence.asked(kind));
+    }
+    for kind in [
+        Kind::Timeline,
+        Kind::Probe,
+        Kind::Members,
+        Kind::Requests,
+        Kind::Driver,
+    ] {
+        assert!(
+            matches!(evidence.asked(kind), Asked::No(reason) if !reason.is_empty()),
+            "{kind}"
+        );
+    }
+    let lists = world
+        .requests()
+        .into_iter()
+        .filter(|event| event["verb"] == "list" && event["objectRef"]["resource"] == "clusterprofiles");
+    assert_eq!(lists.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stores_nothing_on_the_hub() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let wishes = Plan {
+        secrets: Wish::Asked,
+        probe: Wish::Asked,
+        ..plan(120)
+    };
+    let evidence = world.collect(&wishes, async {}).await.expect("evidence");
+    assert_eq!(evidence.probes.len(), 2);
+    for event in world.requests() {
+        let (verb, uri) = (event["verb"].as_str().unwrap_or_default(), &event["requestURI"]);
+        let uri = uri.as_str().unwrap_or_default();
+        let reads = matches!(verb, "get" | "list" | "watch");
+        let asks = verb == "create" && uri.ends_with("/selfsubjectaccessreviews");
+        let dry = matches!(verb, "patch" | "update") && uri.contains("?dryRun=All&");
+        assert!(reads || asks || dry, "{verb} {uri}");
+        assert!(
+            event["userAgent"]
+                .as_str()
+                .is_some_and(|agent| agent.starts_with("clusterprofile-conformance/"))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_one_profile_of_each_manager() {
+    let world = World::new().await;
+    for (name, manager) in [("a", "m"), ("b", "m"), ("c", "other")] {
+        let mut profile = profile(name);
+        profile["spec"]["clusterManager"]["name"] = json!(manager);
+        world.create(PROFILES, profile).await;
+    }
+    let evidence = world
+        .collect(
+            &Plan {
+                probe: Wish::IfAllowed,
+                ..plan(0)
+            },
+            async {},
+        )
+        .await
+        .expect("evidence");
+    let probed: Vec<_> = evidence
+        .probes
+        .iter()
+        .map(|probe| probe.object.name.as_str())
+        .collect();
+    assert_eq!(probed, ["a", "a", "c", "c"]);
+    for probe in &evidence.probes {
+        let ProbeOutcome::Refused { code, fields, .. } = &probe.outcome else {
+            panic!("{:?}", probe.outcome)
+        };
+        assert_eq!(*code, 422);
+        assert!(
+            fields
+                .iter()
+                .any(|field| field.starts_with("spec.clusterManager")),
+            "{fields:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn looks_only_into_the_namespaces_of_the_scope() {
+    let world = World::new().await;
+    for namespace in ["one", "two", "three"] {
+        world
+            .create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
+            .await;
+        let path = PROFILES.replace("/default/", &format!("/{namespace}/"));
+        world.create(&path, profile(namespace)).await;
+    }
+    let mut plan = plan(60);
+    plan.scope.namespaces = vec!["one".to_owned(), "three".to_owned()];
+    let events = async {
+        after(30).await;
+        for namespace in ["two", "three"] {
+            let path = PROFILES.replace("/default/", &format!("/{namespace}/"));
+            world.create(&path, profile("late")).await;
+        }
+    };
+    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let names: Vec<_> = evidence
+        .everyone()
+        .map(|profile| profile.metadata.name.to_string())
+        .collect();
+    assert_eq!(names, ["one", "three", "late"]);
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn judges_the_others_when_one_does_not_fit() {
+    let world = World::new().await;
+    let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
+    let mut loose = world.send(Method::GET, crd, None).await.expect("the CRD");
+    for version in loose["spec"]["versions"].as_array_mut().expect("versions") {
+        let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        version["schema"]["openAPIV3Schema"] = open;
+    }
+    world
+        .send(Method::PUT, crd, Some(loose))
+        .await
+        .expect("a CRD without a schema");
+    world.profile("a").await;
+    let mut odd = profile("odd");
+    odd["spec"]["clusterManager"] = json!("m");
+    world.create(PROFILES, odd).await;
+    world.profile("b").await;
+    for observe in [0, 60] {
+        let evidence = world.watch(observe, async {}).await;
+        let names: Vec<_> = evidence
+            .inventory()
+            .map(|profile| profile.metadata.name.to_string())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        let odd = &evidence.unreadable[0];
+        assert_eq!(
+            (evidence.unreadable.len(), odd.object.path().as_str()),
+            (1, "default/odd")
+        );
+        assert!(
+            !odd.object.uid.is_empty() && odd.message.contains("invalid type"),
+            "{odd:?}"
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The way from a hub to evidence, on the lab under the paused clock.
+
+mod beside;
+mod driving;
+mod looking;
+mod members;
+mod misbehaving;
+mod refusals;
+mod tampering;
+mod watching;
+
+use std::{
+    future::{self, Future},
+    time::Duration,
+};
+
+use apiserver::{ApiServer, AuditLevel, Misbehaviour};
+use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
+use evidence::{Claim, Evidence, Gap, Kind, Scope};
+use http::{Method, Request, header};
+use jiff::Timestamp;
+use kube::Client;
+use lab::hub::Hub;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+const START: &str = "2026-11-20T10:00:00Z";
+const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+
+/// A lab hub with somebody who changes things on it.
+struct World {
+    hub: Hub,
+    server: ApiServer,
+    clock: Clock,
+    admin: Client,
+}
+
+impl World {
+    async fn new() -> Self {
+        let clock = Clock::starting_at(START.parse().expect("a time"));
+        let hub = Hub::lab(clock).await.expect("a hub");
+        let server = hub.as_lab().expect("the lab").clone();
+        server.set_audit_level(AuditLevel::Request);
+        Self {
+            admin: server.client("admin"),
+            hub,
+            server,
+            clock,
+        }
+    }
+
+    /// Collects for that long, while `events` happens beside.
+    async fn watch(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
+        self.collect(&plan(seconds), events).await.expect("evidence")
+    }
+
+    async fn collect(&self, plan: &Plan, events: impl Future<Output = ()>) -> Result<Evidence, CollectError> {
+        self.collect_until(plan, events, future::pending()).await
+    }
+
+    async fn collect_until(
+        &self,
+        plan: &Plan,
+        events: impl Future<Output = ()>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Evidence, CollectError> {
+        let collecting = collect(&self.hub.connection, plan, self.clock, &Quiet, stop);
+        futures::join!(collecting, events).0
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, kube::Error> {
+        send(&self.admin, method, path, body).await
+    }
+
+    async fn create(&self, path: &str, object: Value) {
+        self.send(Method::POST, path, Some(object))
+            .await
+            .expect("created");
+    }
+
+    /// A new profile in namespace `default`.
+    async fn profile(&self, name: &str) {
+        self.create(PROFILES, profile(name)).await;
+    }
+
+    /// A change of a profile's status.
+    async fn report(&self, name: &str, version: &str) {
+        let status = json!({"status": {"version": {"kubernetes": version}}});
+        let path = format!("{PROFILES}/{name}/status");
+        self.send(Method::PATCH, &path, Some(status))
+            .await
+            .expect("patched");
+    }
+
+    async fn delete(&self, name: &str) {
+        self.send(Method::DELETE, &format!("{PROFILES}/{name}"), None)
+            .await
+            .expect("deleted");
+    }
+
+    /// All watches end, and all requests fail until [`Misbehaviour::Recover`].
+    fn die(&self) {
+        self.server.misbehave(Misbehaviour::Fail {
+            affected: Default::default(),
+            code: 503,
+            retry_after: None,
+            every: 1,
+            times: usize::MAX,
+        });
+        self.server.misbehave(Misbehaviour::DropWatches);
+    }
+
+    /// What the audit log tells of the runner's requests.
+    fn requests(&self) -> Vec<Value> {
+        let mut events = self.server.audit_events();
+        events.retain(|event| {
+            event["user"]["username"] == "conformance" && event["stage"] == "ResponseComplete"
+        });
+        events
+    }
+}
+
+/// Sends a request, as whoever the client is.
+async fn send(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> Result<Value, kube::Error> {
+    let content_type = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, content_type)
+        .body(body)
+        .expect("a request");
+    client.request(request).await
+}
+
+fn profile(name: &str) -> Value {
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": name, "labels": {"x-k8s.io/cluster-manager": "m"}},
+        "spec": {"displayName": name, "clusterManager": {"name": "m"}},
+    })
+}
+
+fn plan(seconds: u64) -> Plan {
+    Plan {
+        claim: Claim::default(),
+        scope: Scope::default(),
+        api_version: None,
+        observe: Duration::from_secs(seconds),
+        secrets: Wish::IfAllowed,
+        probe: Wish::No("not here".to_owned()),
+        audit_logs: Vec::new(),
+        members: Members::default(),
+        driver: None,
+    }
+}
+
+/// Waits, by the paused clock.
+async fn after(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
+
+/// Seconds since the start of the world.
+fn seconds(at: Timestamp) -> i64 {
+    let start: Timestamp = START.parse().expect("a time");
+    at.duration_since(start).as_secs()
+}
+
+/// What was seen of the profiles of that name: how each came into view, its versions of Kubernetes with the second
+/// in which they were seen, and the second in which it went.
+fn story(evidence: &Evidence, name: &str) -> Vec<String> {
+    let histories = evidence
+        .profiles
+        .iter()
+        .filter(|history| &*history.first().metadata.name == name);
+    let told = histories.map(|history| {
+        let mut text = format!("{:?}", history.origin);
+        for version in &history.versions {
+            let kubernetes = version
+                .profile
+                .status
+                .version
+                .kubernetes
+                .as_deref()
+                .unwrap_or("-");
+            text += &format!(" {kubernetes}@{}", seconds(version.at));
+        }
+        if let Some(at) = history.deleted {
+            text += &format!(" gone@{}", seconds(at));
+        }
+        text
+    });
+    told.collect()
+}
+
+fn gaps(evidence: &Evidence, kind: Kind) -> Vec<&Gap> {
+    evidence.gaps(kind).collect()
+}
+
+/// From when to when, in seconds since the start.
+fn span(gap: &Gap) -> (i64, i64) {
+    let second = |at: Option<Timestamp>| at.map_or(-1, seconds);
+    (second(gap.from), second(gap.until))
+}

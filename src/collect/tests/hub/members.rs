@@ -1,0 +1,330 @@
+//! Asking members, on stand-ins and on members that fail in every way, under the paused clock.
+
+mod credentials;
+mod endpoints;
+mod failing;
+mod loopback;
+mod plugins;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+};
+
+use collect::{Dial, MemberWay, connect::USER_AGENT};
+use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ProfileKey};
+use http::Response;
+use kube::{Config, client::Body};
+use lab::member::{Leases, MemberState, Property, StandIn};
+
+use super::*;
+
+fn key(name: &str) -> ProfileKey {
+    ProfileKey {
+        namespace: "default".to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn way(name: &str, client: Client) -> MemberWay {
+    MemberWay::by_client(key(name), format!("test {name}"), client)
+}
+
+/// A plan that asks these members.
+fn asking(seconds: u64, ways: Vec<MemberWay>) -> Plan {
+    Plan {
+        members: Members {
+            ways,
+            ..Members::default()
+        },
+        ..plan(seconds)
+    }
+}
+
+/// What is known of the member of that profile.
+fn member<'a>(evidence: &'a Evidence, name: &str) -> &'a Member {
+    let mut members = evidence.members.iter();
+    members
+        .find(|member| member.profile.name == name)
+        .expect("the member was asked")
+}
+
+/// What the member was told to miss for a reason that has these words.
+fn missed<'a>(look: &'a Look, words: &str) -> Vec<&'a MemberPart> {
+    let missing = look.missing.iter();
+    missing
+        .filter(|(_, reason)| reason.contains(words))
+        .map(|(part, _)| part)
+        .collect()
+}
+
+fn state() -> MemberState {
+    MemberState {
+        version: "v1.33.1+k3s1".to_owned(),
+        nodes: 7,
+        custom_resource_groups: BTreeSet::from(["argoproj.io".to_owned(), "cert-manager.io".to_owned()]),
+        cluster_properties: vec![
+            Property::labelled("tier.example.com", "gold"),
+            Property::unlabelled("owner.example.com", "me"),
+        ],
+        ..MemberState::default()
+    }
+}
+
+/// What is answered to a method and a path: a status and a body.
+type Answer = dyn Fn(&str, &str) -> (u16, String) + Send + Sync;
+
+/// A member that answers as the function says, after a while.
+#[derive(Clone)]
+struct Fake {
+    answer: Arc<Answer>,
+    slow: Duration,
+    /// Each request: method, path, and the bearer.
+    seen: Arc<Mutex<Vec<(String, String, String)>>>,
+    /// How many are under way, and the most that were at once.
+    under_way: Arc<Mutex<(usize, usize)>>,
+}
+
+impl Fake {
+    fn new(answer: impl Fn(&str, &str) -> (u16, String) + Send + Sync + 'static) -> Self {
+        Self {
+            answer: Arc::new(answer),
+            slow: Duration::ZERO,
+            seen: Arc::default(),
+            under_way: Arc::default(),
+        }
+    }
+
+    /// One that answers well, but for the paths that begin so.
+    fn but_for(failing: &'static str, code: u16, body: &'static str) -> Self {
+        Self::new(move |_, path| match path.starts_with(failing) {
+            true => (code, body.to_owned()),
+            false => well(path),
+        })
+    }
+
+    fn client(&self) -> Client {
+        self.client_as("")
+    }
+
+    fn client_as(&self, bearer: &str) -> Client {
+        let (fake, bearer) = (self.clone(), bearer.to_owned());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (fake, bearer) = (fake.clone(), bearer.clone());
+            async move {
+                {
+                    let mut under_way = fake.under_way.lock().expect("no panic");
+                    under_way.0 += 1;
+                    under_way.1 = under_way.1.max(under_way.0);
+                }
+                let (method, path) = (request.method().to_string(), request.uri().to_string());
+                sleep(fake.slow).await;
+                let (code, body) = (fake.answer)(&method, &path);
+                fake.seen.lock().expect("no panic").push((method, path, bearer));
+                fake.under_way.lock().expect("no panic").0 -= 1;
+                let response = Response::builder()
+                    .status(code)
+                    .header("location", "/CANARY-elsewhere");
+                Ok::<_, std::io::Error>(response.body(Body::from(body.into_bytes())).expect("a response"))
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    fn seen(&self) -> Vec<(String, String, String)> {
+        self.seen.lock().expect("no panic").clone()
+    }
+}
+
+/// What a healthy member answers.
+fn well(path: &str) -> (u16, String) {
+    let list = |items: Value| json!({"kind": "List", "metadata": {"resourceVersion": "1"}, "items": items});
+    let answer = match path.split('?').next().unwrap_or_default() {
+        "/readyz" => return (200, "ok".to_owned()),
+        "/version" => json!({"gitVersion": "v1.34.0"}),
+        "/api/v1/nodes" => list(json!([{"metadata": {"name": "n"}}])),
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" => list(json!([])),
+        _ => return (404, String::new()),
+    };
+    (200, answer.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_is_asked_all_through_the_window() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let stand_in = StandIn::new("a", world.clock, state());
+    let ways = vec![way("a", stand_in.client_as(StandIn::ASKER, USER_AGENT))];
+    let events = async {
+        after(100).await;
+        stand_in.alter(|member| {
+            member.version = "v1.34.0".to_owned();
+            member.failing_checks.insert("etcd".to_owned());
+            member.leases = Leases::Stale;
+            member.nodes = 2;
+        });
+    };
+    let evidence = world.collect(&asking(290, ways), events).await.expect("evidence");
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    assert_eq!(*evidence.asked(Kind::Members), Asked::Yes);
+    let member = member(&evidence, "a");
+    assert!(!member.profile.uid.is_empty() && member.way == "test a");
+    let at: Vec<i64> = member.looks.iter().map(|look| seconds(look.from)).collect();
+    assert_eq!(at, (0..10).map(|look| look * 30).collect::<Vec<_>>());
+
+    let first = &member.looks[0];
+    assert_eq!(first.version.as_deref(), Some("v1.33.1+k3s1"));
+    assert!(first.readyz.as_ref().is_some_and(|readyz| readyz.ready));
+    let leases = first.leases.as_ref().expect("leases");
+    let names: Vec<&str> = leases.iter().map(|lease| lease.name.as_str()).collect();
+    assert_eq!(names, ["kube-controller-manager", "kube-scheduler"]);
+    assert!(
+        leases
+            .iter()
+            .all(|lease| lease.age_seconds <= 2 && lease.duration_seconds == 15)
+    );
+    assert_eq!(first.nodes, Some(7));
+    let groups = first.custom_resource_groups.as_ref().expect("groups");
+    assert_eq!(
+        groups.iter().collect::<Vec<_>>(),
+        ["about.k8s.io", "argoproj.io", "cert-manager.io"]
+    );
+    let properties = first.cluster_properties.as_ref().expect("properties");
+    let told: Vec<_> = properties
+        .iter()
+        .map(|one| (&*one.name, &*one.value, one.labelled))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("owner.example.com", "me", false),
+            ("tier.example.com", "gold", true)
+        ]
+    );
+    assert!(first.missing.is_empty(), "{:?}", first.missing);
+
+    let later = &member.looks[4];
+    assert_eq!(
+        (later.version.as_deref(), later.nodes),
+        (Some("v1.34.0"), Some(2))
+    );
+    let readyz = later.readyz.as_ref().expect("an answer");
+    assert!(!readyz.ready && readyz.failed == ["etcd"], "{readyz:?}");
+    assert!(later.leases.as_ref().expect("leases")[0].age_seconds >= 20);
+    assert!(Arc::ptr_eq(
+        properties,
+        later.cluster_properties.as_ref().expect("properties")
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_windows_are_looked_into_less_often_and_none_once() {
+    let world = World::new().await;
+    for (window, looks) in [(0, 1), (20, 1), (1190, 20)] {
+        let fake = Fake::new(|_, path| well(path));
+        let plan = asking(window, vec![way("a", fake.client())]);
+        let evidence = world.collect(&plan, async {}).await.expect("evidence");
+        assert_eq!(member(&evidence, "a").looks.len(), looks, "in {window} s");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_are_only_read() {
+    let world = World::new().await;
+    let fake = Fake::new(|_, path| well(path));
+    world
+        .collect(&asking(60, vec![way("a", fake.client())]), async {})
+        .await
+        .expect("evidence");
+    let seen = fake.seen();
+    assert!(seen.iter().all(|(method, ..)| method == "GET"), "{seen:?}");
+    let nodes: Vec<_> = seen
+        .iter()
+        .filter(|(_, path, _)| path.contains("nodes"))
+        .collect();
+    assert!(
+        nodes.iter().all(|(_, path, _)| path == "/api/v1/nodes?limit=1"),
+        "{nodes:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest() {
+    let world = World::new().await;
+    let page = |items: usize, metadata: Value| {
+        let items = vec![json!({"metadata": {"name": "n"}}); items];
+        (200, json!({"metadata": metadata, "items": items}).to_string())
+    };
+    let told = Fake::new(move |_, path| match path.starts_with("/api/v1/nodes") {
+        true => page(1, json!({"continue": "x y", "remainingItemCount": 41})),
+        false => well(path),
+    });
+    let untold = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
+        Some("1") => page(1, json!({"continue": "x y"})),
+        Some("500&continue=x%20y") => page(500, json!({"continue": "z"})),
+        Some("500&continue=z") => page(3, json!({})),
+        Some(other) => panic!("{other}"),
+        None => well(path),
+    });
+    let endless = Fake::new(move |_, path| match path.starts_with("/api/v1/nodes") {
+        true => page(1, json!({"continue": "x"})),
+        false => well(path),
+    });
+    let ways = vec![
+        way("told", told.client()),
+        way("untold", untold.client()),
+        way("endless", endless.client()),
+    ];
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let nodes = |name: &str| member(&evidence, name).looks[0].nodes;
+    assert_eq!(
+        (nodes("told"), nodes("untold"), nodes("endless")),
+        (Some(42), Some(504), None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_members_are_asked_a_few_at_a_time() {
+    let world = World::new().await;
+    let mut fake = Fake::new(|_, path| well(path));
+    fake.slow = Duration::from_millis(50);
+    let ways = (0..1000)
+        .map(|number| way(&format!("m{number}"), fake.client()))
+        .collect();
+    let evidence = world
+        .collect(&asking(300, ways), async {})
+        .await
+        .expect("evidence");
+    assert_eq!(evidence.members.len(), 1000);
+    assert!(evidence.members.iter().all(|member| member.looks.len() >= 9));
+    let (_, most) = *fake.under_way.lock().expect("no panic");
+    assert!((2..=64).contains(&most), "{most} at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_seen_before_a_stop_is_kept() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let fake = Fake::new(|_, path| well(path));
+    let mut stuck = Fake::new(|_, path| well(path));
+    stuck.slow = Duration::from_secs(9);
+    let plan = asking(300, vec![way("a", fake.client()), way("b", stuck.client())]);
+    let evidence = world
+        .collect_until(&plan, async {}, after(5))
+        .await
+        .expect("evidence");
+    assert_eq!(member(&evidence, "a").looks.len(), 1);
+    let gap = gaps(&evidence, Kind::Members)[0];
+    assert_eq!(gap.object.as_ref().map(|object| object.name.as_str()), Some("b"));
+    assert!(gap.reason.contains("stopped"), "{}", gap.reason);
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_outside_of_the_scope_are_left_alone() {
+    let world = World::new().await;
+    let fake = Fake::new(|_, path| well(path));
+    let mut plan = asking(0, vec![way("a", fake.client())]);
+    plan.scope.namespaces = vec!["kube-public".to_owned()];
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert!(evidence.members.is_empty() && fake.seen().is_empty());
+}

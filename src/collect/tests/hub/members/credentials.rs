@@ -1,0 +1,258 @@
+//! Consumers' Secrets, tried on members.
+
+use apiserver::{AccessRule, User};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+
+use super::*;
+
+/// Where Secrets and endpoints lead, by host and port.
+#[derive(Default)]
+pub(super) struct Switchboard(pub HashMap<String, Fake>);
+
+impl Dial for Switchboard {
+    fn connect(&self, config: Config) -> Result<Client, String> {
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let user = serde_json::to_value(&config.auth_info).expect("a user");
+        let fake = self.0.get(host).ok_or("nobody answers there")?;
+        Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
+    }
+}
+
+/// A member that knows who comes with which token, and tells in refusals what was shown.
+fn knowing(token: &'static str, user: &'static str, everything: bool) -> Fake {
+    Fake::new(move |method, path| {
+        let answer = match path {
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews" => {
+                json!({"status": {"userInfo": {"username": user}}})
+            }
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" => {
+                json!({"status": {"allowed": everything}})
+            }
+            _ => return well(path),
+        };
+        assert_eq!(method, "POST");
+        match token {
+            "" => (401, json!({"message": "unknown token CANARY-token"}).to_string()),
+            _ => (201, answer.to_string()),
+        }
+    })
+}
+
+fn kubeconfig(server: &str, user: Value) -> String {
+    json!({
+        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "m", "user": "u"}}],
+        "clusters": [{"name": "m", "cluster": {"server": server}}], "users": [{"name": "u", "user": user}],
+    })
+    .to_string()
+}
+
+impl World {
+    /// A consumer's Secret for the profile of the same name.
+    async fn secret(&self, name: &str, profile: &str, config: &str) {
+        let secret = json!({
+            "metadata": {"name": name, "labels": {
+                "x-k8s.io/cluster-profile": profile, "x-k8s.io/cluster-profile-namespace": "default",
+            }},
+            "data": {"Config": BASE64.encode(config)},
+        });
+        self.create("/api/v1/namespaces/default/secrets", secret).await;
+    }
+}
+
+fn from_secrets(seconds: u64, members: impl IntoIterator<Item = (&'static str, Fake)>) -> Plan {
+    let hosts = members
+        .into_iter()
+        .map(|(host, fake)| (format!("{host}:6443"), fake));
+    Plan {
+        members: Members {
+            from_secrets: true,
+            dial: Arc::new(Switchboard(hosts.collect())),
+            ..Members::default()
+        },
+        ..plan(seconds)
+    }
+}
+
+fn login<'a>(evidence: &'a Evidence, secret: &str) -> &'a LoginOutcome {
+    let named = |login: &&Login| format!("{:?}", login.with).contains(&format!("name: {secret:?}"));
+    &evidence.logins.iter().find(named).expect("it was tried").outcome
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
+    let world = World::new().await;
+    for name in ["a", "b", "c"] {
+        world.profile(name).await;
+    }
+    let token = json!({"token": "CANARY-token"});
+    let server = |name: &str| format!("https://{name}:6443");
+    world
+        .secret("a1", "a", &kubeconfig(&server("a"), token.clone()))
+        .await;
+    world
+        .secret(
+            "a0",
+            "a",
+            &kubeconfig(&server("a"), json!({"exec": {"command": "CANARY"}})),
+        )
+        .await;
+    world
+        .secret("b1", "b", &kubeconfig(&server("b"), token.clone()))
+        .await;
+    world
+        .secret("c1", "c", &kubeconfig(&server("c"), token.clone()))
+        .await;
+    world.secret("c2", "c", "users: [CANARY: {").await;
+    world
+        .secret("d1", "d", &kubeconfig(&server("nowhere"), token))
+        .await;
+    let (a, b) = (knowing("CANARY-token", "batch", true), knowing("", "", false));
+    let mut c = Fake::new(|_, path| well(path));
+    c.slow = Duration::from_secs(20);
+    let plan = from_secrets(50, [("a", a.clone()), ("b", b), ("c", c)]);
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+
+    let accepted = LoginOutcome::Accepted {
+        user: "batch".to_owned(),
+        everything: Some(true),
+    };
+    assert_eq!(*login(&evidence, "a1"), accepted);
+    assert!(
+        matches!(login(&evidence, "a0"), LoginOutcome::NoCredential { reason } if reason.contains("plugin"))
+    );
+    assert!(matches!(
+        login(&evidence, "b1"),
+        LoginOutcome::Refused { code: 401, .. }
+    ));
+    assert!(matches!(login(&evidence, "c1"), LoginOutcome::Unanswered { reason } if reason.contains("10 s")));
+    assert!(matches!(
+        login(&evidence, "c2"),
+        LoginOutcome::NoCredential { .. }
+    ));
+    assert!(
+        matches!(login(&evidence, "d1"), LoginOutcome::NoCredential { reason } if reason.contains("nobody"))
+    );
+    assert_eq!(evidence.members.len(), 3, "there is no profile `d`");
+
+    assert_eq!(member(&evidence, "a").way, "Secret default/a1");
+    assert_eq!(member(&evidence, "a").looks.len(), 2);
+    let closed: Vec<&str> = gaps(&evidence, Kind::Members)
+        .iter()
+        .filter_map(|gap| Some(gap.object.as_ref()?.name.as_str()))
+        .collect();
+    assert_eq!(closed, ["b", "c"]);
+    let told = format!(
+        "{evidence:?} {}",
+        serde_json::to_string(&evidence).expect("writes")
+    );
+    assert!(!told.contains("CANARY"), "{told}");
+    let posts = a.seen().into_iter().filter(|(method, ..)| method != "GET");
+    assert!(posts.into_iter().all(|(_, path, _)| path.ends_with("reviews")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_is_renewed_meanwhile_is_tried_again() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let valid = Arc::new(Mutex::new(false));
+    let renewed = Arc::clone(&valid);
+    let fake =
+        Fake::new(
+            move |_, path| match (path.contains("selfsubject"), *valid.lock().expect("no panic")) {
+                (true, false) => (401, String::new()),
+                (true, true) => (
+                    201,
+                    json!({"status": {"userInfo": {"username": "u"}, "allowed": false}}).to_string(),
+                ),
+                (false, _) => well(path),
+            },
+        );
+    let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
+    world.secret("old", "a", &config).await;
+    world.secret("gone", "a", &config).await;
+    let events = async {
+        after(30).await;
+        *renewed.lock().expect("no panic") = true;
+        world.secret("new", "a", &config).await;
+        world
+            .send(Method::DELETE, "/api/v1/namespaces/default/secrets/gone", None)
+            .await
+            .expect("deleted");
+    };
+    let evidence = world
+        .collect(&from_secrets(60, [("a", fake)]), events)
+        .await
+        .expect("evidence");
+    assert_eq!(evidence.logins.len(), 2);
+    for secret in ["old", "new"] {
+        assert!(
+            matches!(login(&evidence, secret), LoginOutcome::Accepted { .. }),
+            "{secret}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_tells_no_user_is_asked_for_rights() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
+    world.secret("s", "a", &config).await;
+    let old = Fake::new(|_, path| match path.ends_with("selfsubjectaccessreviews") {
+        true => (201, json!({"status": {"allowed": false}}).to_string()),
+        false => well(path),
+    });
+    let evidence = world
+        .collect(&from_secrets(0, [("a", old)]), async {})
+        .await
+        .expect("evidence");
+    let accepted = LoginOutcome::Accepted {
+        user: "(not told)".to_owned(),
+        everything: Some(false),
+    };
+    assert_eq!(*login(&evidence, "s"), accepted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_way_that_was_given_goes_before_a_secret() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
+    world.secret("s", "a", &config).await;
+    let mut plan = from_secrets(0, [("a", knowing("CANARY-token", "batch", false))]);
+    plan.members.ways = vec![way("a", Fake::new(|_, path| well(path)).client())];
+    // The others live nowhere.
+    plan.members.only_ways = true;
+    world.secret("other", "b", &config).await;
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert_eq!((evidence.members.len(), evidence.logins.len()), (1, 1));
+    assert_eq!(member(&evidence, "a").way, "test a");
+    assert!(matches!(login(&evidence, "s"), LoginOutcome::Accepted { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_that_may_not_be_read_leave_a_gap_unless_there_are_other_ways() {
+    let mut world = World::new().await;
+    let rule = AccessRule {
+        verbs: ["get", "list", "watch"].map(str::to_owned).into(),
+        api_groups: vec!["multicluster.x-k8s.io".to_owned()],
+        resources: vec!["clusterprofiles".to_owned()],
+        namespaces: vec!["*".to_owned()],
+        ..AccessRule::default()
+    };
+    world.server.add_user(User::with_rules("reader", vec![rule]));
+    world.hub.connection.client = world.server.client("reader");
+    let mut plan = from_secrets(0, []);
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert!(
+        gaps(&evidence, Kind::Members)[0]
+            .reason
+            .contains("grant list on secrets")
+    );
+    plan.members.ways = vec![way("a", Fake::new(|_, path| well(path)).client())];
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert!(gaps(&evidence, Kind::Members).is_empty());
+}

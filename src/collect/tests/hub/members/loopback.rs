@@ -1,0 +1,91 @@
+//! Over real TLS, and so in real time; and the file that tells the ways.
+
+use std::path::Path;
+
+use collect::read_members;
+
+use super::*;
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).expect("written");
+}
+
+#[tokio::test]
+async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
+    let clock = Clock::system();
+    let hub = Hub::lab(clock).await.expect("a hub");
+    let stand_in = StandIn::new("a", clock, state());
+    let served = stand_in.serve().await.expect("a port");
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "good.kubeconfig", &served.kubeconfig());
+    let other = StandIn::new("b", clock, state()).serve().await.expect("a port");
+    let strange = served.kubeconfig().replace(&served.server(), &other.server());
+    write(folder.path(), "strange.kubeconfig", &strange);
+    write(
+        folder.path(),
+        "members.yaml",
+        "default/a: {kubeconfig: good.kubeconfig}\ndefault/b: {kubeconfig: strange.kubeconfig, context: a}\n",
+    );
+    let (ways, files) = read_members(&folder.path().join("members.yaml")).expect("ways");
+    assert_eq!((ways.len(), files.len()), (2, 2));
+    let evidence = collect(
+        &hub.connection,
+        &asking(0, ways),
+        clock,
+        &Quiet,
+        future::pending(),
+    )
+    .await
+    .expect("evidence");
+    let look = &member(&evidence, "a").looks[0];
+    assert!(look.missing.is_empty(), "{:?}", look.missing);
+    assert_eq!(look.nodes, Some(7));
+    let gap = gaps(&evidence, Kind::Members)[0];
+    assert_eq!(gap.object.as_ref().map(|object| object.name.as_str()), Some("b"));
+    assert!(gap.reason.starts_with("no secure connection: "), "{}", gap.reason);
+}
+
+#[test]
+fn a_file_that_cannot_be_used_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = "{contexts: [{name: one, context: {cluster: c, user: u}}], \
+                      clusters: [{name: c, cluster: {server: 'https://a:1'}}], \
+                      users: [{name: u, user: {token: CANARY}}]}";
+    write(folder.path(), "k", kubeconfig);
+    write(folder.path(), "broken", "users: CANARY: [");
+    for (text, expected) in [
+        ("a/b: {kubeconfig: k, context: one}", ""),
+        ("", "names no profile"),
+        ("CANARY", "give for each profile a kubeconfig"),
+        (kubeconfig, "give for each profile a kubeconfig"),
+        ("a/b: CANARY", "`a/b`: it is no mapping"),
+        ("a/b: {kubeconfig: [CANARY]}", "its kubeconfig is no text"),
+        (
+            "a/b: {kubeconfg: k}",
+            "unknown key `kubeconfg`: did you mean `kubeconfig`?",
+        ),
+        ("a/b: {context: one}", "`a/b`: it has no kubeconfig"),
+        ("b: {kubeconfig: k}", "`b` is no namespace/name of a profile"),
+        ("a/b/c: {kubeconfig: k}", "`a/b/c` is no namespace/name"),
+        ("a/b: {kubeconfig: gone}", "gone"),
+        ("a/b: {kubeconfig: broken}", "it is no kubeconfig in YAML"),
+        ("a/b: {kubeconfig: k}", "sets no current-context"),
+        ("a/b: {kubeconfig: k, context: onee}", "did you mean `one`?"),
+    ] {
+        write(folder.path(), "members.yaml", text);
+        match read_members(&folder.path().join("members.yaml")) {
+            Ok(_) => assert_eq!(expected, "", "{text}"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(
+                    !expected.is_empty() && error.contains(expected),
+                    "{text}: {error}"
+                );
+                assert!(
+                    !error.contains("CANARY") && error.starts_with("failed to use the members' file"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Credentials of plugins, tried on members.
+
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
+
+use collect::plugins::{Call, Output, Plugins, Processes, Provider, Ran, Runner, read_providers};
+use futures::future::{BoxFuture, FutureExt as _};
+use tempfile::TempDir;
+
+use super::{credentials::Switchboard, *};
+
+const V1: &str = "client.authentication.k8s.io/v1";
+
+/// What is issued when that many seconds have passed.
+type Issue = dyn Fn(i64) -> Result<(String, i64), Ran> + Send + Sync;
+
+/// A plugin that answers with the function's token and for how long that is good, by the time that has passed.
+struct Issuer {
+    clock: Clock,
+    issue: Box<Issue>,
+    runs: Mutex<Vec<i64>>,
+}
+
+impl Issuer {
+    fn new(
+        world: &World,
+        issue: impl Fn(i64) -> Result<(String, i64), Ran> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            clock: world.clock,
+            issue: Box::new(issue),
+            runs: Mutex::default(),
+        })
+    }
+
+    fn runs(&self) -> Vec<i64> {
+        self.runs.lock().expect("no panic").clone()
+    }
+}
+
+impl Runner for Issuer {
+    fn run<'a>(&'a self, _: &'a Call) -> BoxFuture<'a, Ran> {
+        let now = self.clock.now();
+        self.runs.lock().expect("no panic").push(seconds(now));
+        let ran = (self.issue)(seconds(now)).map_or_else(
+            |ran| ran,
+            |(token, good)| {
+                let expires = now + jiff::SignedDuration::from_secs(good);
+                let status = json!({"token": token, "expirationTimestamp": expires.to_string()});
+                let answer = json!({"apiVersion": V1, "kind": "ExecCredential", "status": status});
+                Ran::Answered(Output(answer.to_string().into_bytes()))
+            },
+        );
+        std::future::ready(ran).boxed()
+    }
+}
+
+fn status(server: &str, ca: &str) -> Value {
+    json!({"status": {"accessProviders": [{"name": "p", "cluster": {
+        "server": server, "certificate-authority-data": ca,
+        "extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": server}}],
+    }}]}})
+}
+
+impl World {
+    /// A profile whose access provider leads there.
+    async fn provided(&self, name: &str, server: &str) {
+        self.profile(name).await;
+        let mut status = status(server, "");
+        let cluster = &mut status["status"]["accessProviders"][0]["cluster"];
+        cluster
+            .as_object_mut()
+            .expect("a cluster")
+            .remove("certificate-authority-data");
+        self.send(Method::PATCH, &format!("{PROFILES}/{name}/status"), Some(status))
+            .await
+            .expect("patched");
+    }
+}
+
+/// A plan that runs that plugin for the access provider `p`.
+fn plugged(
+    seconds: u64,
+    runner: Arc<dyn Runner>,
+    members: impl IntoIterator<Item = (&'static str, Fake)>,
+) -> Plan {
+    let hosts = members
+        .into_iter()
+        .map(|(host, fake)| (format!("{host}:6443"), fake));
+    Plan {
+        members: Members {
+            plugins: Some(Plugins {
+                providers: vec![Provider::named("p")],
+                runner,
+            }),
+            dial: Arc::new(Switchboard(hosts.collect())),
+            ..Members::default()
+        },
+        ..plan(seconds)
+    }
+}
+
+/// What came of the plugins, by profile.
+fn outcomes(evidence: &Evidence) -> BTreeMap<&str, &LoginOutcome> {
+    let logins = evidence.logins.iter();
+    logins
+        .map(|login| {
+            assert_eq!(login.with, LoginWith::Plugin("p".to_owned()));
+            (&*login.profile.name, &login.outcome)
+        })
+        .collect()
+}
+
+/// A member that knows who asks.
+fn known() -> Fake {
+    Fake::new(|_, path| match path.contains("selfsubject") {
+        true => {
+            let status = json!({"userInfo": {"username": "u"}, "allowed": false});
+            (201, json!({"status": status}).to_string())
+        }
+        false => well(path),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_credential_that_works_is_the_way_and_is_renewed_when_it_expires() {
+    let world = World::new().await;
+    world.provided("a", "https://a:6443").await;
+    let issuer = Issuer::new(&world, |now| Ok((format!("CANARY-token-{now}"), 45)));
+    let fake = known();
+    let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake.clone())]);
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert_eq!(*evidence.asked(Kind::Plugins), Asked::Yes);
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    let accepted = LoginOutcome::Accepted {
+        user: "u".to_owned(),
+        everything: Some(false),
+    };
+    assert_eq!(outcomes(&evidence), BTreeMap::from([("a", &accepted)]));
+    let member = member(&evidence, "a");
+    assert_eq!(member.way, "the plugin of access provider p");
+    assert_eq!(member.looks.len(), 4);
+    assert_eq!(issuer.runs(), [0, 60], "it is run when the last one has expired");
+    let bearers: BTreeSet<String> = fake.seen().into_iter().map(|(.., bearer)| bearer).collect();
+    assert_eq!(
+        bearers,
+        BTreeSet::from(["CANARY-token-0".to_owned(), "CANARY-token-60".to_owned()])
+    );
+    let told = format!("{evidence:?} {plan:?}");
+    assert!(!told.contains("CANARY"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_credential_that_is_refused_later_is_renewed() {
+    let world = World::new().await;
+    world.provided("a", "https://a:6443").await;
+    let issuer = Issuer::new(&world, |now| Ok((format!("CANARY-token-{now}"), 100_000)));
+    let clock = world.clock;
+    let fake = Fake::new(
+        move |_, path| match (path.contains("selfsubject"), seconds(clock.now())) {
+            (_, 25..35) => (401, String::new()),
+            (true, _) => (
+                201,
+                json!({"status": {"userInfo": {"username": "u"}, "allowed": false}}).to_string(),
+            ),
+            (false, _) => well(path),
+        },
+    );
+    let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake)]);
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    assert_eq!(issuer.runs(), [0, 60]);
+    let looks = &member(&evidence, "a").looks;
+    let healthy: Vec<bool> = looks.iter().map(|look| look.version.is_some()).collect();
+    assert_eq!(healthy, [true, false, true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn plugins_that_fail_are_run_again_in_the_end_and_with_the_profile_as_it_is_then() {
+    let world = World::new().await;
+    for name in ["early", "never"] {
+        world.provided(name, &format!("https://{name}:6443")).await;
+    }
+    let issuer = Issuer::new(&world, |now| match now < 30 {
+        true => Err(Ran::Failed("ended with exit code 1".to_owned())),
+        false => Ok(("CANARY-token".to_owned(), 60)),
+    });
+    let refusing = Fake::new(|_, path| match path.contains("selfsubject") {
+        true => (401, "CANARY".to_owned()),
+        false => well(path),
+    });
+    let events = async {
+        after(40).await;
+        world.provided("late", "https://late:6443").await;
+    };
+    let plan = plugged(
+        60,
+        issuer,
+        [("early", known()), ("late", known()), ("never", refusing)],
+    );
+    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let outcomes = outcomes(&evidence);
+    assert_eq!(outcomes.len(), 3);
+    for name in ["early", "late"] {
+        assert!(
+            matches!(outcomes[name], LoginOutcome::Accepted { .. }),
+            "{name}: {outcomes:?}"
+        );
+    }
+    assert!(matches!(
+        outcomes["never"],
+        LoginOutcome::Refused { code: 401, .. }
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_plugin_is_run_where_its_credential_could_not_be_sent() {
+    let world = World::new().await;
+    for (name, server) in [
+        ("http", "http://a:6443"),
+        ("user", "https://u:CANARY@a:6443"),
+        ("none", ""),
+    ] {
+        world.provided(name, server).await;
+    }
+    world.profile("unchecked").await;
+    let mut unchecked = status("https://a:6443", "");
+    unchecked["status"]["accessProviders"][0]["cluster"] =
+        json!({"server": "https://a:6443", "insecure-skip-tls-verify": true});
+    world
+        .send(
+            Method::PATCH,
+            &format!("{PROFILES}/unchecked/status"),
+            Some(unchecked),
+        )
+        .await
+        .expect("patched");
+    let issuer = Issuer::new(&world, |_| panic!("it is not to be run"));
+    let evidence = world
+        .collect(&plugged(0, issuer, [("a", known())]), async {})
+        .await
+        .expect("evidence");
+    let outcomes = outcomes(&evidence);
+    assert_eq!(outcomes.len(), 4);
+    for outcome in outcomes.values() {
+        assert!(
+            matches!(outcome, LoginOutcome::Unanswered { reason } if reason.contains("credential") || reason.contains("user's name")),
+            "{outcome:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_tells_that_plugins_were_not_run() {
+    let world = World::new().await;
+    world.provided("a", "https://a:6443").await;
+    let issuer = Issuer::new(&world, |_| Ok(("CANARY-token".to_owned(), 60)));
+    let mut slow = known();
+    slow.slow = Duration::from_secs(9);
+    let evidence = world
+        .collect_until(&plugged(60, issuer, [("a", slow)]), async {}, after(5))
+        .await
+        .expect("evidence");
+    let gap = gaps(&evidence, Kind::Plugins)[0];
+    assert!(
+        gap.reason.contains("not all credential plugins were run"),
+        "{}",
+        gap.reason
+    );
+    assert!(evidence.logins.is_empty());
+}
+
+/// Writes a plugin, and a provider file that names it.
+fn write(folder: &TempDir, script: &str) -> Plugins {
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("plugin"), format!("#!/bin/sh\n{script}\n")).expect("written");
+    let may_run = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(path("plugin"), may_run).expect("a program");
+    let file = format!("providers: [{{name: p, execConfig: {{apiVersion: {V1}, command: ./plugin}}}}]");
+    std::fs::write(path("providers.yaml"), file).expect("written");
+    let path: &Path = &path("providers.yaml");
+    Plugins {
+        runner: Arc::new(Processes::within(Duration::from_secs(5))),
+        ..read_providers(path).expect("plugins")
+    }
+}
+
+#[tokio::test]
+async fn a_plugins_credential_is_tried_over_tls() {
+    use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+    let world = World::new().await;
+    let clock = world.clock;
+    let stand_in = StandIn::new("a", clock, state());
+    let served = stand_in.serve().await.expect("a port");
+    world.profile("a").await;
+    let status = status(&served.server(), &BASE64.encode(served.ca()));
+    world
+        .send(Method::PATCH, &format!("{PROFILES}/a/status"), Some(status))
+        .await
+        .expect("patched");
+    let token = stand_in.issue();
+    let good = |version: &str, token: &str| {
+        let answer = json!({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}});
+        format!("echo {token} >&2; echo '{answer}'")
+    };
+    let no_credential = |words: &'static str| move |outcome: &LoginOutcome| matches!(outcome, LoginOutcome::NoCredential { reason } if reason.contains(words));
+    type Check = Box<dyn Fn(&LoginOutcome) -> bool>;
+    let cases: [(String, Check); 5] = [
+        (
+            good(V1, &token),
+            Box::new(
+                |outcome| matches!(outcome, LoginOutcome::Accepted { user, .. } if user == StandIn::ISSUED),
+            ),
+        ),
+        (
+            good(V1, "CANARY-token"),
+            Box::new(|outcome| matches!(outcome, LoginOutcome::Refused { code: 401, .. })),
+        ),
+        (
+            good("client.authentication.k8s.io/v1beta1", &token),
+            Box::new(no_credential("another version")),
+        ),
+        (
+            good(V1, "CANARY\\u0001token"),
+            Box::new(no_credential("of no use")),
+        ),
+        (
+            format!("echo {token} >&2; exit 1"),
+            Box::new(no_credential("exit code 1; its last words: ")),
+        ),
+    ];
+    for (script, is_expected) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plan = Plan {
+            members: Members {
+                plugins: Some(write(&folder, &script)),
+                ..Members::default()
+            },
+            ..plan(0)
+        };
+        let evidence = collect(&world.hub.connection, &plan, clock, &Quiet, future::pending())
+            .await
+            .expect("evidence");
+        let outcome = outcomes(&evidence)["a"];
+        assert!(is_expected(outcome), "{script}: {outcome:?}");
+        let told = format!("{evidence:?}");
+        assert!(!told.contains("CANARY") && !told.contains(&token), "{told}");
+    }
+}

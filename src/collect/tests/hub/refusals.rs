@@ -1,0 +1,220 @@
+//! Hubs that do not let us, and what the user is told.
+
+use collect::connect::Connection;
+use apiserver::{AccessRule, Affected, User};
+use collect::connect::KubeconfigOptions;
+use evidence::Asked;
+
+use super::*;
+
+pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessRule {
+    AccessRule {
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
+        api_groups: vec![group.to_owned()],
+        resources: vec![resource.to_owned()],
+        namespaces: vec![namespace.to_owned()],
+        ..AccessRule::default()
+    }
+}
+
+impl World {
+    /// The same hub, looked at by somebody with these rules only.
+    pub(super) fn with_rules(mut self, rules: Vec<AccessRule>) -> Self {
+        self.server.add_user(User::with_rules("reader", rules));
+        self.hub.connection.client = self.server.client("reader");
+        self
+    }
+
+    async fn refusal(&self) -> String {
+        self.collect(&plan(0), async {})
+            .await
+            .expect_err("a refusal")
+            .to_string()
+    }
+}
+
+const GROUP: &str = "multicluster.x-k8s.io";
+
+#[tokio::test(start_paused = true)]
+async fn says_which_rights_are_missing() {
+    let world = World::new().await.with_rules(Vec::new());
+    let error = world.refusal().await;
+    assert!(error.contains("User \"reader\" cannot list"), "{error}");
+    let manifest = &error[error.find("---").expect("a manifest")..];
+    let roles: Vec<Value> = serde_saphyr::from_multiple(manifest).expect("YAML");
+    assert_eq!(roles[0]["kind"], "ClusterRole");
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_with_the_smallest_rights_and_says_what_others_would_add() {
+    let rules = vec![rule(&["get", "list", "watch"], GROUP, "clusterprofiles", "*")];
+    let world = World::new().await.with_rules(rules);
+    world.profile("a").await;
+    let by_default = Plan {
+        probe: Wish::IfAllowed,
+        ..plan(60)
+    };
+    let evidence = world.collect(&by_default, async {}).await.expect("evidence");
+    assert_eq!(evidence.inventory().count(), 1);
+    assert!(
+        evidence.is_whole(Kind::Timeline) && evidence.gaps.is_empty(),
+        "{:?}",
+        evidence.gaps
+    );
+    assert!(evidence.header.hub.served.is_empty());
+    for (kind, grant) in [
+        (Kind::Secrets, "grant list on secrets"),
+        (Kind::Probe, "grant update and patch on clusterprofiles"),
+        (Kind::Namespaces, "grant list on namespaces"),
+    ] {
+        let Asked::No(reason) = evidence.asked(kind) else {
+            panic!("{kind} was asked for")
+        };
+        assert!(reason.contains(grant), "{reason}");
+    }
+
+    let claimed = Plan {
+        secrets: Wish::Asked,
+        probe: Wish::Asked,
+        ..plan(0)
+    };
+    let evidence = world.collect(&claimed, async {}).await.expect("evidence");
+    for kind in [Kind::Secrets, Kind::Probe] {
+        assert_eq!(*evidence.asked(kind), Asked::Yes);
+        assert!(
+            gaps(&evidence, kind)[0].reason.contains("grant"),
+            "{:?}",
+            evidence.gaps
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rights_in_a_namespace_do_for_that_namespace() {
+    let rules = vec![
+        rule(&["get", "list", "watch"], GROUP, "clusterprofiles", "default"),
+        rule(&["get"], "", "namespaces", "default"),
+        rule(&["list"], "", "secrets", "default"),
+    ];
+    let world = World::new().await.with_rules(rules);
+    world.profile("a").await;
+    world.refusal().await;
+    let mut scoped = plan(60);
+    scoped.scope.namespaces = vec!["default".to_owned()];
+    let evidence = world.collect(&scoped, async {}).await.expect("evidence");
+    assert_eq!(evidence.inventory().count(), 1);
+    for kind in [Kind::Timeline, Kind::Namespaces, Kind::Secrets] {
+        assert!(evidence.is_whole(kind), "{kind}: {:?}", evidence.gaps);
+    }
+    assert_eq!(evidence.namespaces.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn says_how_to_install_a_missing_crd() {
+    let world = World::new().await;
+    let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
+    world.send(Method::DELETE, crd, None).await.expect("deleted");
+    after(5).await;
+    let error = world.refusal().await;
+    assert!(
+        error.contains("clusterprofile-conformance crd | kubectl apply -f -"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn says_when_credentials_are_not_accepted() {
+    let mut world = World::new().await;
+    world.hub.connection.client = world.server.client("nobody");
+    let error = world.refusal().await;
+    assert!(error.contains("401") && error.contains("renew"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn says_which_versions_there_are() {
+    let world = World::new().await;
+    let wanted = Plan {
+        api_version: Some("v1".to_owned()),
+        ..plan(0)
+    };
+    let error = world
+        .collect(&wanted, async {})
+        .await
+        .expect_err("a refusal")
+        .to_string();
+    assert!(
+        error.contains("not in v1 but in") && error.contains("v1alpha1"),
+        "{error}"
+    );
+    let wanted = Plan {
+        api_version: Some("v1alpha1".to_owned()),
+        ..plan(0)
+    };
+    let evidence = world.collect(&wanted, async {}).await.expect("evidence");
+    assert_eq!(evidence.header.hub.api_version.as_deref(), Some("v1alpha1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gives_up_on_a_hub_that_only_fails() {
+    let world = World::new().await;
+    world.server.misbehave(Misbehaviour::Fail {
+        affected: Affected::verb_on("list", "clusterprofiles"),
+        code: 500,
+        retry_after: None,
+        every: 1,
+        times: usize::MAX,
+    });
+    let error = world.refusal().await;
+    assert!(
+        error.contains("failed to list ClusterProfiles") && error.contains("500"),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_at_once_has_no_evidence() {
+    let world = World::new().await;
+    let outcome = world.collect_until(&plan(60), async {}, future::ready(())).await;
+    assert!(matches!(outcome, Err(CollectError::Stopped)));
+}
+
+/// In real time, as a socket is involved.
+#[tokio::test]
+async fn says_when_nobody_listens_and_when_it_is_no_tls() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = ApiServer::new(apiserver::Clock::system());
+    let serving = tokio::spawn(async move { server.serve(listener).await });
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config");
+    for (url, expected) in [
+        (
+            "https://127.0.0.1:1".to_owned(),
+            "failed to reach the hub (context c): ",
+        ),
+        (
+            format!("https://{address}"),
+            "failed to connect to the hub (context c) securely: ",
+        ),
+    ] {
+        let kubeconfig = json!({
+            "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": {"token": "CANARY"}}],
+        });
+        std::fs::write(&path, kubeconfig.to_string()).expect("written");
+        let options = KubeconfigOptions {
+            path: Some(path.clone()),
+            context: None,
+        };
+        let hub = Connection::from_kubeconfig(&options).await.expect("a client");
+        let error = collect(&hub, &plan(0), Clock::system(), &Quiet, future::pending())
+            .await
+            .expect_err("no hub");
+        assert!(error.to_string().starts_with(expected), "{error}");
+        assert!(!format!("{error} {error:?}").contains("CANARY"));
+    }
+    serving.abort();
+}

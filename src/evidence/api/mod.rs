@@ -1,0 +1,20 @@
+//! The vocabulary of the ClusterProfile documents: editions, kinds, names and shapes.
+
+mod edition;
+pub mod endpoints;
+mod json;
+mod labels;
+pub mod list;
+pub mod names;
+mod profile;
+pub mod shape;
+pub mod syntax;
+mod writer;
+
+pub use edition::{Edition, Feature, UnknownName};
+pub use json::Json;
+pub use labels::{Labels, ProfileLabels};
+pub use profile::{
+    AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Metadata, Property, Spec,
+    Status, Version, Writer,
+};

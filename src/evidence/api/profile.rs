@@ -1,0 +1,435 @@
+//! A ClusterProfile as the suite reads it: v1alpha1 and v1alpha2 in one, lenient, and compact.
+//!
+//! Lenient, because a hub may hold what its schema would refuse today: absent and `null` are the same. Compact,
+//! because a hub may hold 100,000 of them and a watch brings each again and again: the parts that seldom change
+//! are shared between the versions of one profile ([`ClusterProfile::share_with`]), and `managedFields` shrinks to
+//! who owns what ([`Writer`]).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{
+    Json, ProfileLabels,
+    labels::annotations,
+    shape::{object_or_default, object_or_none, objects_or_default},
+};
+
+/// One member cluster as its manager describes it (KEP-4322).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClusterProfile {
+    /// The API version that it was read in, such as `multicluster.x-k8s.io/v1alpha1`.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub api_version: Arc<str>,
+    /// Standard object metadata, as far as the rules use it.
+    #[serde(deserialize_with = "object_or_default::<_, Metadata, _>")]
+    pub metadata: Metadata,
+    /// What the manager set at creation.
+    #[serde(
+        deserialize_with = "object_or_default::<_, Spec, _>",
+        skip_serializing_if = "is_default"
+    )]
+    pub spec: Arc<Spec>,
+    /// What the manager observed.
+    #[serde(
+        deserialize_with = "object_or_default::<_, Status, _>",
+        skip_serializing_if = "is_default"
+    )]
+    pub status: Status,
+}
+
+/// The part of object metadata that rules look at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Name within the namespace.
+    #[serde(deserialize_with = "or_default")]
+    pub name: Arc<str>,
+    /// Namespace; empty for a cluster-scoped object.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub namespace: Arc<str>,
+    /// Identity for the object's whole life; empty in hand-written input.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub uid: Arc<str>,
+    /// The hub's opaque revision of this version.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub resource_version: String,
+    /// Counts the changes of the spec.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
+    /// The prefix from which the hub made the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generate_name: Option<Arc<str>>,
+    /// RFC 3339, as given by the hub.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creation_timestamp: Option<Arc<str>>,
+    /// RFC 3339; set while the object waits for its finalizers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_timestamp: Option<Arc<str>>,
+    /// Labels.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub labels: Arc<ProfileLabels>,
+    /// Annotations: no rule is about them, but none may hold a credential.
+    #[serde(deserialize_with = "annotations", skip_serializing_if = "is_default")]
+    pub annotations: Arc<ProfileLabels>,
+    /// Who owns which fields; `None` where the input came without `managedFields`.
+    #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
+    pub writers: Option<Arc<[Writer]>>,
+}
+
+/// One entry of `managedFields`, reduced to who owns what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(default)]
+pub struct Writer {
+    /// The field manager's name.
+    pub manager: Arc<str>,
+    /// `Apply` or `Update`.
+    pub operation: Arc<str>,
+    /// The subresource that was written through; empty for the object itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub subresource: Arc<str>,
+    /// When the entry last changed, RFC 3339 to the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Arc<str>>,
+    /// The owned parts, sorted: two levels (`spec.clusterManager`, `status.conditions`), labels and annotations
+    /// with their key (`metadata.labels[x-k8s.io/cluster-manager]`).
+    pub owns: Arc<[Box<str>]>,
+}
+
+/// The desired part of a profile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    /// A human-readable name, set by the consumer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// Who manages the member.
+    #[serde(deserialize_with = "object_or_none", skip_serializing_if = "Option::is_none")]
+    pub cluster_manager: Option<ClusterManager>,
+}
+
+/// The manager of a profile (KEP-4322 › Spec › Cluster Manager).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ClusterManager {
+    /// Its unique name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: Arc<str>,
+}
+
+/// The observed part of a profile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// Versions of the member.
+    #[serde(
+        deserialize_with = "object_or_default::<_, Version, _>",
+        skip_serializing_if = "is_default"
+    )]
+    pub version: Version,
+    /// Name-value pairs.
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
+    pub properties: Arc<[Property]>,
+    /// Conditions in the format of `metav1.Condition`.
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
+    pub conditions: Arc<[Condition]>,
+    /// Ways to reach the member (Overview › Access to member clusters).
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
+    pub access_providers: Arc<[AccessProvider]>,
+    /// The deprecated name of the same list (v1alpha1 only).
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
+    pub credential_providers: Arc<[AccessProvider]>,
+}
+
+/// Versions of the member cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Version {
+    /// The version of Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Arc<str>>,
+}
+
+/// One property of the member (KEP-4322 › Properties).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Property {
+    /// A well-known or customised name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: Arc<str>,
+    /// The value; lists are JSON in a string, as the CRD stores strings.
+    #[serde(deserialize_with = "or_default")]
+    pub value: Arc<str>,
+    /// When it was observed on the member, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_observed_time: Option<Box<str>>,
+}
+
+/// One condition (`metav1.Condition`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Condition {
+    /// Type, such as `Joined`.
+    #[serde(rename = "type", deserialize_with = "or_default")]
+    pub kind: Arc<str>,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "or_default")]
+    pub status: Arc<str>,
+    /// CamelCase reason of the last transition.
+    #[serde(deserialize_with = "or_default")]
+    pub reason: Arc<str>,
+    /// Human-readable details.
+    #[serde(deserialize_with = "or_default")]
+    pub message: Arc<str>,
+    /// When the status last changed, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Box<str>>,
+    /// The generation that the condition was set upon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+}
+
+/// One way to reach the member (Overview › Access to member clusters).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AccessProvider {
+    /// The type of provider, by which a consumer picks its plugin.
+    #[serde(deserialize_with = "or_default")]
+    pub name: Arc<str>,
+    /// Connection details in the shape of a kubeconfig's cluster.
+    #[serde(deserialize_with = "object_or_default::<_, Cluster, _>")]
+    pub cluster: Cluster,
+}
+
+/// Connection details of a member, in the shape of a kubeconfig's cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Cluster {
+    /// URL of the API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Box<str>>,
+    /// Name to check the server's certificate against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<Box<str>>,
+    /// Whether the certificate goes unchecked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// Path of a file with certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_authority: Option<Box<str>>,
+    /// PEM certificates in base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_authority_data: Option<Box<str>>,
+    /// URL of a proxy on the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_url: Option<Box<str>>,
+    /// Whether responses go uncompressed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disable_compression: Option<bool>,
+    /// Named settings of credential plugins.
+    #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
+    pub extensions: Vec<Extension>,
+}
+
+/// One named setting of a credential plugin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Extension {
+    /// Its name, such as `client.authentication.k8s.io/exec`.
+    #[serde(deserialize_with = "or_default")]
+    pub name: Box<str>,
+    /// Its content.
+    pub extension: Json,
+}
+
+impl ClusterProfile {
+    /// The name of the manager in the spec; empty when there is none.
+    pub fn manager(&self) -> &str {
+        self.spec
+            .cluster_manager
+            .as_ref()
+            .map_or("", |manager| &manager.name)
+    }
+
+    /// A label's value.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.metadata.labels.get(key)
+    }
+
+    /// The first property of that name.
+    pub fn property(&self, name: &str) -> Option<&Property> {
+        self.status
+            .properties
+            .iter()
+            .find(|property| &*property.name == name)
+    }
+
+    /// The first condition of that type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| &*condition.kind == kind)
+    }
+
+    /// Access providers, then the deprecated list: both count, and the first wins where names agree.
+    pub fn access(&self) -> impl Iterator<Item = &AccessProvider> {
+        self.status
+            .access_providers
+            .iter()
+            .chain(self.status.credential_providers.iter())
+    }
+
+    /// Lets go of every part that equals the one in `previous`, and shares that one. Of lists that differ in an
+    /// entry, the other entries' texts are shared: it may be another version of the same profile, or another profile
+    /// of the same manager.
+    pub fn share_with(&mut self, previous: &ClusterProfile) {
+        share(&mut self.api_version, &previous.api_version);
+        share(&mut self.metadata.name, &previous.metadata.name);
+        share(&mut self.metadata.namespace, &previous.metadata.namespace);
+        share(&mut self.metadata.uid, &previous.metadata.uid);
+        share_labels(&mut self.metadata.labels, &previous.metadata.labels);
+        share_labels(&mut self.metadata.annotations, &previous.metadata.annotations);
+        if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
+            share_list(own, previous, |own, previous| {
+                share(&mut own.manager, &previous.manager);
+                share(&mut own.operation, &previous.operation);
+                share(&mut own.subresource, &previous.subresource);
+                share_some(&mut own.time, &previous.time);
+                share(&mut own.owns, &previous.owns);
+            });
+        }
+        share(&mut self.spec, &previous.spec);
+        let own_manager = Arc::get_mut(&mut self.spec).and_then(|spec| spec.cluster_manager.as_mut());
+        if let (Some(own), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
+            share(&mut own.name, &previous.name);
+        }
+        self.status.share_with(&previous.status);
+    }
+}
+
+impl Status {
+    fn share_with(&mut self, previous: &Status) {
+        share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
+        share_list(&mut self.properties, &previous.properties, |own, previous| {
+            share(&mut own.name, &previous.name);
+            share(&mut own.value, &previous.value);
+        });
+        share_list(&mut self.conditions, &previous.conditions, |own, previous| {
+            share(&mut own.kind, &previous.kind);
+            share(&mut own.status, &previous.status);
+            share(&mut own.reason, &previous.reason);
+            share(&mut own.message, &previous.message);
+        });
+        share_list(
+            &mut self.access_providers,
+            &previous.access_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
+        );
+        share_list(
+            &mut self.credential_providers,
+            &previous.credential_providers,
+            |own, previous| {
+                share(&mut own.name, &previous.name);
+            },
+        );
+    }
+}
+
+fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
+    if own == previous {
+        *own = Arc::clone(previous);
+    }
+}
+
+fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+    if own == previous {
+        own.clone_from(previous);
+    }
+}
+
+/// Shares all labels, else what they have in common.
+fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
+    share(own, previous);
+    let texts = Arc::get_mut(own).map(ProfileLabels::texts).into_iter().flatten();
+    texts
+        .zip(previous.shared())
+        .for_each(|((key, value), (previous_key, previous_value))| {
+            share(key, previous_key);
+            share(value, previous_value);
+        });
+}
+
+/// Shares the whole list, else what its entries have in common.
+fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
+    share(own, previous);
+    // None where it is shared already.
+    let entries = Arc::get_mut(own).into_iter().flatten();
+    entries
+        .zip(previous.iter())
+        .for_each(|(own, previous)| entry(own, previous));
+}
+
+/// Absent and `null` mean the same: nothing.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn version(kubernetes: &str, joined: &str, time: &str) -> ClusterProfile {
+        let fields = json!({"f:status": {"f:version": {}, "f:conditions": {}}});
+        serde_json::from_value(json!({
+            "apiVersion": "v",
+            "metadata": {
+                "name": "a", "labels": {"k": "v"}, "annotations": {"n": "w"},
+                "managedFields": [{"manager": "m", "operation": "Update", "time": time, "fieldsV1": fields}],
+            },
+            "spec": {"displayName": "a"},
+            "status": {
+                "version": {"kubernetes": kubernetes},
+                "properties": [{"name": "p", "value": "1"}],
+                "conditions": [{"type": "Joined", "status": joined, "reason": "R", "message": "m"}],
+            },
+        }))
+        .expect("a profile")
+    }
+
+    #[test]
+    fn versions_share_what_did_not_change() {
+        let first = version("v1", "True", "t1");
+        let mut second = version("v2", "False", "t2");
+        second.share_with(&first);
+        assert_eq!(second, version("v2", "False", "t2"));
+        assert!(Arc::ptr_eq(&second.spec, &first.spec));
+        assert!(Arc::ptr_eq(&second.metadata.labels, &first.metadata.labels));
+        assert!(Arc::ptr_eq(
+            &second.metadata.annotations,
+            &first.metadata.annotations
+        ));
+        assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
+        let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
+        assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));
+        let owns = |profile: &ClusterProfile| {
+            Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[0].owns)
+        };
+        assert!(Arc::ptr_eq(&owns(&second), &owns(&first)));
+    }
+}

@@ -1,0 +1,64 @@
+//! Objects that are objects: what serde derives would take a list for one, too, and its items for the fields in order.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+/// A value that stands between braces.
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Braces<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Braces<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Object<T>, M::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Braces(PhantomData))
+    }
+}
+
+/// Reads an object. Absent and `null` mean the same: an empty one.
+pub(super) fn object_or_default<'de, D, T, P>(deserializer: D) -> Result<P, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+    P: Default + From<T>,
+{
+    let object = Option::<Object<T>>::deserialize(deserializer)?;
+    Ok(object.map(|object| object.0.into()).unwrap_or_default())
+}
+
+/// Reads an object that may be absent.
+pub(super) fn object_or_none<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let object = Option::<Object<T>>::deserialize(deserializer)?;
+    Ok(object.map(|object| object.0))
+}
+
+/// Reads a list of objects. Absent and `null` mean the same: an empty one.
+pub(super) fn objects_or_default<'de, D, T, L>(deserializer: D) -> Result<L, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+    L: FromIterator<T>,
+{
+    let objects = Option::<Vec<Object<T>>>::deserialize(deserializer)?;
+    let objects = objects.unwrap_or_default().into_iter();
+    Ok(objects.map(|object| object.0).collect())
+}

@@ -1,0 +1,192 @@
+//! The certificate authority of the member.
+
+use std::borrow::Cow;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use evidence::Evidence;
+use rustls_pki_types::{CertificateDer, pem::PemObject as _};
+use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
+
+use super::entries::{entries, examined, filled};
+use crate::rules::{
+    Findings,
+    moment::{CLOCKS_APART, Micros, SECOND, end, timestamp},
+};
+
+const DATA: &str = ".cluster.certificate-authority-data";
+
+/// How many certificates of a bundle a finding tells of.
+const TOLD: usize = 3;
+
+/// The data of an authority decode to PEM with at least one certificate.
+pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
+    let none = "no access provider has certificate-authority-data";
+    let authorities = filled(evidence, findings, none, |provider| {
+        provider.cluster.certificate_authority_data.as_deref()
+    });
+    for (entry, data) in authorities {
+        let pem = match decode(data) {
+            Some(pem) if validities(&pem).next().is_some() => continue,
+            pem => pem,
+        };
+        findings.report(
+            entry
+                .finding(DATA, "data of the certificate authority hold no certificate")
+                .expected("base64 of PEM with at least one X.509 certificate")
+                .observed(shape(pem.as_deref())),
+        );
+    }
+}
+
+/// At least one certificate of an authority is in its validity period at the end of the look.
+pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no access provider has the certificates of an authority");
+    let now = end(evidence);
+    for entry in entries(evidence) {
+        let data = entry.provider.cluster.certificate_authority_data.as_deref();
+        let Some(pem) = data.and_then(decode) else {
+            continue;
+        };
+        let validities: Vec<Validity> = validities(&pem).collect();
+        if validities.is_empty() {
+            continue;
+        }
+        let Some(now) = now else {
+            findings.not_asked(
+                "a dump does not tell when it was made, nor so which certificates had expired by then",
+            );
+            return;
+        };
+        findings.examine();
+        if validities.iter().any(|validity| validity.holds(now)) {
+            continue;
+        }
+        let mut told: Vec<String> = validities.iter().take(TOLD).map(|one| one.told(now)).collect();
+        if let Some(more) = validities.len().checked_sub(TOLD).filter(|more| *more > 0) {
+            told.push(format!("and {more} more like it"));
+        }
+        findings.report(
+            entry
+                .finding(DATA, "no certificate of the authority is in its validity period")
+                .expected(format!("a certificate that is valid at {}", timestamp(now)))
+                .observed(told.join(", ")),
+        );
+    }
+}
+
+/// Nobody but the manager has the manager's files.
+pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
+    for entry in examined(evidence, findings) {
+        let path = entry.provider.cluster.certificate_authority.as_deref();
+        if path.is_some_and(|path| !path.is_empty()) {
+            findings.report(
+                entry
+                    .finding(
+                        ".cluster.certificate-authority",
+                        "access provider names a file, and a profile has none",
+                    )
+                    .expected("the certificates themselves, in certificate-authority-data")
+                    .observed("a path"),
+            );
+        }
+    }
+}
+
+/// What the data of an authority decode to. Base64 may be broken into lines.
+pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
+    let data = match data.contains(['\n', '\r']) {
+        true => Cow::from(data.replace(['\n', '\r'], "")),
+        false => data.into(),
+    };
+    BASE64_STANDARD.decode(&*data).ok()
+}
+
+/// When the certificates in PEM are valid; what is no certificate is left out, as clients do.
+fn validities(pem: &[u8]) -> impl Iterator<Item = Validity> {
+    CertificateDer::pem_slice_iter(pem)
+        .filter_map(Result::ok)
+        .filter_map(|certificate| {
+            let mut parser = X509CertificateParser::new().with_deep_parse_extensions(false);
+            let (rest, certificate) = parser.parse(&certificate).ok()?;
+            let validity = certificate.validity();
+            rest.is_empty().then(|| Validity {
+                from: micros(validity.not_before.timestamp()),
+                until: micros(validity.not_after.timestamp()),
+            })
+        })
+}
+
+fn micros(seconds: i64) -> Micros {
+    seconds.saturating_mul(SECOND)
+}
+
+/// What data are that hold no certificate. They are not shown: they may be anything.
+fn shape(pem: Option<&[u8]>) -> String {
+    let Some(bytes) = pem else {
+        return "no base64".to_owned();
+    };
+    let is_pem = |bytes: &[u8]| bytes.windows(11).any(|part| part == b"-----BEGIN ");
+    let again = std::str::from_utf8(bytes).ok().and_then(decode);
+    if is_pem(bytes) {
+        "PEM without an X.509 certificate".to_owned()
+    } else if again.is_some_and(|bytes| is_pem(&bytes)) {
+        "PEM that was encoded twice".to_owned()
+    } else {
+        format!("{} bytes that are no PEM", bytes.len())
+    }
+}
+
+/// When a certificate is valid.
+#[derive(Clone, Copy, Debug)]
+struct Validity {
+    from: Micros,
+    until: Micros,
+}
+
+impl Validity {
+    /// Whether it is valid then, as far as clocks agree.
+    fn holds(self, now: Micros) -> bool {
+        self.from.saturating_sub(CLOCKS_APART) <= now && now <= self.until.saturating_add(CLOCKS_APART)
+    }
+
+    /// Why it is not valid.
+    fn told(self, now: Micros) -> String {
+        match now < self.from {
+            true => format!("one not valid before {}", timestamp(self.from)),
+            false => format!("one expired at {}", timestamp(self.until)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn certificate() -> String {
+        let made = rcgen::generate_simple_self_signed(["a.example".to_owned()]);
+        made.expect("a certificate").cert.pem()
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_passed_over() {
+        let good = certificate();
+        let broken = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
+        let cut = good.replacen("-----END CERTIFICATE-----\n", "", 1);
+        let count = |pem: &str| validities(pem.as_bytes()).count();
+        assert_eq!(count(&good), 1);
+        assert_eq!(count(&format!("{good}{good}")), 2);
+        assert_eq!(count(&format!("# an authority\n{good}")), 1);
+        assert_eq!(count(&good.replace('\n', "\r\n")), 1);
+        assert_eq!(count(&format!("{broken}{good}")), 1);
+        assert_eq!(count(&format!("{good}{cut}")), 1);
+        assert_eq!(count(broken), 0);
+        assert_eq!(count(""), 0);
+    }
+
+    #[test]
+    fn base64_may_be_broken_into_lines() {
+        assert_eq!(decode("YWJj\r\nZGVm\n").as_deref(), Some(&b"abcdef"[..]));
+        assert_eq!(decode("YWJj ZGVm"), None);
+        assert_eq!(decode("YWJjZA"), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! The access providers of all profiles: those of the list, and those of the list that it replaced.
+
+use evidence::{
+    Evidence,
+    api::{AccessProvider, ClusterProfile},
+};
+
+use crate::rules::{Finding, Findings};
+
+/// One access provider.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    /// The profile that has it.
+    pub(super) profile: &'a ClusterProfile,
+    /// The list in which it stands.
+    pub(super) list: &'static str,
+    /// Where in the list, from 0.
+    place: usize,
+    /// What it says.
+    pub(super) provider: &'a AccessProvider,
+}
+
+/// The two lists of a profile, by the names of their fields.
+pub(super) fn lists(profile: &ClusterProfile) -> [(&'static str, &[AccessProvider]); 2] {
+    [
+        ("accessProviders", &profile.status.access_providers),
+        ("credentialProviders", &profile.status.credential_providers),
+    ]
+}
+
+/// All access providers of the profiles that are judged.
+pub(super) fn entries(evidence: &Evidence) -> impl Iterator<Item = Entry<'_>> {
+    evidence.inventory().flat_map(of_profile)
+}
+
+/// The access providers of a profile.
+pub(super) fn of_profile(profile: &ClusterProfile) -> impl Iterator<Item = Entry<'_>> {
+    lists(profile).into_iter().flat_map(move |(list, providers)| {
+        let places = providers.iter().enumerate();
+        places.map(move |(place, provider)| Entry {
+            profile,
+            list,
+            place,
+            provider,
+        })
+    })
+}
+
+/// All access providers, each counted as examined; says so where there is none.
+pub(super) fn examined<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<Entry<'a>> {
+    findings.not_applicable("no profile has an access provider");
+    let entries: Vec<Entry> = entries(evidence).collect();
+    entries.iter().for_each(|_| findings.examine());
+    entries
+}
+
+/// The access providers that fill a field, each with its text and counted as examined; says `none` where there is
+/// none of them. An empty text is none: Go writes one for a field that nobody has set.
+pub(super) fn filled<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    none: &str,
+    field: fn(&AccessProvider) -> Option<&str>,
+) -> Vec<(Entry<'a>, &'a str)> {
+    findings.not_applicable(none);
+    let filled: Vec<(Entry, &str)> = entries(evidence)
+        .filter_map(|entry| Some((entry, field(entry.provider)?)))
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    filled.iter().for_each(|_| findings.examine());
+    filled
+}
+
+impl<'a> Entry<'a> {
+    /// The path of a part of it; `part` begins with a dot. One without a name goes by its place.
+    pub(super) fn path(&self, part: &str) -> String {
+        let list = self.list;
+        match &*self.provider.name {
+            "" => format!("status.{list}[{}]{part}", self.place),
+            name => format!("status.{list}[{name}]{part}"),
+        }
+    }
+
+    /// A finding on a part of it.
+    pub(super) fn finding(&self, part: &str, message: impl Into<String>) -> Finding {
+        Finding::on(self.profile, message).at(self.path(part))
+    }
+}

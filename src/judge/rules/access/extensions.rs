@@ -1,0 +1,149 @@
+//! Settings of credential plugins (KEP-5339 › Passing plugin configuration via extensions).
+
+use evidence::{
+    Evidence,
+    api::{Extension, names},
+};
+use serde_json::Value;
+
+use super::entries::{Entry, entries};
+use crate::rules::{Findings, text::ABSENT};
+
+/// At most so many items of one extension are told one by one.
+const MOST: usize = 20;
+
+/// Settings that a plugin is handed as they are: at most once for each provider, and an object.
+pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    for (entry, extension) in each(evidence, findings, names::EXTENSION_EXEC) {
+        if !extension.extension.text().starts_with('{') {
+            report_shape(
+                entry,
+                extension,
+                "settings of the plugin are no object",
+                "an object",
+                findings,
+            );
+        }
+    }
+}
+
+/// Further arguments of a plugin: a list of strings.
+pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    for (entry, extension) in each(evidence, findings, names::EXTENSION_ARGS) {
+        match extension.extension.value() {
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(index, item)| (format!("[{index}]"), item));
+                are_strings(
+                    entry,
+                    extension,
+                    items,
+                    "additional argument is no string",
+                    findings,
+                );
+            }
+            _ => {
+                let message = "additional arguments are no list of strings";
+                report_shape(entry, extension, message, "a list of strings", findings);
+            }
+        }
+    }
+}
+
+/// Further environment variables of a plugin: a map of strings.
+pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    for (entry, extension) in each(evidence, findings, names::EXTENSION_ENVS) {
+        match extension.extension.value() {
+            Value::Object(fields) => {
+                let fields = fields.iter().map(|(name, value)| (format!(".{name}"), value));
+                are_strings(
+                    entry,
+                    extension,
+                    fields,
+                    "additional variable is no string",
+                    findings,
+                );
+            }
+            _ => {
+                let message = "additional variables are no map of strings";
+                report_shape(entry, extension, message, "a map of strings", findings);
+            }
+        }
+    }
+}
+
+/// The extensions of that name. A kubeconfig knows them by their names, so that a second one of a provider is a fault
+/// of its own.
+fn each<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    name: &'static str,
+) -> Vec<(Entry<'a>, &'a Extension)> {
+    findings.not_applicable(format!("no access provider has the extension {name}"));
+    let mut found = Vec::new();
+    for entry in entries(evidence) {
+        let extensions = entry.provider.cluster.extensions.iter();
+        let named: Vec<&Extension> = extensions.filter(|extension| &*extension.name == name).collect();
+        if named.is_empty() {
+            continue;
+        }
+        findings.examine();
+        if named.len() > 1 {
+            findings.report(
+                entry
+                    .finding(&path(name), "an extension stands more than once")
+                    .expected("one extension of that name")
+                    .observed(named.len().to_string()),
+            );
+        }
+        found.extend(named.into_iter().map(|extension| (entry, extension)));
+    }
+    found
+}
+
+fn path(name: &str) -> String {
+    format!(".cluster.extensions[{name}]")
+}
+
+/// Reports items that are no strings. Numbers and booleans are a warning: the shared library takes them as text.
+fn are_strings<'v>(
+    entry: Entry,
+    extension: &Extension,
+    items: impl Iterator<Item = (String, &'v Value)>,
+    message: &str,
+    findings: &mut Findings,
+) {
+    let wrong = items.filter(|(_, item)| !item.is_string());
+    for (place, item) in wrong.take(MOST) {
+        let finding = entry
+            .finding(&format!("{}.extension{place}", path(&extension.name)), message)
+            .expected("a string")
+            .observed(shape(&item.to_string()));
+        findings.report(match item {
+            Value::Number(_) | Value::Bool(_) => finding.advisory(),
+            _ => finding,
+        });
+    }
+}
+
+/// Reports an extension of another shape. Its content is not shown: it is the plugin's business.
+fn report_shape(entry: Entry, extension: &Extension, message: &str, expected: &str, findings: &mut Findings) {
+    findings.report(
+        entry
+            .finding(&format!("{}.extension", path(&extension.name)), message)
+            .expected(expected)
+            .observed(shape(extension.extension.text())),
+    );
+}
+
+/// What a JSON text is.
+fn shape(json: &str) -> &'static str {
+    match json.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "a list",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') | None => ABSENT,
+        Some(_) => "a number",
+    }
+}

@@ -1,0 +1,119 @@
+//! What becomes of a consumer that runs the credential plugin of an access provider (KEP-5339).
+
+use std::collections::{BTreeSet, HashMap};
+
+use evidence::{
+    Evidence, Login, LoginOutcome, LoginWith, ObjectRef,
+    api::{AccessProvider, ClusterProfile},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    member::{Doubts, is_joined, stood, vouches},
+    text::shown,
+};
+
+/// What was tried for one profile.
+struct Tried<'a> {
+    provider: &'a str,
+    login: &'a Login,
+}
+
+/// `access/plugin-yields-credential`
+pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: &mut Findings) {
+    let tried = tried(evidence);
+    findings.not_applicable(match tried.is_empty() {
+        true => "no profile has an access provider that the provider file names",
+        false => "no plugin was run for a member that had been joined for long enough",
+    });
+    let mut doubts = Doubts::default();
+    let mut unnamed = Vec::new();
+    for history in evidence.histories() {
+        let profile = history.last();
+        let key = (&*profile.metadata.namespace, &*profile.metadata.name);
+        let Some(Tried { provider, login }) = tried.get(&key) else {
+            unnamed.push(profile);
+            continue;
+        };
+        let stood = |stands| stood([history], login.at, stands);
+        match &login.outcome {
+            LoginOutcome::Accepted { .. } if stood(is_joined) => findings.examine(),
+            // A member that has only just come may still have to be made known to those who issue credentials.
+            LoginOutcome::Refused { .. } | LoginOutcome::NoCredential { .. }
+                if !evidence.is_settled(profile) => {}
+            LoginOutcome::Refused { code, message } if stood(is_joined) => {
+                findings.examine();
+                findings.report(
+                    Finding::on(
+                        profile,
+                        "the member does not accept the credential that the plugin yields",
+                    )
+                    .at(path(profile, provider))
+                    .expected("a credential that the member accepts")
+                    .observed(shown(&format!("it answers {code} {message}"))),
+                );
+            }
+            LoginOutcome::NoCredential { reason } if stood(vouches) => {
+                findings.examine();
+                findings.report(
+                    Finding::on(profile, "the access provider's plugin yields no credential")
+                        .at(path(profile, provider))
+                        .expected("an ExecCredential with a credential")
+                        .observed(shown(reason)),
+                );
+            }
+            LoginOutcome::Unanswered { reason } if stood(vouches) => {
+                doubts.add(ObjectRef::from(profile), reason);
+            }
+            // Nobody has to let consumers into a member that has left, or keeps credentials for one that is down.
+            _ => {}
+        }
+    }
+    doubts.tell(findings);
+    note(&tried, &unnamed, findings);
+}
+
+/// What was tried with plugins, by namespace and name of the profile.
+fn tried(evidence: &Evidence) -> HashMap<(&str, &str), Tried<'_>> {
+    let with_plugin = evidence.logins.iter().filter_map(|login| match &login.with {
+        LoginWith::Plugin(provider) => Some((provider, login)),
+        LoginWith::Secret(_) => None,
+    });
+    with_plugin
+        .map(|(provider, login)| {
+            let profile = &login.profile;
+            ((&*profile.namespace, &*profile.name), Tried { provider, login })
+        })
+        .collect()
+}
+
+/// Says for which profiles no plugin was run, as the provider file names none of their providers.
+fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findings: &mut Findings) {
+    let named: BTreeSet<&str> = tried.values().map(|tried| tried.provider).collect();
+    let is_named = |provider: &AccessProvider| named.contains(&*provider.name);
+    let mut unnamed = others.iter().filter(|profile| !profile.access().any(is_named));
+    if named.is_empty() {
+        return;
+    }
+    if let Some(first) = unnamed.next() {
+        let first = ObjectRef::from(*first);
+        let whose = match unnamed.count() {
+            0 => first.to_string(),
+            more => format!("{first} and {more} more"),
+        };
+        findings.note(format!(
+            "no plugin was run for {}: the provider file names none of their access providers",
+            shown(&whose)
+        ));
+    }
+}
+
+/// Where the profile has that provider.
+fn path(profile: &ClusterProfile, provider: &str) -> String {
+    let providers = &profile.status.access_providers;
+    let list = match providers.iter().any(|entry| *entry.name == *provider) {
+        true => "accessProviders",
+        false => "credentialProviders",
+    };
+    format!("status.{list}[{}].cluster", shown(provider))
+}

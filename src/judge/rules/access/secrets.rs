@@ -1,0 +1,221 @@
+//! No credential stands in a profile.
+
+use std::{collections::HashSet, sync::Arc};
+
+use evidence::{
+    Evidence,
+    api::{AccessProvider, ClusterProfile, ProfileLabels},
+    leak::{Grade, Leak, LeakKind, has_userinfo, leaks_in_text, leaks_under},
+};
+
+use super::{authority, entries::of_profile};
+use crate::rules::{Finding, Findings};
+
+/// At most so many credentials of one profile are told one by one.
+const MOST: usize = 20;
+
+/// No text of a profile holds a credential, in no version that was seen: one that was taken back has been read.
+pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
+    for history in evidence.histories() {
+        findings.examine();
+        let mut told = HashSet::new();
+        let mut previous = None;
+        for version in &history.versions {
+            let mut search = Search {
+                profile: &version.profile,
+                previous,
+                told: &mut told,
+                findings,
+            };
+            search.everywhere();
+            previous = Some(&version.profile);
+        }
+    }
+}
+
+/// The search of one version of a profile.
+struct Search<'a> {
+    profile: &'a ClusterProfile,
+    /// The version before: what is shared with it has been searched.
+    previous: Option<&'a ClusterProfile>,
+    /// What was found in earlier versions.
+    told: &'a mut HashSet<(String, LeakKind)>,
+    findings: &'a mut Findings,
+}
+
+impl Search<'_> {
+    fn everywhere(&mut self) {
+        let (profile, previous) = (self.profile, self.previous);
+        let metadata = &profile.metadata;
+        if !is_known(
+            previous.map(|previous| &previous.metadata.labels),
+            &metadata.labels,
+        ) {
+            self.map("metadata.labels", &metadata.labels);
+        }
+        if !is_known(
+            previous.map(|previous| &previous.metadata.annotations),
+            &metadata.annotations,
+        ) {
+            self.map("metadata.annotations", &metadata.annotations);
+        }
+        if !is_known(previous.map(|previous| &previous.spec), &profile.spec) {
+            let name = profile.spec.display_name.as_deref().unwrap_or_default();
+            self.text(name, || "spec.displayName".to_owned());
+            self.text(profile.manager(), || "spec.clusterManager.name".to_owned());
+        }
+        let status = &profile.status;
+        let version = status.version.kubernetes.as_deref().unwrap_or_default();
+        self.text(version, || "status.version.kubernetes".to_owned());
+        if !is_known(
+            previous.map(|previous| &previous.status.properties),
+            &status.properties,
+        ) {
+            for property in status.properties.iter() {
+                let path = |part: &str| format!("status.properties[{}].{part}", property.name);
+                self.text(&property.name, || path("name"));
+                self.add(leaks_under(&property.name, &property.value), || path("value"));
+            }
+        }
+        if !is_known(
+            previous.map(|previous| &previous.status.conditions),
+            &status.conditions,
+        ) {
+            for condition in status.conditions.iter() {
+                let path = |part: &str| format!("status.conditions[{}].{part}", condition.kind);
+                self.text(&condition.kind, || path("type"));
+                self.text(&condition.reason, || path("reason"));
+                self.text(&condition.message, || path("message"));
+            }
+        }
+        let lists = |profile: &ClusterProfile| {
+            let status = &profile.status;
+            [&status.access_providers, &status.credential_providers].map(Arc::clone)
+        };
+        let are_known = previous.is_some_and(|previous| {
+            lists(previous)
+                .iter()
+                .zip(&lists(profile))
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        });
+        if !are_known {
+            self.access(profile);
+        }
+    }
+
+    /// Labels or annotations.
+    fn map(&mut self, path: &str, map: &ProfileLabels) {
+        for (key, value) in map.iter() {
+            let at = || format!("{path}[{key}]");
+            self.text(key, at);
+            self.add(leaks_under(key, value), at);
+        }
+    }
+
+    fn access(&mut self, profile: &ClusterProfile) {
+        for entry in of_profile(profile) {
+            let AccessProvider { name, cluster } = entry.provider;
+            self.text(name, || entry.path(".name"));
+            for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
+                let address = address.as_deref().unwrap_or_default();
+                self.add(in_address(address), || entry.path(&format!(".cluster.{field}")));
+            }
+            for (field, text) in [
+                ("tls-server-name", &cluster.tls_server_name),
+                ("certificate-authority", &cluster.certificate_authority),
+            ] {
+                let text = text.as_deref().unwrap_or_default();
+                self.text(text, || entry.path(&format!(".cluster.{field}")));
+            }
+            if let Some(data) = cluster.certificate_authority_data.as_deref() {
+                let path = || entry.path(".cluster.certificate-authority-data");
+                self.add(in_authority(data), path);
+            }
+            for extension in &cluster.extensions {
+                let path =
+                    |part: &str| entry.path(&format!(".cluster.extensions[{}].{part}", extension.name));
+                self.text(&extension.name, || path("name"));
+                let leaks = match extension.extension.text() {
+                    json if json.starts_with('"') => {
+                        let text = extension.extension.value();
+                        leaks_under(&extension.name, text.as_str().unwrap_or_default())
+                    }
+                    json => leaks_in_text(json),
+                };
+                self.add(leaks, || path("extension"));
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, path: impl Fn() -> String) {
+        self.add(leaks_in_text(text), path);
+    }
+
+    /// Reports what was found at a path, where it has not been told.
+    fn add(&mut self, leaks: Vec<Leak>, path: impl Fn() -> String) {
+        for leak in leaks {
+            let path = format!("{}{}", path(), leak.place);
+            if self.told.len() >= MOST || !self.told.insert((path.clone(), leak.kind)) {
+                continue;
+            }
+            let (message, is_sure) = match leak.grade {
+                Grade::Certain => (format!("profile holds {}", leak.kind), true),
+                _ => (format!("profile may hold {}", leak.kind), false),
+            };
+            let encoding = if leak.encoded { " in base64" } else { "" };
+            let finding = Finding::on(self.profile, message)
+                .at(path)
+                .expected("no credential")
+                .observed(format!("{} of {} characters{encoding}", leak.kind, leak.length));
+            self.findings.report(match is_sure {
+                true => finding,
+                false => finding.advisory(),
+            });
+        }
+    }
+}
+
+/// Whether a part of a profile is the one of the version before.
+fn is_known<T: ?Sized>(previous: Option<&Arc<T>>, own: &Arc<T>) -> bool {
+    previous.is_some_and(|previous| Arc::ptr_eq(previous, own))
+}
+
+/// An address is a URL, or was meant to be one. A user's name in it is no credential, and has no business there.
+fn in_address(address: &str) -> Vec<Leak> {
+    if !address.contains('@') {
+        return leaks_in_text(address);
+    }
+    let url = match address.contains("//") {
+        true => address.to_owned(),
+        false => format!("https://{address}"),
+    };
+    let leaks = leaks_in_text(&url);
+    match has_userinfo(&url) && leaks.is_empty() {
+        true => vec![Leak {
+            kind: LeakKind::UserInfo,
+            grade: Grade::Possible,
+            length: address.find('@').unwrap_or_default(),
+            place: String::new(),
+            encoded: false,
+        }],
+        false => leaks,
+    }
+}
+
+/// What stands in the data of an authority beside certificates.
+fn in_authority(data: &str) -> Vec<Leak> {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let decoded = authority::decode(data).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let Some(pem) = decoded.filter(|pem| pem.contains(BEGIN)) else {
+        return leaks_in_text(data);
+    };
+    let mut rest = pem.as_str();
+    let mut beside = String::new();
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        beside.push_str(before);
+        rest = after.split_once(END).map_or("", |(_, after)| after);
+    }
+    beside.push_str(rest);
+    leaks_in_text(&beside)
+}

@@ -1,0 +1,86 @@
+//! The way to the member: server, proxy, and whether TLS protects it.
+
+use evidence::Evidence;
+
+use super::{
+    entries::{entries, examined, filled},
+    url::fault,
+};
+use crate::rules::{Findings, text::shown_address};
+
+/// Each server that is told is an absolute URL with a host. A provider without one is not held to it here: whether it
+/// has to have one is the hub's matter, whose newer definition requires it.
+pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
+    let servers = filled(
+        evidence,
+        findings,
+        "no access provider tells a server",
+        |provider| provider.cluster.server.as_deref(),
+    );
+    let silent = entries(evidence).count() - servers.len();
+    if silent > 0 {
+        findings.note(format!(
+            "{silent} access providers tell no server, so that nobody reaches the member by them"
+        ));
+    }
+    for (entry, server) in servers {
+        if let Some(fault) = fault(server, &["https", "http"]) {
+            findings.report(
+                entry
+                    .finding(".cluster.server", format!("server {fault}"))
+                    .expected("an absolute URL with a host, such as https://a.example:6443")
+                    .observed(shown_address(server)),
+            );
+        }
+    }
+}
+
+/// Certificates are checked, and there are some: the server is not spoken to in the clear.
+pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Findings) {
+    for entry in examined(evidence, findings) {
+        let cluster = &entry.provider.cluster;
+        if cluster.insecure_skip_tls_verify == Some(true) {
+            findings.report(
+                entry
+                    .finding(
+                        ".cluster.insecure-skip-tls-verify",
+                        "the server's certificate goes unchecked",
+                    )
+                    .expected("false")
+                    .observed("true"),
+            );
+        }
+        let scheme = cluster
+            .server
+            .as_deref()
+            .and_then(|server| server.split_once("://"));
+        if scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http")) {
+            findings.report(
+                entry
+                    .finding(".cluster.server", "server is spoken to without TLS")
+                    .expected("https")
+                    .observed("http"),
+            );
+        }
+    }
+}
+
+/// Each proxy is one that clients can go through.
+pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    let proxies = filled(
+        evidence,
+        findings,
+        "no access provider tells a proxy",
+        |provider| provider.cluster.proxy_url.as_deref(),
+    );
+    for (entry, proxy) in proxies {
+        if let Some(fault) = fault(proxy, &["http", "https", "socks5"]) {
+            findings.report(
+                entry
+                    .finding(".cluster.proxy-url", format!("proxy {fault}"))
+                    .expected("an http, https or socks5 URL with a host")
+                    .observed(shown_address(proxy)),
+            );
+        }
+    }
+}

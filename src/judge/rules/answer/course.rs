@@ -1,0 +1,120 @@
+//! What there was under a profile's name, one state after the other.
+
+use evidence::{DriverStep, Evidence, ObjectRef, Origin, ProfileHistory, api::ClusterProfile};
+use jiff::Timestamp;
+
+use crate::rules::moment::{LATE, Micros, earliest};
+
+/// What there was from one moment on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::rules) struct State<'a> {
+    /// When it was seen.
+    pub(in crate::rules) at: Timestamp,
+    /// It did not come about before this.
+    pub(in crate::rules) earliest: Micros,
+    /// The profile; none: there was none any more.
+    pub(in crate::rules) profile: Option<&'a ClusterProfile>,
+}
+
+/// All that was seen of the profiles of one name, in the order of time: a name may be used again.
+pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
+    let histories = evidence.histories_named(&profile.namespace, &profile.name);
+    let mut histories: Vec<&ProfileHistory> = histories.collect();
+    histories.sort_by_key(|history| history.versions[0].at);
+    let mut states = Vec::new();
+    for (index, history) in histories.iter().enumerate() {
+        let mut before = None;
+        for version in &history.versions {
+            states.push(State {
+                at: version.at,
+                earliest: earliest(evidence, before, version),
+                profile: Some(&version.profile),
+            });
+            before = Some(&version.profile);
+        }
+        // A list shows the next one of that name before it shows that this one is gone.
+        let next = histories.get(index + 1).map(|next| next.versions[0].at);
+        let gone = history.deleted.map(|at| next.map_or(at, |next| at.min(next)));
+        states.extend(gone.map(|at| State {
+            at,
+            earliest: at.as_microsecond().saturating_sub(LATE),
+            profile: None,
+        }));
+    }
+    states
+}
+
+/// The profiles that came into view in a span of time, and are neither the run's own nor known to be another member's.
+pub(super) fn newborns<'a>(
+    evidence: &'a Evidence,
+    member: &str,
+    from: Timestamp,
+    until: Timestamp,
+) -> impl Iterator<Item = &'a ProfileHistory> {
+    evidence.profiles.iter().filter(move |history| {
+        let first = history.versions[0].at;
+        let metadata = &history.last().metadata;
+        history.origin != Origin::Listed
+            && from <= first
+            && first < until
+            && !evidence.is_touched(&metadata.namespace, &metadata.name)
+            && !steps_about(evidence, history.last()).any(|step| step.member != member)
+    })
+}
+
+/// The steps of the driver that are about this profile.
+pub(in crate::rules) fn steps_about<'a>(
+    evidence: &'a Evidence,
+    profile: &'a ClusterProfile,
+) -> impl Iterator<Item = &'a DriverStep> {
+    let metadata = &profile.metadata;
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    steps.filter(move |step| {
+        step.profile
+            .as_ref()
+            .is_some_and(|known| match known.uid.as_str() {
+                "" => known.name == *metadata.name && known.namespace == *metadata.namespace,
+                uid => uid == &*metadata.uid,
+            })
+    })
+}
+
+/// A profile as it was just before a time; none where it was not there, or was going.
+pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option<&ClusterProfile> {
+    if history.deleted.is_some_and(|deleted| deleted < at) {
+        return None;
+    }
+    let seen = history.versions.iter().take_while(|version| version.at < at);
+    let profile = &seen.last()?.profile;
+    profile.metadata.deletion_timestamp.is_none().then_some(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::api::Edition;
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    #[test]
+    fn what_a_list_shows_to_be_gone_went_before_what_has_taken_its_name() {
+        let world = json!({"steps": [
+            {"at": "1m", "delete": "a"},
+            {"at": "2m", "relist": {"metadata": {"name": "a"}}},
+        ]});
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let mut evidence = example.evidence().clone();
+        let relisted = evidence.profiles[1].versions[0].at;
+        evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
+        let profile = ObjectRef::from(evidence.profiles[1].last());
+        let states = course(&evidence, &profile);
+        let uids: Vec<_> = states
+            .iter()
+            .map(|state| state.profile.map(|profile| &*profile.metadata.uid))
+            .collect();
+        assert_eq!(uids, [Some("uid-default-a"), None, Some("uid-default-a-2")]);
+        assert!(states.is_sorted_by_key(|state| state.at));
+    }
+}

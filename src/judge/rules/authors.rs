@@ -1,0 +1,85 @@
+//! Who changed or deleted a profile, as far as the evidence tells.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    Evidence, ObjectRef, Request,
+    api::{ClusterProfile, Writer},
+};
+
+use super::{
+    moment::{LATE, skew},
+    text::shown,
+};
+
+/// The field managers of a profile; none where the hub does not tell.
+pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
+    let writers = profile.metadata.writers.as_deref().unwrap_or_default();
+    writers.iter().map(|writer| &*writer.manager).collect()
+}
+
+/// The field managers that wrote between two versions; none where the hub does not tell. One that only lost a field to
+/// another did not write: the hub lets its time be.
+pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> BTreeSet<&'a str> {
+    let old = before.metadata.writers.as_deref().unwrap_or_default();
+    let new = after.metadata.writers.as_deref().unwrap_or_default();
+    let has_not_written = |old: &Writer, new: &Writer| {
+        (&old.manager, &old.operation, &old.subresource, &old.time)
+            == (&new.manager, &new.operation, &new.subresource, &new.time)
+            && new.owns.iter().all(|part| old.owns.contains(part))
+    };
+    let wrote = |new: &&Writer| !old.iter().any(|old| has_not_written(old, new));
+    new.iter().filter(wrote).map(|writer| &*writer.manager).collect()
+}
+
+/// The field managers of the profiles that are judged: the implementation's, whatever their names.
+pub(super) fn judged_writers(evidence: &Evidence) -> BTreeSet<&str> {
+    let versions = evidence.histories().flat_map(|history| &history.versions);
+    versions.flat_map(|version| writers(&version.profile)).collect()
+}
+
+/// The deletion of a profile that the audit log tells of, at most so long before it was seen as a watch may be late.
+pub(super) fn deletion<'a>(evidence: &'a Evidence, profile: &ObjectRef, seen: i64) -> Option<&'a Request> {
+    let requests = evidence.requests.as_ref()?;
+    let mut events = requests.events.iter().rev();
+    events.find(|event| {
+        let at = event.at.as_microsecond().saturating_sub(skew(evidence));
+        let names_it = match &*event.verb {
+            "delete" => *event.name == *profile.name && event.subresource.is_empty(),
+            "deletecollection" => true,
+            _ => false,
+        };
+        names_it
+            && event.is_write()
+            && *event.namespace == *profile.namespace
+            && (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&at)
+    })
+}
+
+/// Whether somebody wrote one of the profiles that are judged, by the audit log.
+pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
+    let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
+    let mut writes = requests.filter(|event| event.is_write() && &*event.user == user);
+    writes.any(|event| {
+        let mut histories = evidence.histories_named(&event.namespace, &event.name);
+        histories.any(|history| {
+            let metadata = &history.last().metadata;
+            !evidence.is_touched(&metadata.namespace, &metadata.name)
+                && history
+                    .versions
+                    .iter()
+                    .any(|version| evidence.header.scope.holds(&version.profile))
+        })
+    })
+}
+
+/// ` by …`, for a person; empty where nobody is known.
+pub(super) fn by(names: &BTreeSet<&str>) -> String {
+    match names.is_empty() {
+        true => String::new(),
+        false => {
+            let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+            format!(" by {}", names.join(", "))
+        }
+    }
+}

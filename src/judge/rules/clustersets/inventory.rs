@@ -1,0 +1,102 @@
+//! Which inventories represent a ClusterSet, as far as their profiles tell.
+
+use std::collections::BTreeMap;
+
+use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
+
+use crate::rules::{
+    alike::Marks,
+    likeness::{COMPARED, Trait},
+    presence::lasts,
+    sets::{ClusterSets, told},
+};
+
+/// The profiles of one namespace.
+#[derive(Default)]
+pub(super) struct Inventory<'a> {
+    /// Whether one of them is judged.
+    pub(super) is_judged: bool,
+    /// Whether one of them says of a ClusterSet what may not be its last word.
+    pub(super) is_moving: bool,
+    /// Those that are neither new nor going, and have said the same of their ClusterSet for longer than the grace.
+    steady: Vec<&'a ClusterProfile>,
+}
+
+/// All inventories on the hub, by their namespaces; without the profiles that the run touched itself.
+pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> {
+    let mut inventories: BTreeMap<&str, Inventory> = BTreeMap::new();
+    for profile in evidence.inventory() {
+        let inventory = inventories.entry(&*profile.metadata.namespace).or_default();
+        inventory.is_judged = true;
+    }
+    for history in &evidence.profiles {
+        let touched = |profile: &&ClusterProfile| {
+            evidence.is_touched(&profile.metadata.namespace, &profile.metadata.name)
+        };
+        let Some(profile) = history.current().filter(|profile| !touched(profile)) else {
+            continue;
+        };
+        let inventory = inventories.entry(&*profile.metadata.namespace).or_default();
+        if is_steady(evidence, history) {
+            inventory.steady.push(profile);
+        } else {
+            inventory.is_moving |= speaks(profile);
+        }
+    }
+    inventories
+}
+
+/// Whether a profile says of which ClusterSet it is.
+pub(super) fn speaks(profile: &ClusterProfile) -> bool {
+    told(profile).next().is_some()
+}
+
+/// Whether a profile, neither new nor going, has said the same of its ClusterSet for longer than the grace.
+pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
+    let profile = history.last();
+    let says_the_same = |earlier: &ClusterProfile| {
+        let (earlier, now) = (told(earlier), told(profile));
+        earlier.map(|(_, set)| set).eq(now.map(|(_, set)| set))
+    };
+    evidence.is_settled(profile)
+        && (history.versions.len() == 1 || lasts(evidence, history, &[], says_the_same))
+}
+
+impl<'a> Inventory<'a> {
+    /// The ClusterSet of which all its profiles say that they are. One that holds profiles of several ClusterSets, or
+    /// also some of none, is a plain inventory.
+    pub(super) fn set(&self) -> Option<&'a str> {
+        let (_, set) = self.steady.iter().flat_map(|profile| told(profile)).next()?;
+        let agrees =
+            |profile: &&ClusterProfile| speaks(profile) && told(profile).all(|(_, other)| other == set);
+        self.steady.iter().all(agrees).then_some(set)
+    }
+
+    /// Whether some of its profiles say that they are of a ClusterSet.
+    pub(super) fn has_members(&self) -> bool {
+        self.steady.iter().any(|profile| speaks(profile))
+    }
+
+    /// Whether each of its clusters is in one of the `others` as well, so that it may be a plain inventory of clusters
+    /// whose ClusterSet has a namespace of its own.
+    pub(super) fn is_within(&self, others: &[&Inventory<'a>], sets: &ClusterSets<'a>) -> bool {
+        let here = &self.steady;
+        let there: Vec<&ClusterProfile> = others.iter().flat_map(|other| &other.steady).copied().collect();
+        let all: Vec<&ClusterProfile> = here.iter().chain(&there).copied().collect();
+        let mut is_there = vec![false; here.len()];
+        for kind in Trait::ALL {
+            let mut marks = Marks::default();
+            for (place, profile) in all.iter().enumerate() {
+                kind.each_digest(profile, |digest| marks.add(digest, place));
+            }
+            for group in marks.groups() {
+                let (ours, theirs) = group.split_at(group.partition_point(|place| *place < here.len()));
+                for place in ours {
+                    let mut theirs = theirs.iter().take(COMPARED);
+                    is_there[*place] |= theirs.any(|their| kind.joins(sets, all[*place], all[*their]));
+                }
+            }
+        }
+        is_there.into_iter().all(|is_there| is_there)
+    }
+}

@@ -1,0 +1,172 @@
+//! The label by which a namespace tells that its profiles represent a ClusterSet.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use evidence::{
+    Evidence, Namespace,
+    api::{Edition, Labels, names},
+};
+
+use super::inventory::{Inventory, inventories};
+use crate::rules::{
+    Finding, Findings,
+    presence::TOO_EARLY,
+    sets::{ClusterSets, label},
+    text::{shown, shown_or_absent},
+};
+
+/// A namespace whose profiles represent a ClusterSet has a label with the set's name.
+///
+/// Its profiles represent one where that is declared, where the namespace has the label's other key, or where all of
+/// them say that they are of one. What label a profile's own statement contradicts is for another rule to say.
+pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(
+        "no namespace represents a ClusterSet, as far as profiles, labels and --clusterset tell",
+    );
+    let hub = Hub {
+        edition: evidence.header.claim.edition,
+        namespaces: evidence
+            .namespaces
+            .iter()
+            .map(|each| (&*each.name, each))
+            .collect(),
+        inventories: inventories(evidence),
+        sets: ClusterSets::of(evidence),
+    };
+    let declared = &evidence.header.claim.clustersets;
+    let scope = &evidence.header.scope.namespaces;
+    let judged = hub
+        .inventories
+        .iter()
+        .filter(|(_, inventory)| inventory.is_judged);
+    let judged = judged.map(|(name, _)| *name);
+    let all: BTreeSet<&str> = judged
+        .chain(declared.keys().map(String::as_str))
+        .filter(|name| scope.is_empty() || scope.iter().any(|each| each == name))
+        .collect();
+    for name in all {
+        hub.judge(name, declared.get(name).map(String::as_str), findings);
+    }
+    let is_new = |inventory: &Inventory| inventory.is_judged && inventory.is_moving;
+    if findings.examined == 0 && hub.inventories.values().any(is_new) {
+        findings.cannot_tell(TOO_EARLY);
+    }
+}
+
+/// What is known of the hub.
+struct Hub<'a> {
+    edition: Edition,
+    namespaces: HashMap<&'a str, &'a Namespace>,
+    inventories: BTreeMap<&'a str, Inventory<'a>>,
+    sets: ClusterSets<'a>,
+}
+
+impl Hub<'_> {
+    /// Judges one namespace, for which a ClusterSet may be `declared`.
+    fn judge(&self, name: &str, declared: Option<&str>, findings: &mut Findings) {
+        let inventory = self.inventories.get(name);
+        let told = declared.or_else(|| inventory?.set());
+        let Some(namespace) = self.namespaces.get(name) else {
+            if told.is_some() {
+                let by = match declared {
+                    Some(_) => "--clusterset says",
+                    None => "its profiles say",
+                };
+                findings.cannot_tell(format!(
+                    "namespace {} was not seen, and represents a ClusterSet, as {by}",
+                    shown(name)
+                ));
+            }
+            return;
+        };
+        let wanted = label(&namespace.labels, names::LABEL_CLUSTERSET);
+        let other = label(&namespace.labels, names::LABEL_CLUSTERSET_GO);
+        let finding = match (wanted, other) {
+            (None, None) => match told {
+                Some(set) if declared.is_some() || !self.is_plain(name, set) => {
+                    Some(lacks_label(namespace, set))
+                }
+                _ => {
+                    if inventory.is_some_and(Inventory::has_members) {
+                        findings.note(format!(
+                            "namespace {} is taken for a plain inventory, though profiles in it are of ClusterSets: \
+                             --clusterset says otherwise",
+                            shown(name)
+                        ));
+                    }
+                    return;
+                }
+            },
+            (None, Some(set)) if self.edition == Edition::Standard => {
+                Some(has_other_key(namespace, told.unwrap_or(set)))
+            }
+            _ => declared
+                .filter(|declared| !self.accepts(&namespace.labels, declared))
+                .map(|declared| has_other_set(namespace, declared)),
+        };
+        findings.examine();
+        if let Some(finding) = finding {
+            findings.report(finding);
+        }
+    }
+
+    /// Whether a label of the edition has that value.
+    fn accepts(&self, labels: &Labels, set: &str) -> bool {
+        let is = |key: &str| label(labels, key) == Some(set);
+        is(names::LABEL_CLUSTERSET) || (self.edition > Edition::Standard && is(names::LABEL_CLUSTERSET_GO))
+    }
+
+    /// Whether all clusters of a namespace are in that ClusterSet's own namespaces as well.
+    fn is_plain(&self, name: &str, set: &str) -> bool {
+        let own = self
+            .inventories
+            .iter()
+            .filter(|(namespace, _)| self.sets.of_namespace(namespace) == Some(set));
+        let own: Vec<&Inventory> = own.map(|(_, inventory)| inventory).collect();
+        self.inventories
+            .get(name)
+            .is_some_and(|inventory| inventory.is_within(&own, &self.sets))
+    }
+}
+
+fn path(key: &str) -> String {
+    format!("metadata.labels[{key}]")
+}
+
+fn lacks_label(namespace: &Namespace, set: &str) -> Finding {
+    let key = names::LABEL_CLUSTERSET;
+    Finding::on(
+        namespace,
+        "namespace of a ClusterSet lacks the label with the set's name",
+    )
+    .at(path(key))
+    .expected(shown(set))
+    .observed(shown_or_absent(namespace.labels.get(key).map(String::as_str)))
+}
+
+fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
+    let other = names::LABEL_CLUSTERSET_GO;
+    let value = namespace.labels.get(other).map(String::as_str);
+    Finding::on(
+        namespace,
+        "namespace names its ClusterSet under the key of the API's Go package, not under the KEP's",
+    )
+    .at(path(names::LABEL_CLUSTERSET))
+    .expected(shown(set))
+    .observed(format!("{other}={}", shown_or_absent(value)))
+}
+
+fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
+    let keys = [names::LABEL_CLUSTERSET, names::LABEL_CLUSTERSET_GO];
+    let labelled = keys
+        .into_iter()
+        .find_map(|key| Some((key, label(&namespace.labels, key)?)));
+    let (key, set) = labelled.unwrap_or((names::LABEL_CLUSTERSET, ""));
+    Finding::on(
+        namespace,
+        "namespace's label names another ClusterSet than the one declared",
+    )
+    .at(path(key))
+    .expected(shown(declared))
+    .observed(shown(set))
+}

@@ -1,0 +1,130 @@
+//! The clusters in ClusterSets' namespaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Evidence, ObjectRef, api::ClusterProfile};
+
+use crate::rules::{
+    Finding, Findings,
+    alike::Marks,
+    likeness::{COMPARED, Trait},
+    sameness::{is_surely_one, note_bounds},
+    sets::{ClusterSets, NO_SETS},
+    text::{shown, shown_or_absent},
+};
+
+/// With how many earlier profiles in all, whatever their ClusterSets, a profile is compared.
+const COMPARED_IN_ALL: usize = 8 * COMPARED;
+
+/// A profile in a ClusterSet's namespace.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    profile: &'a ClusterProfile,
+    set: &'a str,
+    is_settled: bool,
+}
+
+/// No cluster has profiles in the namespaces of two ClusterSets.
+///
+/// While a cluster moves from one to another, it may have both for a moment: two profiles of which one is new or goes
+/// are no finding.
+pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(NO_SETS);
+    note_bounds(evidence, findings);
+    let scope = &evidence.header.scope;
+    let sets = ClusterSets::of(evidence);
+    let members: Vec<Member> = evidence
+        .everyone()
+        .filter_map(|profile| {
+            let set = sets.of_namespace(&profile.metadata.namespace)?;
+            Some(Member {
+                profile,
+                set,
+                is_settled: evidence.is_settled(profile),
+            })
+        })
+        .collect();
+    let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
+    if different.len() < 2 {
+        // No cluster can be in two.
+        let judged = members.iter().filter(|member| scope.holds(member.profile));
+        judged.for_each(|_| findings.examine());
+        return;
+    }
+
+    let mut marks = Trait::ALL.map(|_| Marks::default());
+    for (place, member) in members.iter().enumerate() {
+        let mut is_told = false;
+        for (kind, marks) in Trait::ALL.into_iter().zip(&mut marks) {
+            kind.each_digest(member.profile, |digest| {
+                marks.add(digest, place);
+                is_told = true;
+            });
+        }
+        if is_told && scope.holds(member.profile) {
+            findings.examine();
+        }
+    }
+    if findings.examined == 0 && members.iter().any(|member| scope.holds(member.profile)) {
+        findings.cannot_tell("no profile in a ClusterSet's namespace tells which cluster it describes");
+    }
+
+    let mut twins = BTreeMap::new();
+    for (kind, marks) in Trait::ALL.into_iter().zip(marks) {
+        for group in marks.groups() {
+            for (place, twin) in across_sets(&members, &sets, &group) {
+                twins.entry(place).or_insert((kind, twin));
+            }
+        }
+    }
+    for (place, (kind, twin)) in twins {
+        let (later, earlier) = (members[place], members[twin]);
+        let (object, twin) = match scope.holds(later.profile) {
+            true => (later, earlier),
+            false => (earlier, later),
+        };
+        if scope.holds(object.profile) {
+            findings.report(finding(kind, object, twin));
+        }
+    }
+}
+
+/// Of profiles that have a trait in common, those whose cluster has an earlier profile in another ClusterSet's
+/// namespace, each with that one.
+fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usize]) -> Vec<(usize, usize)> {
+    let mut known: Vec<usize> = Vec::new();
+    let mut twins = Vec::new();
+    for place in group {
+        let member = members[*place];
+        if !member.is_settled {
+            continue;
+        }
+        let of_set = |other: &&usize| members[**other].set == member.set;
+        let mut others = known.iter().filter(|other| !of_set(other));
+        let twin = others.find(|other| is_surely_one(sets, members[**other].profile, member.profile));
+        twins.extend(twin.map(|twin| (*place, *twin)));
+        if known.len() < COMPARED_IN_ALL && known.iter().filter(of_set).count() < COMPARED {
+            known.push(*place);
+        }
+    }
+    twins
+}
+
+fn finding(kind: Trait, member: Member, twin: Member) -> Finding {
+    let (path, value, what) = kind.told(member.profile, twin.profile);
+    Finding::on(
+        member.profile,
+        format!("one cluster is in the namespaces of two ClusterSets: {what}"),
+    )
+    .at(path)
+    .expected(format!(
+        "a cluster that is in ClusterSet {} alone",
+        shown(member.set)
+    ))
+    .observed(format!(
+        "{}, as in {} of ClusterSet {}",
+        shown_or_absent(value),
+        ObjectRef::from(twin.profile),
+        shown(twin.set)
+    ))
+}

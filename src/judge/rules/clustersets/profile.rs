@@ -1,0 +1,56 @@
+//! The profiles in a ClusterSet's namespace.
+
+use evidence::Evidence;
+
+use super::inventory::{is_steady, speaks};
+use crate::rules::{
+    Finding, Findings,
+    presence::TOO_EARLY,
+    sets::{ClusterSets, NO_SETS, told},
+    text::shown,
+};
+
+/// No profile in a ClusterSet's namespace says that it is of another ClusterSet. One that says nothing is of the set
+/// by where it is.
+pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(NO_SETS);
+    let sets = ClusterSets::of(evidence);
+    let mut excused = false;
+    for history in evidence.histories() {
+        let Some(profile) = history.current() else {
+            continue;
+        };
+        let Some(set) = sets.of_namespace(&profile.metadata.namespace) else {
+            continue;
+        };
+        if !speaks(profile) {
+            findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
+            continue;
+        }
+        let mut others = told(profile).filter(|(_, other)| *other != set).peekable();
+        if others.peek().is_some() && !is_steady(evidence, history) {
+            // It may be about to move to another namespace.
+            excused = true;
+            continue;
+        }
+        findings.examine();
+        for (path, other) in others {
+            findings.report(
+                Finding::on(
+                    profile,
+                    "profile of another ClusterSet is in a ClusterSet's namespace",
+                )
+                .at(path)
+                .expected(format!(
+                    "{}, as its namespace {}",
+                    shown(set),
+                    shown(&profile.metadata.namespace)
+                ))
+                .observed(shown(other)),
+            );
+        }
+    }
+    if excused && findings.examined == 0 {
+        findings.cannot_tell(TOO_EARLY);
+    }
+}

@@ -1,0 +1,142 @@
+//! How conditions follow what a driver did to the member.
+
+use evidence::{
+    DriverAction, Evidence, Scenario,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
+};
+
+use super::has_status;
+use crate::rules::{
+    Findings,
+    answer::{Answer, Shortfall, Span, course, done},
+    text::{ABSENT, shown},
+};
+
+/// `conditions/healthy-follows-outage`
+///
+/// That the condition returns is judged where it was seen to leave.
+pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
+    if is_never_reported(evidence) {
+        findings.not_applicable(format!(
+            "no profile of a member to be broken reports {CONDITION_HEALTHY}"
+        ));
+        return;
+    }
+    let mut broken = Vec::new();
+    for one in done(evidence, findings, Scenario::Outage, DriverAction::Break) {
+        if !one.was_true(findings, CONDITION_HEALTHY) {
+            continue;
+        }
+        broken.push(one.step.member.as_str());
+        one.judge(
+            evidence,
+            findings,
+            |profile| !is_true(profile, CONDITION_HEALTHY),
+            |profile| Shortfall {
+                message: "a control plane that is down is still called healthy",
+                path: path(CONDITION_HEALTHY),
+                expected: "False or Unknown".to_owned(),
+                observed: status(profile, CONDITION_HEALTHY),
+            },
+        );
+    }
+    for one in done(evidence, findings, Scenario::Outage, DriverAction::Heal) {
+        if !broken.contains(&one.step.member.as_str()) || is_true(one.before(), CONDITION_HEALTHY) {
+            continue;
+        }
+        if one.before().is_none() {
+            findings.cannot_tell(format!("{} was gone before its member was healed", one.profile));
+            continue;
+        }
+        one.judge(
+            evidence,
+            findings,
+            |profile| is_true(profile, CONDITION_HEALTHY),
+            |profile| Shortfall {
+                message: "a control plane that is up again is not called healthy",
+                path: path(CONDITION_HEALTHY),
+                expected: "True".to_owned(),
+                observed: status(profile, CONDITION_HEALTHY),
+            },
+        );
+    }
+}
+
+/// Whether the profiles of the members concerned say nothing of their health at any time: then no member could be
+/// broken in earnest, and that is another rule's matter.
+fn is_never_reported(evidence: &Evidence) -> bool {
+    let drivers = evidence.driver.iter();
+    let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
+    let mut states = steps
+        .filter_map(|step| step.profile.as_ref())
+        .flat_map(|profile| course(evidence, profile))
+        .filter_map(|state| state.profile)
+        .peekable();
+    states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
+}
+
+/// `conditions/joined-follows-leave`
+pub(in crate::rules) fn joined_follows_leave(evidence: &Evidence, findings: &mut Findings) {
+    falls_with_leave(
+        evidence,
+        findings,
+        CONDITION_JOINED,
+        "a member that left is still called joined",
+    );
+}
+
+/// Judges whether, once a member has left, its profile goes or a condition of it is no longer True.
+pub(in crate::rules) fn falls_with_leave(
+    evidence: &Evidence,
+    findings: &mut Findings,
+    kind: &str,
+    message: &'static str,
+) {
+    for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+        let span = Span::of(evidence, left.step);
+        if matches!(span.answer(left.profile, &left.states, is_gone), Answer::Given) {
+            findings.examine();
+            continue;
+        }
+        if !left.was_true(findings, kind) {
+            continue;
+        }
+        left.judge(
+            evidence,
+            findings,
+            |profile| is_gone(profile) || !is_true(profile, kind),
+            |profile| Shortfall {
+                message,
+                path: path(kind),
+                expected: "no profile, or False or Unknown".to_owned(),
+                observed: status(profile, kind),
+            },
+        );
+    }
+}
+
+/// One that only waits for its finalizers is as good as gone.
+fn is_gone(profile: Option<&ClusterProfile>) -> bool {
+    profile.is_none_or(|profile| profile.metadata.deletion_timestamp.is_some())
+}
+
+fn is_true(profile: Option<&ClusterProfile>, kind: &str) -> bool {
+    profile.is_some_and(|profile| has_status(profile, kind, "True"))
+}
+
+fn path(kind: &str) -> String {
+    format!("status.conditions[{kind}].status")
+}
+
+fn status(profile: Option<&ClusterProfile>, kind: &str) -> String {
+    match profile {
+        None => "no profile".to_owned(),
+        Some(profile) => match profile.condition(kind) {
+            None => ABSENT.to_owned(),
+            Some(condition) => shown(&condition.status),
+        },
+    }
+}

@@ -1,0 +1,217 @@
+//! The form of conditions: `metav1.Condition`'s own contract.
+
+use evidence::{
+    Evidence,
+    api::{
+        ClusterProfile, Condition,
+        syntax::{is_dns_subdomain, is_framed},
+    },
+    parse_time,
+};
+
+use crate::rules::{
+    Finding, Findings,
+    moment::{CLOCKS_APART, Micros, end, skew, timestamp},
+    text::{self, ABSENT, shown_or_absent},
+};
+
+/// The lengths that the API allows.
+const LONGEST_TYPE: usize = 316;
+const LONGEST_REASON: usize = 1024;
+
+/// `conditions/well-formed`
+pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has conditions");
+    let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
+    if now.is_none() {
+        findings.note("the time of the look is not known: lastTransitionTime was not checked for the future");
+    }
+    for profile in evidence.inventory() {
+        if profile.status.conditions.is_empty() {
+            continue;
+        }
+        findings.examine();
+        for (index, condition) in profile.status.conditions.iter().enumerate() {
+            judge(profile, index, condition, now, findings);
+        }
+    }
+}
+
+/// Judges one condition; `now` by the hub's clock.
+fn judge(
+    profile: &ClusterProfile,
+    index: usize,
+    condition: &Condition,
+    now: Option<Micros>,
+    findings: &mut Findings,
+) {
+    let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
+        findings.report(
+            Finding::on(profile, message)
+                .at(format!(
+                    "status.conditions[{}]{field}",
+                    text::shown(&condition.kind)
+                ))
+                .expected(expected)
+                .observed(observed),
+        );
+    };
+    let earlier = &profile.status.conditions[..index];
+    if earlier.iter().any(|other| other.kind == condition.kind) {
+        report(
+            "",
+            "two conditions have the same type",
+            "one condition of each type",
+            &condition.kind,
+        );
+    }
+    if !is_type(&condition.kind) {
+        report(
+            ".type",
+            "the type of a condition does not have the form of one",
+            "CamelCase, with a DNS prefix and a slash before it if need be",
+            &shown(&condition.kind),
+        );
+    }
+    if !matches!(&*condition.status, "True" | "False" | "Unknown") {
+        report(
+            ".status",
+            "the status of a condition is none of the three",
+            "True, False or Unknown",
+            &shown(&condition.status),
+        );
+    }
+    if !is_reason(&condition.reason) {
+        report(
+            ".reason",
+            "a condition has no reason in CamelCase",
+            "a word in CamelCase",
+            &shown(&condition.reason),
+        );
+    }
+    let path = ".lastTransitionTime";
+    let Some(text) = condition.last_transition_time.as_deref() else {
+        report(
+            path,
+            "a condition does not tell since when it holds",
+            "a time in RFC 3339",
+            ABSENT,
+        );
+        return;
+    };
+    let Some(time) = parse_time(text).map(|time| time.as_microsecond()) else {
+        report(
+            path,
+            "a condition's transition time is not in RFC 3339",
+            "a time in RFC 3339",
+            &shown(text),
+        );
+        return;
+    };
+    let Some(now) = now else { return };
+    if time > now.saturating_add(CLOCKS_APART) {
+        let expected = format!("not after {}, give or take 5 min", timestamp(now));
+        report(
+            path,
+            "a condition's transition time is in the future",
+            &expected,
+            text,
+        );
+    }
+}
+
+/// Text from the hub, or what stands for its absence.
+fn shown(text: &str) -> String {
+    shown_or_absent(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Whether it has the form that the API demands of a reason: a letter first, then letters, digits, `_`, `,` and
+/// `:`, the last two not at the end.
+fn is_reason(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
+    text.len() <= LONGEST_REASON
+        && first.is_ascii_alphabetic()
+        && word(last)
+        && bytes.iter().all(|byte| word(byte) || matches!(byte, b',' | b':'))
+}
+
+/// Whether it has the form that the API demands of a condition's type: that of a qualified name.
+fn is_type(text: &str) -> bool {
+    let (prefix, name) = match text.rsplit_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, text),
+    };
+    text.len() <= LONGEST_TYPE
+        && prefix.is_none_or(is_dns_subdomain)
+        && is_framed(name, u8::is_ascii_alphanumeric, b"-_.")
+}
+
+/// `conditions/observed-generation-not-ahead`
+pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no condition tells the generation that it was set upon");
+    for profile in evidence.inventory() {
+        let Some(generation) = profile.metadata.generation else {
+            continue;
+        };
+        let mut examined = false;
+        for condition in profile.status.conditions.iter() {
+            let Some(observed) = condition.observed_generation else {
+                continue;
+            };
+            examined = true;
+            if observed > generation {
+                findings.report(
+                    Finding::on(
+                        profile,
+                        "a condition was set upon a generation that does not exist yet",
+                    )
+                    .at(format!(
+                        "status.conditions[{}].observedGeneration",
+                        condition.kind
+                    ))
+                    .expected(format!("at most {generation}"))
+                    .observed(observed.to_string()),
+                );
+            }
+        }
+        if examined {
+            findings.examine();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_reasons_have_the_form_that_the_api_demands() {
+        for good in ["Joined", "a", "example.com/Ready", "x-y.example/A.b-c_d"] {
+            assert!(is_type(good), "{good}");
+        }
+        for bad in [
+            "",
+            "/",
+            "-a",
+            "a-",
+            "Example.com/A",
+            "a..b/C",
+            "a b",
+            "a/",
+            "/a",
+            "é",
+        ] {
+            assert!(!is_type(bad), "{bad}");
+        }
+        for good in ["A", "AsExpected", "a1_", "A,b:c"] {
+            assert!(is_reason(good), "{good}");
+        }
+        for bad in ["", "1A", "A:", "A,", "As Expected", "as-expected", "é"] {
+            assert!(!is_reason(bad), "{bad}");
+        }
+    }
+}

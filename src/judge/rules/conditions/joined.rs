@@ -1,0 +1,137 @@
+//! What being joined asks of the rest of the status (KEP-4322 › Conditions).
+
+use evidence::{
+    Evidence, GRACE_SECONDS, Origin, ProfileHistory, Version,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
+};
+
+use crate::rules::{
+    Finding, Findings,
+    moment::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
+    presence::{GRACE, lasts, transition},
+};
+
+/// `conditions/healthy-needs-joined`
+pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has both conditions");
+    for history in evidence.histories() {
+        let Some(profile) = history.current().filter(|profile| evidence.is_settled(profile)) else {
+            continue;
+        };
+        if profile.condition(CONDITION_HEALTHY).is_none() || profile.condition(CONDITION_JOINED).is_none() {
+            continue;
+        }
+        findings.examine();
+        if !is_contradiction(profile) {
+            continue;
+        }
+        // A manager may write the two one after the other.
+        if lasts(
+            evidence,
+            history,
+            &[CONDITION_HEALTHY, CONDITION_JOINED],
+            is_contradiction,
+        ) {
+            findings.report(
+                Finding::on(
+                    profile,
+                    "the control plane is called healthy while the member is not joined",
+                )
+                .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
+                .expected("Unknown or False, as Joined is False")
+                .observed("True"),
+            );
+        }
+    }
+}
+
+/// Whether a condition is there, and has that status.
+pub(in crate::rules) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
+    profile
+        .condition(kind)
+        .is_some_and(|condition| &*condition.status == status)
+}
+
+fn is_contradiction(profile: &ClusterProfile) -> bool {
+    has_status(profile, CONDITION_HEALTHY, "True") && has_status(profile, CONDITION_JOINED, "False")
+}
+
+/// `conditions/status-follows-joined`
+pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile was joined for longer than the grace of 2 min");
+    let Some(end) = end(evidence) else { return };
+    for history in evidence.histories() {
+        let mut joined_since: Option<Micros> = None;
+        let mut lacking_since: Option<Micros> = None;
+        let mut examined = false;
+        for (index, version) in history.versions.iter().enumerate() {
+            let joined = is_joined(&version.profile);
+            let start = begins(evidence, history, index);
+            joined_since = joined.then(|| joined_since.unwrap_or(start));
+            let lacks = joined && !lacking(&version.profile).is_empty();
+            lacking_since = lacks.then(|| lacking_since.unwrap_or(start));
+
+            let next = history.versions.get(index + 1);
+            let stop = next
+                .map(|next| next.at)
+                .or(history.deleted)
+                .unwrap_or(timestamp(end));
+            let missed = missed_within(evidence, &version.profile, version.at, stop);
+            let until = missed.unwrap_or(stop).as_microsecond();
+            examined |= joined_since.is_some_and(|since| until - since > GRACE);
+            if let Some(since) = lacking_since.filter(|since| until - since > GRACE) {
+                findings.report(lacks_status(version, (until - since) / SECOND));
+                break;
+            }
+            if missed.is_some() {
+                // What went on meanwhile is not known: count anew.
+                (joined_since, lacking_since) = (None, None);
+            }
+        }
+        if examined {
+            findings.examine();
+        }
+    }
+}
+
+/// A profile that goes need no longer be filled.
+fn is_joined(profile: &ClusterProfile) -> bool {
+    has_status(profile, CONDITION_JOINED, "True") && profile.metadata.deletion_timestamp.is_none()
+}
+
+/// From when on a version held: since it was seen, or, where it was there before the watch, since it was joined.
+fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros {
+    let version = &history.versions[index];
+    let seen = version.at.as_microsecond();
+    if index > 0 || history.origin != Origin::Listed {
+        return seen;
+    }
+    let created = version.profile.metadata.creation_timestamp.as_deref();
+    let created = created.and_then(|text| on_our_clock(evidence, text));
+    let told = transition(evidence, &version.profile, CONDITION_JOINED).max(created);
+    told.map_or(seen, |told| told.min(seen))
+}
+
+/// What of the status is not filled.
+fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
+    let mut lacking = Vec::new();
+    let version = profile.status.version.kubernetes.as_deref();
+    if version.unwrap_or_default().is_empty() {
+        lacking.push("status.version.kubernetes");
+    }
+    if profile.condition(CONDITION_HEALTHY).is_none() {
+        lacking.push("status.conditions[ControlPlaneHealthy]");
+    }
+    lacking
+}
+
+fn lacks_status(version: &Version, seconds: i64) -> Finding {
+    let lacking = lacking(&version.profile);
+    Finding::on(&version.profile, "a joined member's status is not filled")
+        .at(lacking[0])
+        .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
+        .observed(format!("{} absent for {seconds} s", lacking.join(" and ")))
+}

@@ -1,0 +1,105 @@
+//! Whether the control plane is as healthy as the profile says (KEP-4322 › Conditions).
+
+use evidence::{
+    Evidence, GRACE_SECONDS, Lease, Look, MemberPart,
+    api::{ClusterProfile, Condition, names::CONDITION_HEALTHY},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
+    text::shown,
+};
+
+/// `conditions/healthy-agrees-with-member`
+pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile whose member was asked tells of the health of its control plane");
+    let mut doubts = Doubts::default();
+    for pair in pairs(evidence, findings, &mut doubts) {
+        let comparison = Comparison {
+            part: match pair.never_told(MemberPart::Readyz) {
+                true => MemberPart::Readyz,
+                false => MemberPart::Leases,
+            },
+            grace: GRACE_SECONDS,
+            vouches: is_joined,
+            said: &|profile| profile.condition(CONDITION_HEALTHY),
+            seen: &health,
+            agrees: &|said, seen, _| claims_health(said) == seen.ailments.is_empty(),
+        };
+        match comparison.of(pair) {
+            Outcome::Agrees => findings.examine(),
+            Outcome::Differs(difference) => {
+                findings.examine();
+                findings.report(finding(&difference));
+            }
+            // That a member does not answer here agrees with a manager that does not reach it either.
+            Outcome::Unseen if !pair.history.current().is_some_and(is_called_healthy) => {}
+            outcome => comparison.doubt(evidence, pair, &outcome, &mut doubts),
+        }
+    }
+    doubts.tell(findings);
+}
+
+/// What a member says of its control plane.
+#[derive(Clone)]
+struct Health {
+    /// What is wrong with it, for people; empty where nothing is.
+    ailments: Vec<String>,
+}
+
+/// None where the member did not say enough: that it is ready is half of it where its leases could not be read.
+fn health(look: &Look) -> Option<Health> {
+    let readyz = look.readyz.as_ref()?;
+    let mut ailments = Vec::new();
+    if !readyz.ready {
+        ailments.push(match readyz.failed.as_slice() {
+            [] => "/readyz fails".to_owned(),
+            failed => shown(&format!("/readyz fails: {}", failed.join(", "))),
+        });
+    }
+    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds;
+    let leases = look.leases.as_deref();
+    for Lease {
+        name, age_seconds, ..
+    } in leases.unwrap_or_default().iter().filter(stale)
+    {
+        ailments.push(shown(&format!(
+            "{name} has not renewed its lease for {age_seconds} s"
+        )));
+    }
+    (leases.is_some() || !ailments.is_empty()).then_some(Health { ailments })
+}
+
+fn is_called_healthy(profile: &ClusterProfile) -> bool {
+    profile.condition(CONDITION_HEALTHY).is_some_and(claims_health)
+}
+
+fn claims_health(condition: &Condition) -> bool {
+    &*condition.status == "True"
+}
+
+fn finding(difference: &Difference<&Condition, Health>) -> Finding {
+    let Difference {
+        profile,
+        said,
+        seen,
+        seconds,
+    } = difference;
+    let finding = |message: &str| {
+        Finding::on(*profile, message)
+            .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
+            .observed(format!("{}, for at least {seconds} s", shown(&said.status)))
+    };
+    if claims_health(said) {
+        return finding("the control plane is called healthy, and is not")
+            .expected(format!("False or Unknown: {}", seen.ailments.join("; ")));
+    }
+    let finding = finding("the control plane is healthy, and is not called so")
+        .expected("True: /readyz passes and the leases of the control plane are fresh");
+    match &*said.status {
+        // The manager may be cut off from a member that the runner reaches.
+        "Unknown" => finding.advisory(),
+        _ => finding,
+    }
+}

@@ -1,0 +1,176 @@
+//! How conditions change: `metav1.Condition`'s contract on transitions.
+
+use evidence::{
+    Evidence,
+    api::{ClusterProfile, Condition},
+    parse_time,
+};
+
+use crate::rules::{
+    Finding, Findings,
+    bucket::whole_seconds,
+    moment::{Micros, Moment, SECOND, missed_since, on_our_clock, status_writes},
+    text::shown,
+};
+
+/// Transition times are whole seconds: a condition that changes back within one keeps an equal time. From two
+/// seconds on it cannot be the same one.
+const SURELY_LATER: Micros = 2 * SECOND;
+
+/// `conditions/transition-time-kept`
+pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
+    findings
+        .not_applicable("no change of a profile that was watched left the status of a condition as it was");
+    for history in evidence.histories() {
+        let mut examined = false;
+        let mut reported: Vec<&str> = Vec::new();
+        for (before, after) in history.steps() {
+            // What the watch missed may have been a change of the status, and back.
+            if missed_since(evidence, before, after).is_some() {
+                continue;
+            }
+            for (old, new) in pairs(&before.profile, &after.profile) {
+                if old.status != new.status {
+                    continue;
+                }
+                examined = true;
+                let (was, is) = (&old.last_transition_time, &new.last_transition_time);
+                let time = |text: &Option<Box<str>>| text.as_deref().and_then(parse_time);
+                let moved = was != is && matches!((time(was), time(is)), (Some(was), Some(is)) if was != is);
+                if moved && !reported.contains(&&*new.kind) {
+                    reported.push(&new.kind);
+                    findings.report(
+                        Finding::on(
+                            &after.profile,
+                            "lastTransitionTime moved though the status stayed the same",
+                        )
+                        .at(path(&new.kind))
+                        .expected(was.as_deref().unwrap_or_default())
+                        .observed(is.as_deref().unwrap_or_default()),
+                    );
+                }
+            }
+        }
+        if examined {
+            findings.examine();
+        }
+    }
+}
+
+/// `conditions/transition-time-moves`
+pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no condition changed its status while it was watched");
+    for history in evidence.histories() {
+        let mut examined = false;
+        let mut reported: Vec<&str> = Vec::new();
+        // Since when each condition has had its present status, for those that have changed.
+        let mut since: Vec<(&str, Micros)> = Vec::new();
+        for write in status_writes(evidence, history) {
+            let missed = missed_since(evidence, write.before, write.after).is_some();
+            for (old, new) in pairs(&write.before.profile, &write.after.profile) {
+                if old.status == new.status {
+                    continue;
+                }
+                examined = true;
+                let kind = &*new.kind;
+                let known = since.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
+                let old_since = known.unwrap_or_else(|| {
+                    let first = Moment::seen(history.versions[0].at).earliest;
+                    let told = old.last_transition_time.as_deref();
+                    let told = told.and_then(|text| on_our_clock(evidence, text));
+                    told.map_or(first, |told| told.min(first))
+                });
+                since.retain(|(known, _)| *known != kind);
+                since.push((kind, write.moment.earliest));
+
+                let time =
+                    |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);
+                let (Some(was), Some(is)) = (time(old), time(new)) else {
+                    continue;
+                };
+                let later = write.moment.earliest - old_since >= SURELY_LATER;
+                let stood_still = is == was && later && !missed;
+                if (is < was || stood_still) && !reported.contains(&kind) {
+                    reported.push(kind);
+                    findings.report(
+                        Finding::on(
+                            &write.after.profile,
+                            "lastTransitionTime did not move forward when the status changed",
+                        )
+                        .at(path(kind))
+                        .expected(format!("after {was}"))
+                        .observed(new.last_transition_time.as_deref().unwrap_or_default()),
+                    );
+                }
+            }
+        }
+        if examined {
+            findings.examine();
+        }
+    }
+}
+
+/// More changes than this in [`FLAPPING_SPAN`] are flapping (the ledger's 6 in 5 min).
+const MOST_CHANGES: usize = 6;
+const FLAPPING_SPAN: Micros = 300 * SECOND;
+
+/// `conditions/not-flapping`
+pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has conditions");
+    for history in evidence.histories() {
+        if history
+            .versions
+            .iter()
+            .all(|version| version.profile.status.conditions.is_empty())
+        {
+            continue;
+        }
+        findings.examine();
+        let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+        for write in status_writes(evidence, history) {
+            for (old, new) in pairs(&write.before.profile, &write.after.profile) {
+                if old.status == new.status {
+                    continue;
+                }
+                match changes.iter_mut().find(|(kind, _)| **kind == *new.kind) {
+                    Some((_, moments)) => moments.push(write.moment),
+                    None => changes.push((&new.kind, vec![write.moment])),
+                }
+            }
+        }
+        for (kind, moments) in changes {
+            let flaps = moments
+                .windows(MOST_CHANGES + 1)
+                .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
+            let Some(run) = flaps else { continue };
+            let seconds = whole_seconds(run[MOST_CHANGES].told - run[0].told);
+            findings.report(
+                Finding::on(history.last(), "a condition changes its status again and again")
+                    .at(format!("status.conditions[{}].status", shown(kind)))
+                    .expected("at most 6 changes in 5 min")
+                    .observed(format!("{} changes in {seconds} s", run.len())),
+            );
+        }
+    }
+}
+
+/// The conditions that two versions of a profile share. A type that either has twice tells nothing.
+fn pairs<'a>(
+    before: &'a ClusterProfile,
+    after: &'a ClusterProfile,
+) -> impl Iterator<Item = (&'a Condition, &'a Condition)> {
+    let once = |profile: &ClusterProfile, kind: &str| {
+        let conditions = profile.status.conditions.iter();
+        conditions.filter(|condition| &*condition.kind == kind).count() == 1
+    };
+    after
+        .status
+        .conditions
+        .iter()
+        .filter(move |new| once(before, &new.kind) && once(after, &new.kind))
+        .filter_map(|new| Some((before.condition(&new.kind)?, new)))
+}
+
+fn path(kind: &str) -> String {
+    format!("status.conditions[{}].lastTransitionTime", shown(kind))
+}

@@ -1,0 +1,101 @@
+//! Whose credentials a Secret holds (KEP-4322 › Secret format).
+
+use std::collections::{BTreeMap, HashSet};
+
+use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
+
+use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
+use crate::rules::{Finding, Findings, text::shown};
+
+/// `consumers/secret-single-consumer`
+pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
+    let subjects = subjects(evidence);
+    match subjects.is_empty() {
+        true => nothing_found(evidence, findings, NO_SECRET),
+        false => findings.not_applicable("no Secret holds a kubeconfig"),
+    }
+    let namespaces = namespaces(evidence);
+    // Each credential, with the consumer and the Secret in which it came up first.
+    let mut owners: BTreeMap<&Credential, (&str, &Secret)> = BTreeMap::new();
+    for subject in &subjects {
+        let secret = subject.secret;
+        let Some(kubeconfig) = &secret.kubeconfig else {
+            continue;
+        };
+        findings.examine();
+        if let Some((one, other)) = two_users(kubeconfig) {
+            findings.report(
+                Finding::on(secret, "the Secret holds the credentials of more than one user")
+                    .at("data.Config.users")
+                    .expected("one user's credentials")
+                    .observed(shown(&format!("those of {} and of {}", one.name, other.name))),
+            );
+        }
+        // A namespace without a consumer's name is another rule's matter.
+        let namespace = namespaces.get(secret.namespace.as_str());
+        let Some(consumer) = namespace.and_then(|namespace| consumer(namespace)) else {
+            continue;
+        };
+        let shared = kubeconfig
+            .users
+            .iter()
+            .flat_map(credentials)
+            .map(|credential| *owners.entry(credential).or_insert((consumer, secret)))
+            .find(|(owner, _)| *owner != consumer);
+        if let Some((owner, other)) = shared {
+            findings.report(
+                Finding::on(secret, "two consumers are given the same credential")
+                    .at("data.Config.users")
+                    .expected(format!("a credential of consumer {consumer} alone"))
+                    .observed(format!(
+                        "that of consumer {owner} in {}/{}",
+                        other.namespace, other.name
+                    )),
+            );
+        }
+    }
+}
+
+/// The credentials that have a value to compare.
+fn credentials(user: &KubeconfigUser) -> impl Iterator<Item = &Credential> {
+    user.credentials
+        .iter()
+        .filter(|credential| !credential.digest.is_empty())
+}
+
+/// Two entries that cannot be one user's: they share no credential, and the kubeconfig does not use each of them
+/// for a server of its own (one consumer may be known by several names to several clusters).
+fn two_users(kubeconfig: &Kubeconfig) -> Option<(&KubeconfigUser, &KubeconfigUser)> {
+    let users: Vec<&KubeconfigUser> = kubeconfig
+        .users
+        .iter()
+        .filter(|user| credentials(user).next().is_some())
+        .collect();
+    let share = |one: &KubeconfigUser, other: &KubeconfigUser| {
+        credentials(one).any(|credential| other.credentials.contains(credential))
+    };
+    let (first, rest) = users.split_first()?;
+    rest.iter()
+        .find(|other| !share(first, other) && !serve_different_servers(kubeconfig, first, other))
+        .map(|other| (*first, *other))
+}
+
+fn serve_different_servers(kubeconfig: &Kubeconfig, one: &KubeconfigUser, other: &KubeconfigUser) -> bool {
+    let servers = |user: &KubeconfigUser| -> HashSet<&str> {
+        let contexts = kubeconfig
+            .contexts
+            .iter()
+            .filter(|context| context.user == user.name);
+        contexts
+            .filter_map(|context| {
+                kubeconfig
+                    .clusters
+                    .iter()
+                    .find(|cluster| cluster.name == context.cluster)
+            })
+            .map(|cluster| cluster.server.as_str())
+            .collect()
+    };
+    let (one, other) = (servers(one), servers(other));
+    !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
+}

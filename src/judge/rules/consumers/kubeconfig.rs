@@ -1,0 +1,234 @@
+//! What a consumer's kubeconfig holds (KEP-4322 › Secret format).
+
+use std::collections::HashSet;
+
+use evidence::{
+    CredentialKind, Evidence, GRACE_SECONDS, Kubeconfig, KubeconfigCluster, ProfileHistory, Version,
+    api::names,
+};
+
+use super::subject::{NO_SECRET, nothing_found, subjects};
+use crate::rules::{
+    Finding, Findings,
+    endpoints::{self, Endpoints},
+    moment::{SECOND, end},
+    text::{ABSENT, holds_credential, shown},
+};
+
+/// `consumers/secret-has-kubeconfig`
+pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mut Findings) {
+    let subjects = subjects(evidence);
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET);
+    }
+    for subject in subjects {
+        findings.examine();
+        let secret = subject.secret;
+        let report = |path: String, expected: &str, observed: String, findings: &mut Findings| {
+            findings.report(
+                Finding::on(secret, "the Secret holds no kubeconfig that can be used")
+                    .at(path)
+                    .expected(expected)
+                    .observed(observed),
+            );
+        };
+        let path = format!("data.{}", names::SECRET_CONFIG_KEY);
+        match (&secret.kubeconfig, &secret.kubeconfig_error) {
+            (_, Some(error)) => report(path, "a kubeconfig", shown(error), findings),
+            (None, None) => {
+                let observed = match secret.keys.as_slice() {
+                    [] => ABSENT.to_owned(),
+                    keys => shown(&format!("{ABSENT}; there are {}", keys.join(", "))),
+                };
+                report(path, "a kubeconfig", observed, findings);
+            }
+            (Some(kubeconfig), None) => {
+                if let Err(fault) = resolve(kubeconfig) {
+                    report(
+                        format!("{path}.{}", fault.path),
+                        fault.expected,
+                        fault.observed,
+                        findings,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Why a kubeconfig's context leads nowhere.
+struct Fault {
+    path: &'static str,
+    expected: &'static str,
+    observed: String,
+}
+
+/// Follows the current context, or the only one where none is current, to its cluster and its user.
+fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
+    let fault = |path, expected, name: &str| Fault {
+        path,
+        expected,
+        observed: match name {
+            "" => ABSENT.to_owned(),
+            name => shown(name),
+        },
+    };
+    let current = kubeconfig.current_context.as_str();
+    let context = match (current, kubeconfig.contexts.as_slice()) {
+        ("", [only]) => Some(only),
+        (current, contexts) => contexts.iter().find(|context| context.name == current),
+    };
+    let context = context.ok_or_else(|| fault("current-context", "the name of a context", current))?;
+    let cluster = kubeconfig
+        .clusters
+        .iter()
+        .find(|cluster| cluster.name == context.cluster)
+        .ok_or_else(|| fault("contexts.cluster", "the name of a cluster", &context.cluster))?;
+    if !kubeconfig.users.iter().any(|user| user.name == context.user) {
+        return Err(fault("contexts.user", "the name of a user", &context.user));
+    }
+    match cluster.server.is_empty() {
+        true => Err(fault("clusters.server", "the URL of an API server", "")),
+        false => Ok(cluster),
+    }
+}
+
+/// `consumers/kubeconfig-self-contained`
+pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings: &mut Findings) {
+    let subjects = subjects(evidence);
+    match subjects.is_empty() {
+        true => nothing_found(evidence, findings, NO_SECRET),
+        false => findings.not_applicable(NO_KUBECONFIG),
+    }
+    for subject in subjects {
+        let Some(kubeconfig) = &subject.secret.kubeconfig else {
+            continue;
+        };
+        findings.examine();
+        let of_clusters = kubeconfig.clusters.iter().flat_map(|cluster| {
+            cluster
+                .files
+                .iter()
+                .map(|field| ("clusters", &cluster.name, field))
+        });
+        let of_users = kubeconfig
+            .users
+            .iter()
+            .flat_map(|user| user.files.iter().map(|field| ("users", &user.name, field)));
+        for (list, name, field) in of_clusters.chain(of_users) {
+            findings.report(
+                Finding::on(
+                    subject.secret,
+                    "the kubeconfig names a file, which its reader does not have",
+                )
+                .at(shown(&format!("data.Config.{list}[{name}].{field}")))
+                .expected("the data itself")
+                .observed("a path"),
+            );
+        }
+        for user in &kubeconfig.users {
+            let mut credentials = user.credentials.iter();
+            if credentials.any(|credential| credential.kind == CredentialKind::Exec) {
+                findings.report(
+                    Finding::on(
+                        subject.secret,
+                        "the kubeconfig runs a plugin, which its reader may not have",
+                    )
+                    .at(shown(&format!("data.Config.users[{}].exec", user.name)))
+                    .expected("a credential")
+                    .observed("an exec plugin"),
+                );
+            }
+        }
+    }
+}
+
+const NO_KUBECONFIG: &str = "no Secret holds a kubeconfig that can be used";
+
+/// `consumers/kubeconfig-points-at-member`
+pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, findings: &mut Findings) {
+    let subjects = subjects(evidence);
+    match subjects.is_empty() {
+        true => nothing_found(evidence, findings, NO_SECRET),
+        false => findings.not_applicable("no Secret's profile tells where its member is"),
+    }
+    for subject in subjects {
+        let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
+            continue;
+        };
+        let living = || {
+            subject
+                .profiles
+                .iter()
+                .filter(|history| history.deleted.is_none())
+        };
+        let known: HashSet<String> = living().flat_map(|history| servers(evidence, history)).collect();
+        if known.is_empty() {
+            continue;
+        }
+        findings.examine();
+        let server = endpoints::normal(&cluster.server);
+        let points_at = |known: &String| {
+            *known == cluster.server || server.as_ref().is_some_and(|server| is_at(server, known))
+        };
+        if !known.iter().any(points_at) {
+            let mut known: Vec<String> = known.into_iter().collect();
+            known.sort_unstable();
+            let mut properties = living().flat_map(|history| {
+                let versions = history.versions.iter();
+                versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
+            });
+            // An endpoint in normal form may be a piece of a credential that nobody could tell by itself.
+            let expected = match properties.any(|property| holds_credential(&property.value)) {
+                true => "one of the profile's endpoints".to_owned(),
+                false => format!("one of {}", known.join(", ")),
+            };
+            findings.report(
+                Finding::on(
+                    subject.secret,
+                    "the kubeconfig leads elsewhere than the profile says",
+                )
+                .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
+                .expected(shown(&expected))
+                .observed(shown(&cluster.server)),
+            );
+        }
+    }
+}
+
+/// Whether a server is at an endpoint, both in normal form: a proxy may have it under a path, and an endpoint may
+/// leave the port out.
+fn is_at(server: &str, endpoint: &str) -> bool {
+    server
+        .strip_prefix(endpoint)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+}
+
+/// The member's API servers in normal form (as written where they have none), as the profile told them lately: the
+/// Secret may be a moment older than a change.
+fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
+    let lately = end(evidence).map(|end| end - GRACE_SECONDS * SECOND);
+    let next = |index: usize| history.versions.get(index + 1);
+    let held_lately = |(index, _): &(usize, &Version)| match (next(*index), lately) {
+        (Some(next), Some(lately)) => next.at.as_microsecond() > lately,
+        (Some(_), None) => false,
+        (None, _) => true,
+    };
+    let mut servers = Vec::new();
+    for (_, version) in history.versions.iter().enumerate().filter(held_lately) {
+        let profile = &version.profile;
+        if let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) {
+            let endpoints = Endpoints::read(&property.value);
+            servers.extend(endpoints.entries().iter().map(|endpoint| normal(endpoint)));
+        }
+        let of_providers = profile
+            .access()
+            .filter_map(|access| access.cluster.server.as_deref());
+        servers.extend(of_providers.map(normal));
+    }
+    servers
+}
+
+fn normal(endpoint: &str) -> String {
+    endpoints::normal(endpoint).unwrap_or_else(|| endpoint.to_owned())
+}

@@ -1,0 +1,110 @@
+//! What becomes of a consumer that uses its credential (KEP-4322 › Push Model via Credentials in Secret).
+
+use std::collections::HashMap;
+
+use evidence::{Evidence, Login, LoginOutcome, LoginWith};
+
+use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
+use crate::rules::{
+    Finding, Findings,
+    member::{Doubts, is_joined, stood, vouches},
+    text::shown,
+};
+
+const PATH: &str = "data.Config.users";
+
+/// `consumers/kubeconfig-works`
+pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Findings) {
+    let mut doubts = Doubts::default();
+    for (subject, login) in logins(evidence, findings) {
+        match &login.outcome {
+            LoginOutcome::Accepted { .. } => findings.examine(),
+            LoginOutcome::Refused { code, message } => {
+                findings.examine();
+                findings.report(
+                    Finding::on(
+                        subject.secret,
+                        "the member does not accept the consumer's credential",
+                    )
+                    .at(PATH)
+                    .expected("a credential that the member accepts")
+                    .observed(shown(&format!("it answers {code} {message}"))),
+                );
+            }
+            outcome => doubt(&subject, login, outcome, &mut doubts),
+        }
+    }
+    doubts.tell(findings);
+}
+
+/// `consumers/least-privilege`
+pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Findings) {
+    let mut doubts = Doubts::default();
+    for (subject, login) in logins(evidence, findings) {
+        match &login.outcome {
+            LoginOutcome::Accepted { everything: None, .. } => {
+                doubts.add(
+                    secret(&subject),
+                    "the member does not tell what its credential may do",
+                );
+            }
+            LoginOutcome::Accepted {
+                user,
+                everything: Some(everything),
+            } => {
+                findings.examine();
+                if *everything {
+                    findings.report(
+                        Finding::on(subject.secret, "the consumer may do everything on the member")
+                            .at(PATH)
+                            .expected("a user with the rights that the consumer needs")
+                            .observed(shown(&format!("{user}, who may do everything to everything"))),
+                    );
+                }
+            }
+            // Whom the member does not know has no rights there.
+            LoginOutcome::Refused { .. } => {}
+            outcome => doubt(&subject, login, outcome, &mut doubts),
+        }
+    }
+    doubts.tell(findings);
+}
+
+/// The judged Secrets that were tried while their member was joined.
+fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'a>, &'a Login)> {
+    let mut tried: HashMap<(&str, &str), &Login> = HashMap::new();
+    for login in &evidence.logins {
+        if let LoginWith::Secret(secret) = &login.with {
+            tried.insert((&secret.namespace, &secret.name), login);
+        }
+    }
+    let subjects = subjects(evidence);
+    match (subjects.is_empty(), tried.is_empty()) {
+        (true, _) => nothing_found(evidence, findings, NO_SECRET),
+        (false, true) => {
+            findings.not_asked("no Secret was tried on its member: add `--members from-secrets`")
+        }
+        (false, false) => {
+            findings.not_applicable("no Secret of a joined member holds a credential that can be tried")
+        }
+    }
+    let login = |subject: Subject<'a>| {
+        let login = *tried.get(&(&*subject.secret.namespace, &*subject.secret.name))?;
+        let histories = subject.profiles.iter().copied();
+        stood(histories, login.at, is_joined).then_some((subject, login))
+    };
+    subjects.into_iter().filter_map(login).collect()
+}
+
+/// A login that tells nothing of the credential.
+fn doubt(subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
+    if let LoginOutcome::Unanswered { reason } = outcome
+        && stood(subject.profiles.iter().copied(), login.at, vouches)
+    {
+        doubts.add(secret(subject), reason);
+    }
+}
+
+fn secret(subject: &Subject) -> String {
+    format!("Secret {}/{}", subject.secret.namespace, subject.secret.name)
+}

@@ -1,0 +1,77 @@
+//! What becomes of the Secrets for a member that leaves (KEP-4322 › Push Model via Credentials in Secret).
+
+use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
+
+use crate::rules::{
+    Finding, Findings,
+    answer::{Done, Span, did, done},
+    text::shown,
+};
+
+/// `consumers/secrets-retired`
+pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Findings) {
+    for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+        match left.step.secrets_before {
+            None => {
+                findings.cannot_tell(format!(
+                    "how many Secrets there were could not be read before {}",
+                    did(left.step)
+                ));
+                continue;
+            }
+            Some(0) => {
+                findings.not_applicable("there were no Secrets for a member that left");
+                continue;
+            }
+            Some(_) => {}
+        }
+        if is_taken_again(evidence, &left) {
+            findings.not_applicable("the members that left have joined again");
+            continue;
+        }
+        let span = Span::of(evidence, left.step);
+        let lingering: Vec<&Secret> = evidence
+            .secrets
+            .iter()
+            .filter(|secret| is_for(evidence, secret, left.profile))
+            .collect();
+        // They are listed once, in the end.
+        if let Some(reason) = span.cut_short().filter(|_| !lingering.is_empty()) {
+            findings.cannot_tell(reason);
+            continue;
+        }
+        findings.examine();
+        for secret in lingering {
+            findings.report(
+                Finding::on(secret, "the credentials for a member that left are still there")
+                    .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
+                    .expected(span.within("no such Secret"))
+                    .observed(shown(&left.profile.name)),
+            );
+        }
+    }
+}
+
+/// Whether the profile of a member that left is that of one that joined afterwards.
+fn is_taken_again(evidence: &Evidence, left: &Done) -> bool {
+    let drivers = evidence.driver.iter();
+    let mut joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
+    joins.any(|join| {
+        let profile = join.profile.as_ref();
+        join.until > left.step.from && profile.is_some_and(|profile| profile.path() == left.profile.path())
+    })
+}
+
+/// Whether a Secret is for a profile. Where it does not tell the profile's namespace, another profile of that name may
+/// be meant.
+fn is_for(evidence: &Evidence, secret: &Secret, profile: &ObjectRef) -> bool {
+    let label = |key: &str| secret.labels.get(key).map(String::as_str);
+    let named = label(names::LABEL_SECRET_PROFILE) == Some(&profile.name);
+    named
+        && match label(names::LABEL_SECRET_PROFILE_NAMESPACE) {
+            Some(namespace) => namespace == profile.namespace,
+            None => !evidence.everyone().any(|other| {
+                *other.metadata.name == *profile.name && *other.metadata.namespace != *profile.namespace
+            }),
+        }
+}

@@ -1,0 +1,155 @@
+//! Whether the declared consumers get what they need (KEP-4322 › Push Model via Credentials in Secret).
+
+use std::collections::{HashMap, HashSet};
+
+use evidence::{
+    Evidence, GRACE_SECONDS, Kind,
+    api::{ClusterProfile, names},
+};
+
+use super::subject::{consumer, namespaces};
+use crate::rules::{
+    Finding, Findings,
+    moment::{SECOND, end, on_our_clock},
+    text::ABSENT,
+};
+
+/// `consumers/declared-consumer-served`
+pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: &mut Findings) {
+    let consumers = &evidence.header.claim.consumers;
+    if consumers.is_empty() {
+        findings.not_applicable("no consumer was declared with `--consumer`");
+        return;
+    }
+    findings.not_applicable("no profile has been joined for longer than the grace of 2 min");
+    // What could not be read may be just what seems to be missing.
+    let mut unread = evidence
+        .unreadable
+        .iter()
+        .map(|unreadable| &*unreadable.object.kind);
+    let whole = evidence.gaps(Kind::Secrets).next().is_none()
+        && evidence.gaps(Kind::Namespaces).next().is_none()
+        && !unread.any(|kind| matches!(kind, "" | "Secret" | "Namespace"));
+    let namespaces = namespaces(evidence);
+    // For each consumer the profiles that it has a Secret for: by name, and by namespace where a label tells it.
+    let mut served: HashMap<&str, HashSet<(&str, Option<&str>)>> = HashMap::new();
+    for secret in &evidence.secrets {
+        let namespace = namespaces.get(secret.namespace.as_str());
+        let Some(consumer) = namespace.and_then(|namespace| consumer(namespace)) else {
+            continue;
+        };
+        let label = |key: &str| secret.labels.get(key).map(String::as_str);
+        let Some(name) = label(names::LABEL_SECRET_PROFILE) else {
+            continue;
+        };
+        let profile = (name, label(names::LABEL_SECRET_PROFILE_NAMESPACE));
+        served.entry(consumer).or_default().insert(profile);
+    }
+    let consumers: Vec<&str> = consumers
+        .iter()
+        .map(String::as_str)
+        .filter(|name| {
+            let unread = evidence
+                .namespaces
+                .iter()
+                .filter(|namespace| consumer(namespace) == Some(name))
+                .find(|namespace| !is_read(evidence, &namespace.name));
+            if let Some(namespace) = unread {
+                findings.cannot_tell(format!(
+                    "the runner may not list Secrets in namespace {}, {name}'s: grant list on secrets",
+                    namespace.name
+                ));
+            }
+            unread.is_none()
+        })
+        .collect();
+    for profile in evidence.settled().filter(|profile| is_due(evidence, profile)) {
+        findings.examine();
+        let (name, namespace) = (&*profile.metadata.name, &*profile.metadata.namespace);
+        for consumer in &consumers {
+            let has = served.get(consumer).is_some_and(|profiles| {
+                profiles.contains(&(name, Some(namespace))) || profiles.contains(&(name, None))
+            });
+            if !has && whole {
+                findings.report(
+                    Finding::on(profile, "a declared consumer has no credentials for the member")
+                        .at("metadata.name")
+                        .expected(format!(
+                            "a Secret for it in the namespace labelled {}={consumer}",
+                            names::LABEL_CONSUMER
+                        ))
+                        .observed(ABSENT),
+                );
+            }
+        }
+    }
+}
+
+/// Whether the Secrets of a namespace were listed: where the runner may not list all, only those of namespaces in
+/// which it may.
+fn is_read(evidence: &Evidence, namespace: &str) -> bool {
+    let allowed = |place: &str| {
+        let mut permissions = evidence.header.permissions.iter();
+        let permission = permissions.find(|permission| {
+            permission.verb == "list"
+                && permission.group.is_empty()
+                && permission.resource == "secrets"
+                && permission.namespace == place
+        });
+        permission.map(|permission| permission.allowed)
+    };
+    allowed("") != Some(false) || allowed(namespace) == Some(true)
+}
+
+/// A member that is not joined, or only just, cannot be asked for credentials.
+fn is_due(evidence: &Evidence, profile: &ClusterProfile) -> bool {
+    let Some(joined) = profile.condition(names::CONDITION_JOINED) else {
+        return true;
+    };
+    let since = joined.last_transition_time.as_deref();
+    let since = since.and_then(|text| on_our_clock(evidence, text));
+    let lately = match (since, end(evidence)) {
+        (Some(since), Some(end)) => end - since < GRACE_SECONDS * SECOND,
+        _ => false,
+    };
+    &*joined.status == "True" && !lately
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Permission, api::Edition};
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    #[test]
+    fn secrets_that_could_not_be_listed_are_not_missing() {
+        let world = json!({
+            "consumers": ["batch"],
+            "namespaces": [{"name": "b", "labels": {names::LABEL_CONSUMER: "batch"}}],
+        });
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let found = |permissions: &[(&str, bool)]| {
+            let mut evidence = example.evidence().clone();
+            evidence.header.permissions = permissions
+                .iter()
+                .map(|(namespace, allowed)| Permission {
+                    verb: "list".to_owned(),
+                    resource: "secrets".to_owned(),
+                    namespace: (*namespace).to_owned(),
+                    allowed: *allowed,
+                    ..Permission::default()
+                })
+                .collect();
+            let mut findings = Findings::default();
+            declared_consumer_served(&evidence, &mut findings);
+            (findings.list.len(), findings.inconclusive.len())
+        };
+        assert_eq!(found(&[]), (1, 0));
+        assert_eq!(found(&[("", true)]), (1, 0));
+        assert_eq!(found(&[("", false), ("default", true)]), (0, 1));
+        assert_eq!(found(&[("", false), ("b", true)]), (1, 0));
+    }
+}

@@ -1,0 +1,117 @@
+//! What an example's run had the implementation do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+use super::{time::moment, world::profile_reference};
+
+/// What was done; every action that is not `lacking` could have been.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct DriverText {
+    steps: Vec<StepText>,
+    #[serde(default)]
+    lacking: BTreeMap<DriverAction, String>,
+    /// Names of profiles, or namespaces and names.
+    #[serde(default)]
+    touched: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StepText {
+    action: DriverAction,
+    /// The one that the action belongs to, unless told.
+    scenario: Option<Scenario>,
+    /// The name of the profile, unless told; none for what concerns no member.
+    member: Option<String>,
+    /// A profile's name, or namespace and name; `a` unless told, none for what has no profile yet.
+    profile: Option<String>,
+    at: SignedDuration,
+    took: Option<SignedDuration>,
+    /// Two minutes unless told.
+    patience: Option<SignedDuration>,
+    /// When the run stopped looking for the answer: at the end of the patience, unless told.
+    looked_until: Option<SignedDuration>,
+    failed: Option<String>,
+    change: Option<Change>,
+    secrets_before: Option<usize>,
+}
+
+impl DriverText {
+    pub(super) fn driver(&self) -> Driver {
+        let able = DriverAction::ALL
+            .into_iter()
+            .filter(|action| !self.lacking.contains_key(action));
+        Driver {
+            run: "example".to_owned(),
+            able: able.collect(),
+            lacking: self.lacking.clone(),
+            steps: self.steps.iter().map(StepText::step).collect(),
+            touched: self.touched.iter().map(|path| key(path)).collect::<BTreeSet<_>>(),
+        }
+    }
+}
+
+impl StepText {
+    fn step(&self) -> DriverStep {
+        let done = self.at.saturating_add(self.took.unwrap_or_default());
+        let patience = self.patience.unwrap_or(SignedDuration::from_mins(2));
+        let profile = match (self.action, &self.profile) {
+            (DriverAction::Join | DriverAction::Restart, None) => None,
+            (_, path) => Some(key(path.as_deref().unwrap_or("a"))),
+        };
+        DriverStep {
+            scenario: self.scenario.unwrap_or_else(|| scenario(self.action)),
+            action: self.action,
+            member: self
+                .member
+                .clone()
+                .unwrap_or_else(|| match (self.action, &profile) {
+                    (DriverAction::Restart | DriverAction::PutForeigner, _) => String::new(),
+                    (_, Some(key)) => key.name.clone(),
+                    (_, None) => "a".to_owned(),
+                }),
+            profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
+            from: moment(self.at),
+            until: moment(done),
+            outcome: match &self.failed {
+                None => StepOutcome::Done,
+                Some(reason) => StepOutcome::Failed {
+                    reason: reason.clone(),
+                },
+            },
+            patience_seconds: patience.as_secs(),
+            looked_until: moment(self.looked_until.unwrap_or(done.saturating_add(patience))),
+            change: self.change.clone(),
+            secrets_before: self.secrets_before,
+            output: String::new(),
+        }
+    }
+}
+
+fn key(path: &str) -> ProfileKey {
+    let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
+    ProfileKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// The scenario that an action belongs to.
+fn scenario(action: DriverAction) -> Scenario {
+    match action {
+        DriverAction::Join | DriverAction::Leave => Scenario::JoinAndLeave,
+        DriverAction::Break | DriverAction::Heal => Scenario::Outage,
+        DriverAction::Upgrade => Scenario::Upgrade,
+        DriverAction::Restart => Scenario::Restart,
+        DriverAction::PutForeigner => Scenario::Foreigner,
+        DriverAction::DeleteProfile
+        | DriverAction::TamperStatus
+        | DriverAction::RemoveLabel
+        | DriverAction::SetDisplayName => Scenario::Tampering,
+    }
+}

@@ -1,0 +1,164 @@
+//! An example: a world, and what its rule has to say to it.
+
+use evidence::{Evidence, api::Edition};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{ExampleError, World, time};
+use crate::rules::{Finding, Rule};
+
+/// One example of a rule's file.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// Its name, one line.
+    pub name: String,
+    /// The edition that it is judged by.
+    pub edition: Edition,
+    /// What its rule says.
+    pub expectation: Expectation,
+    /// Why there is nothing to judge, or no telling, where the example tells.
+    pub reason: Option<String>,
+    evidence: Evidence,
+}
+
+/// What a rule says to the world of an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    /// It is kept.
+    Passes,
+    /// It is broken.
+    Fails {
+        /// One of the findings, where the example tells.
+        finding: Option<ExpectedFinding>,
+        /// How many findings there are in all, where the example tells.
+        count: Option<usize>,
+    },
+    /// The evidence does not suffice to tell.
+    Inconclusive,
+    /// There is nothing that it applies to.
+    Inapplicable,
+    /// The evidence that would tell was not asked for.
+    Skipped,
+}
+
+/// What one finding looks like; what is not given may be anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExpectedFinding {
+    /// Kind and path of the object, such as `ClusterProfile default/a`.
+    pub object: Option<String>,
+    /// The field.
+    pub path: Option<String>,
+    /// What was expected.
+    pub expected: Option<String>,
+    /// What was seen.
+    pub observed: Option<String>,
+    /// The message.
+    pub message: Option<String>,
+    /// Whether it is a warning only.
+    pub advisory: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: String,
+    edition: Option<Edition>,
+    passes: Option<Value>,
+    fails: Option<Value>,
+    inconclusive: Option<Value>,
+    inapplicable: Option<Value>,
+    skipped: Option<Value>,
+    finding: Option<ExpectedFinding>,
+    findings: Option<usize>,
+    reason: Option<String>,
+}
+
+impl Example {
+    /// Reads an example. One that names no edition is judged by `default`, its rule's first edition.
+    ///
+    /// # Errors
+    ///
+    /// Where it has unknown keys, not exactly one world, or steps that cannot happen.
+    pub fn parse(value: &Value, default: Edition) -> Result<Self, ExampleError> {
+        let name = value.get("name").and_then(Value::as_str).unwrap_or("unnamed");
+        Self::read(value, default).map_err(|message| ExampleError {
+            example: name.to_owned(),
+            message,
+        })
+    }
+
+    /// Reads all examples of a rule.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    pub fn of(rule: &Rule) -> Result<Vec<Self>, ExampleError> {
+        let first = rule
+            .facts
+            .editions
+            .first()
+            .map_or(Edition::default(), |applies| applies.edition());
+        let examples = rule.facts.examples.iter();
+        examples.map(|example| Self::parse(example, first)).collect()
+    }
+
+    /// The evidence of its world, with its edition in the header.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    fn read(value: &Value, default: Edition) -> Result<Self, String> {
+        let mut value = value.clone();
+        time::fill_in(&mut value)?;
+        let text: Text = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let told = text.finding.is_some() || text.findings.is_some();
+        let fails = Expectation::Fails {
+            finding: text.finding,
+            count: text.findings,
+        };
+        let mut given = [
+            (text.passes, Expectation::Passes),
+            (text.fails, fails),
+            (text.inconclusive, Expectation::Inconclusive),
+            (text.inapplicable, Expectation::Inapplicable),
+            (text.skipped, Expectation::Skipped),
+        ]
+        .into_iter()
+        .filter_map(|(world, expectation)| Some((world?, expectation)));
+        let (Some((world, expectation)), None) = (given.next(), given.next()) else {
+            return Err(
+                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable` and `skipped`"
+                    .to_owned(),
+            );
+        };
+        if told && !matches!(expectation, Expectation::Fails { .. }) {
+            return Err("`finding` and `findings` go with `fails` only".to_owned());
+        }
+        let judges = matches!(expectation, Expectation::Passes | Expectation::Fails { .. });
+        if text.reason.is_some() && judges {
+            return Err("`reason` goes with `inconclusive`, `inapplicable` and `skipped` only".to_owned());
+        }
+        let edition = text.edition.unwrap_or(default);
+        Ok(Self {
+            name: text.name,
+            edition,
+            expectation,
+            reason: text.reason,
+            evidence: World::parse(&world)?.evidence(edition)?,
+        })
+    }
+}
+
+impl ExpectedFinding {
+    /// Whether a finding looks like this.
+    pub fn describes(&self, finding: &Finding) -> bool {
+        let agree = |expected: &Option<String>, given: &str| expected.as_deref().is_none_or(|e| e == given);
+        agree(&self.object, &finding.object.to_string())
+            && agree(&self.path, &finding.path)
+            && agree(&self.expected, &finding.expected)
+            && agree(&self.observed, &finding.observed)
+            && agree(&self.message, &finding.message)
+            && self.advisory.is_none_or(|advisory| advisory == finding.advisory)
+    }
+}

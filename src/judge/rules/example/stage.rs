@@ -1,0 +1,217 @@
+//! Plays an example's profiles and steps, and keeps every version as a watch would have told of it.
+
+use evidence::{
+    Origin, ProfileHistory, Version,
+    api::{ClusterProfile, Edition},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    conforming,
+    error::strictly,
+    time::{STEP_TIME, STEP_TURN, moment, stamp},
+};
+
+/// One step of an example's timeline: a moment, and one thing that happens then.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    at: SignedDuration,
+    /// How often it happens, and how long lies between.
+    times: Option<i32>,
+    every: Option<SignedDuration>,
+    /// A merge patch; its metadata picks the profile. In its strings `${n}` is how often the step has happened
+    /// before, and a whole `${at}` the moment at which it happens.
+    change: Option<Value>,
+    /// A merge patch onto a conforming profile, which the watch sees created.
+    create: Option<Value>,
+    /// The same, but the profile first shows in a list, after the watch had been lost.
+    relist: Option<Value>,
+    /// A profile's name, or namespace and name.
+    delete: Option<String>,
+}
+
+impl Step {
+    /// The step as it happens for the `turn`th time, counted from 0.
+    fn in_turn(&self, turn: i32) -> Self {
+        let passed = self.every.unwrap_or_default().saturating_mul(turn);
+        let at = self.at.saturating_add(passed);
+        let mut step = Self { at, ..self.clone() };
+        if let Some(change) = &mut step.change {
+            fill_in_turn(change, turn, at);
+        }
+        step
+    }
+}
+
+fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
+    match value {
+        Value::String(text) if text == STEP_TIME => *text = stamp(at),
+        Value::String(text) => *text = text.replace(STEP_TURN, &turn.to_string()),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_in_turn(item, turn, at)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| fill_in_turn(field, turn, at)),
+        _ => {}
+    }
+}
+
+/// The profiles on the stage, in the order of their appearance.
+pub(super) struct Stage {
+    edition: Edition,
+    writers: bool,
+    tracks: Vec<Track>,
+    resource_version: u64,
+    latest: SignedDuration,
+}
+
+struct Track {
+    key: (String, String),
+    json: Value,
+    history: ProfileHistory,
+}
+
+/// How long before the base the listed profiles were created.
+const AGE: SignedDuration = SignedDuration::from_hours(-1);
+
+impl Stage {
+    pub(super) fn new(edition: Edition, writers: bool) -> Self {
+        Self {
+            edition,
+            writers,
+            tracks: Vec::new(),
+            resource_version: 100,
+            latest: SignedDuration::ZERO,
+        }
+    }
+
+    /// Adds a profile that was there before the runner looked.
+    pub(super) fn list(&mut self, overlay: &Value) -> Result<(), String> {
+        self.enter(overlay, AGE, SignedDuration::ZERO, Origin::Listed)
+    }
+
+    /// The first profile, as text.
+    pub(super) fn first(&self) -> Option<&Value> {
+        self.tracks.first().map(|track| &track.json)
+    }
+
+    /// Plays one step, as often as it repeats, of an example that lasts for `length`.
+    pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
+        if step.times.is_some() != step.every.is_some() {
+            return Err(format!(
+                "the step at {:#} needs both `every` and `times`",
+                step.at
+            ));
+        }
+        (0..step.times.unwrap_or(1)).try_for_each(|turn| self.play_once(&step.in_turn(turn), length))
+    }
+
+    fn play_once(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
+        let at = step.at;
+        if at < self.latest || at > length {
+            return Err(format!(
+                "the step at {at:#} is out of order or after the end ({length:#})"
+            ));
+        }
+        self.latest = at;
+        match (&step.change, &step.create, &step.relist, &step.delete) {
+            (Some(patch), None, None, None) => self.change(patch, moment(at)),
+            (None, Some(overlay), None, None) => self.enter(overlay, at, at, Origin::Created),
+            (None, None, Some(overlay), None) => self.enter(overlay, at, at, Origin::Relisted),
+            (None, None, None, Some(path)) => self.delete(path, moment(at)),
+            _ => Err(format!(
+                "the step at {at:#} needs exactly one of `change`, `create`, `relist` and `delete`"
+            )),
+        }
+    }
+
+    /// What the runner has seen.
+    pub(super) fn histories(self) -> Vec<ProfileHistory> {
+        self.tracks.into_iter().map(|track| track.history).collect()
+    }
+
+    fn enter(
+        &mut self,
+        overlay: &Value,
+        created: SignedDuration,
+        at: SignedDuration,
+        origin: Origin,
+    ) -> Result<(), String> {
+        let key = conforming::key(overlay);
+        if self.living(&key).is_some() {
+            return Err(format!("there already is a profile {}/{}", key.1, key.0));
+        }
+        let mut json = conforming::profile(overlay, self.edition, created);
+        let lives = self.tracks.iter().filter(|track| track.key == key).count();
+        if lives > 0 {
+            // A name may be used again, but never an identity.
+            json["metadata"]["uid"] = format!("uid-{}-{}-{}", key.1, key.0, lives + 1).into();
+        }
+        json_patch::merge(&mut json, overlay);
+        let version = self.version(&mut json, moment(at), None)?;
+        self.tracks.push(Track {
+            key,
+            json,
+            history: ProfileHistory {
+                origin,
+                versions: vec![version],
+                deleted: None,
+            },
+        });
+        Ok(())
+    }
+
+    fn change(&mut self, patch: &Value, at: Timestamp) -> Result<(), String> {
+        let key = conforming::key(patch);
+        let index = self
+            .living(&key)
+            .ok_or_else(|| format!("there is no profile {}/{} to change", key.1, key.0))?;
+        let mut json = self.tracks[index].json.clone();
+        let (spec, generation) = (json["spec"].clone(), json["metadata"]["generation"].as_i64());
+        json_patch::merge(&mut json, patch);
+        if json["spec"] != spec && json["metadata"]["generation"].as_i64() == generation {
+            json["metadata"]["generation"] = generation.map_or(Value::Null, |g| json!(g + 1));
+        }
+        let previous = self.tracks[index].history.last().clone();
+        let version = self.version(&mut json, at, Some(&previous))?;
+        self.tracks[index].json = json;
+        self.tracks[index].history.versions.push(version);
+        Ok(())
+    }
+
+    fn delete(&mut self, path: &str, at: Timestamp) -> Result<(), String> {
+        let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
+        let index = self
+            .living(&(name.to_owned(), namespace.to_owned()))
+            .ok_or_else(|| format!("there is no profile {namespace}/{name} to delete"))?;
+        self.tracks[index].history.deleted = Some(at);
+        Ok(())
+    }
+
+    fn living(&self, key: &(String, String)) -> Option<usize> {
+        self.tracks
+            .iter()
+            .position(|track| track.key == *key && track.history.deleted.is_none())
+    }
+
+    /// A new version as a watch tells of it.
+    fn version(
+        &mut self,
+        json: &mut Value,
+        at: Timestamp,
+        previous: Option<&ClusterProfile>,
+    ) -> Result<Version, String> {
+        self.resource_version += 1;
+        json["metadata"]["resourceVersion"] = self.resource_version.to_string().into();
+        let mut profile: ClusterProfile = strictly("profile", json)?;
+        if !self.writers {
+            profile.metadata.writers = None;
+        }
+        if let Some(previous) = previous {
+            profile.share_with(previous);
+        }
+        Ok(Version { at, profile })
+    }
+}

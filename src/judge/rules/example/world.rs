@@ -1,0 +1,307 @@
+//! The shape of an example's world, and the evidence that it gives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{
+    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, ObjectRef, Probe, ProbeMethod,
+    ProbeOutcome, Scope, ServedVersion, Window,
+    api::{Edition, Feature},
+};
+use jiff::SignedDuration;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    conforming,
+    driver::DriverText,
+    error::strictly,
+    members, requests, secrets,
+    stage::{Stage, Step},
+    time::moment,
+};
+
+/// What there is in an example, relative to a conforming world.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct World {
+    /// Merge patches onto a conforming profile; when absent, one such profile.
+    profiles: Option<Vec<Value>>,
+    namespaces: Vec<Value>,
+    secrets: Vec<Value>,
+    consumers: Vec<String>,
+    node_tolerance: u64,
+    /// ClusterSets that are declared with `--clusterset`, by namespace.
+    clustersets: BTreeMap<String, String>,
+    steps: Option<Vec<Step>>,
+    observe: Option<SignedDuration>,
+    requests: Option<Vec<Value>>,
+    members: Option<Vec<Value>>,
+    endpoint_calls: Option<Vec<Value>>,
+    logins: Option<Vec<Value>>,
+    driver: Option<DriverText>,
+    probes: Option<Vec<ProbeText>>,
+    served: Option<Vec<Value>>,
+    gaps: Vec<GapText>,
+    claims: BTreeSet<Feature>,
+    scope: Option<Value>,
+    clock_skew: Option<SignedDuration>,
+    not_asked: Vec<Kind>,
+    writers: Option<Absent>,
+    window: Option<Absent>,
+}
+
+/// The only thing that may be said of what is otherwise there.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Absent {
+    None,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ProbeText {
+    name: Option<String>,
+    namespace: Option<String>,
+    at: Option<SignedDuration>,
+    method: ProbeMethod,
+    answer: Answer,
+    code: Option<u16>,
+    reason: Option<String>,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    fields: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Accepted,
+    Refused,
+    Unanswered,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GapText {
+    kind: Kind,
+    reason: String,
+    from: Option<SignedDuration>,
+    until: Option<SignedDuration>,
+    /// A profile's name, or namespace and name.
+    object: Option<String>,
+}
+
+/// How long an example is observed that has steps or requests and does not say.
+const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
+
+impl World {
+    /// Reads a world: a list of profiles, or a mapping.
+    pub(super) fn parse(value: &Value) -> Result<Self, String> {
+        let mapping = match value {
+            Value::Array(profiles) => json!({"profiles": profiles}),
+            other => other.clone(),
+        };
+        serde_json::from_value(mapping).map_err(|error| error.to_string())
+    }
+
+    /// The evidence that one would collect in this world.
+    pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, String> {
+        let moves = self.steps.is_some() || self.driver.is_some();
+        let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
+        let length = match (observed, &self.requests) {
+            (None, Some(_)) => DEFAULT_OBSERVE,
+            (observed, _) => observed.unwrap_or_default(),
+        };
+        let window = Window {
+            from: moment(SignedDuration::ZERO),
+            until: moment(length),
+        };
+
+        let mut stage = Stage::new(edition, self.writers.is_none());
+        for overlay in self.profiles.as_deref().unwrap_or(&[json!({})]) {
+            stage.list(overlay)?;
+        }
+        let first = stage.first().cloned();
+        for step in self.steps.iter().flatten() {
+            stage.play(step, length)?;
+        }
+        let profiles = stage.histories();
+
+        let secrets = secrets::all(&self.secrets, first.as_ref())?;
+        let mut held: BTreeMap<&str, bool> = BTreeMap::new();
+        for history in &profiles {
+            held.entry(&*history.last().metadata.namespace).or_default();
+        }
+        for secret in &secrets {
+            held.insert(&secret.namespace, true);
+        }
+        let namespaces = self.namespaces(held)?;
+        let probes = self.probes.iter().flatten().map(ProbeText::probe).collect();
+        let requests = match &self.requests {
+            Some(texts) => Some(requests::all(texts, window)?),
+            None => None,
+        };
+        Ok(Evidence {
+            header: self.header(edition, window, observed.is_some())?,
+            namespaces,
+            secrets,
+            probes,
+            requests,
+            members: read(&self.members, members::member)?,
+            endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
+            logins: read(&self.logins, members::login)?,
+            driver: self.driver.as_ref().map(DriverText::driver),
+            gaps: self.gaps.iter().map(GapText::gap).collect(),
+            unreadable: Vec::new(),
+            profiles,
+        })
+    }
+
+    fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, String> {
+        let given = [
+            (Kind::Inventory, true),
+            (Kind::Namespaces, true),
+            (Kind::Secrets, true),
+            (Kind::Writers, self.writers.is_none()),
+            (Kind::Timeline, watched),
+            (Kind::Requests, self.requests.is_some()),
+            (Kind::Probe, self.probes.is_some()),
+            (
+                Kind::Members,
+                self.members.is_some() || self.endpoint_calls.is_some() || self.logins.is_some(),
+            ),
+            (
+                Kind::Plugins,
+                self.logins.iter().flatten().any(members::is_with_plugin),
+            ),
+            (Kind::Driver, self.driver.is_some()),
+        ];
+        let asked = given
+            .into_iter()
+            .map(|(kind, given)| match given && !self.not_asked.contains(&kind) {
+                true => (kind, Asked::Yes),
+                false => (kind, Asked::No(format!("the example has no {kind}"))),
+            })
+            .collect();
+        Ok(Header {
+            format: FORMAT.to_owned(),
+            suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+            claim: Claim {
+                edition,
+                features: self.claims.clone(),
+                consumers: self.consumers.clone(),
+                node_tolerance: self.node_tolerance,
+                clustersets: self.clustersets.clone(),
+                ..Claim::default()
+            },
+            hub: Hub {
+                source: "example".to_owned(),
+                server_version: None,
+                api_version: Some(conforming::api_version(edition).to_owned()),
+                served: self.served(edition)?,
+            },
+            scope: match &self.scope {
+                Some(scope) => strictly("scope", scope)?,
+                None => Scope::default(),
+            },
+            window: self.window.is_none().then_some(window),
+            cut_short: None,
+            clock_skew_ms: self
+                .clock_skew
+                .map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
+            permissions: Vec::new(),
+            asked,
+        })
+    }
+
+    fn served(&self, edition: Edition) -> Result<Vec<ServedVersion>, String> {
+        match &self.served {
+            Some(versions) => versions
+                .iter()
+                .map(|version| strictly("served", version))
+                .collect(),
+            None => Ok(vec![ServedVersion {
+                name: conforming::api_version(edition).to_owned(),
+                immutable_manager: true,
+                status_subresource: true,
+            }]),
+        }
+    }
+
+    /// The namespaces that hold something (`held`: whether Secrets), and those that the example names.
+    fn namespaces<'a>(&'a self, mut held: BTreeMap<&'a str, bool>) -> Result<Vec<Namespace>, String> {
+        let mut overlays: BTreeMap<&str, &Value> = BTreeMap::new();
+        for overlay in &self.namespaces {
+            let name = conforming::text(overlay, &["name"]).ok_or("a namespace has no name")?;
+            held.entry(name).or_default();
+            overlays.insert(name, overlay);
+        }
+        held.into_iter()
+            .map(|(name, holds_secrets)| {
+                let mut namespace = conforming::namespace(name, holds_secrets);
+                if let Some(overlay) = overlays.get(name) {
+                    json_patch::merge(&mut namespace, overlay);
+                }
+                strictly("namespace", &namespace)
+            })
+            .collect()
+    }
+}
+
+/// Reads every entry of a list that may be absent.
+fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, String>) -> Result<Vec<T>, String> {
+    texts.iter().flatten().map(one).collect()
+}
+
+impl ProbeText {
+    fn probe(&self) -> Probe {
+        let name = self.name.as_deref().unwrap_or("a");
+        let namespace = self.namespace.as_deref().unwrap_or("default");
+        let (answer, reason) = (self.answer, self.reason.clone());
+        Probe {
+            at: moment(self.at.unwrap_or_default()),
+            object: profile_reference(namespace, name),
+            method: self.method,
+            outcome: match answer {
+                Answer::Accepted => ProbeOutcome::Accepted,
+                Answer::Refused => ProbeOutcome::Refused {
+                    code: self.code.unwrap_or(422),
+                    reason: reason.unwrap_or_else(|| "Invalid".to_owned()),
+                    message: self.message.clone(),
+                    fields: self.fields.clone(),
+                },
+                Answer::Unanswered => ProbeOutcome::Unanswered {
+                    code: self.code.unwrap_or(403),
+                    message: self.message.clone(),
+                },
+            },
+        }
+    }
+}
+
+impl GapText {
+    fn gap(&self) -> Gap {
+        Gap {
+            kind: self.kind,
+            from: self.from.map(moment),
+            until: self.until.map(moment),
+            object: self.object.as_deref().map(|path| {
+                let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
+                profile_reference(namespace, name)
+            }),
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+/// A reference to a profile of the example.
+pub(super) fn profile_reference(namespace: &str, name: &str) -> ObjectRef {
+    ObjectRef {
+        kind: evidence::api::names::KIND.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        uid: format!("uid-{namespace}-{name}"),
+        resource_version: String::new(),
+    }
+}

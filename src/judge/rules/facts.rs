@@ -1,0 +1,161 @@
+//! A rule's file: its facts in our own words, and its examples.
+
+use std::fmt;
+
+use evidence::{
+    Kind,
+    api::{Edition, Feature},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The facts of a rule, as its file under `suites/` gives them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Facts {
+    /// What holds where the rule is kept, as a headline.
+    pub title: String,
+    /// How much it binds.
+    pub level: Level,
+    /// Whether the documents say it or it follows from them.
+    pub basis: Basis,
+    /// The step from the documents to the rule; required for derived rules.
+    #[serde(default)]
+    pub reasoning: Option<String>,
+    /// The editions that have the rule.
+    pub editions: Vec<Applies>,
+    /// Document and section.
+    pub source: String,
+    /// Kinds of evidence without which the rule cannot be judged.
+    #[serde(default)]
+    pub needs: Vec<Kind>,
+    /// Kinds of evidence of which it needs at least one.
+    #[serde(default)]
+    pub needs_one_of: Vec<Kind>,
+    /// Kinds of evidence that sharpen its verdict, but that it can do without.
+    #[serde(default)]
+    pub helped_by: Vec<Kind>,
+    /// The optional feature that it belongs to: declared absent, the rule is skipped.
+    #[serde(default)]
+    pub feature: Option<Feature>,
+    /// Why it cannot be judged yet, while there is no function that can tell: then its function is not called.
+    #[serde(default)]
+    pub unjudged: Option<String>,
+    /// How to mend a violation.
+    pub remedy: String,
+    /// Examples that pass and examples that fail.
+    pub examples: Vec<serde_json::Value>,
+}
+
+/// That an edition has the rule, and what is special about it there.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Applies {
+    /// As the file says.
+    Plainly(Edition),
+    /// With differences.
+    Specially(Special),
+}
+
+/// What is special about a rule in one edition.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Special {
+    /// The edition.
+    pub edition: Edition,
+    /// Where that edition says it, if elsewhere.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Whether the rule counts only once its feature is claimed.
+    #[serde(default)]
+    pub only_if_claimed: bool,
+}
+
+/// How much a rule binds (RFC 2119).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum Level {
+    /// Breaking it makes an implementation non-conformant.
+    #[serde(rename = "MUST")]
+    Must,
+    /// Breaking it is a warning, or a failure under `--strict`.
+    #[serde(rename = "SHOULD")]
+    Should,
+    /// Advice.
+    #[serde(rename = "MAY")]
+    May,
+}
+
+/// How a rule stands in the documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The documents use the keyword or an equal word.
+    Explicit,
+    /// It follows from the text by a step of reasoning, which the file states.
+    Derived,
+}
+
+/// A rule's file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read the facts of {rule}: {message}")]
+pub struct FactsError {
+    rule: &'static str,
+    message: String,
+}
+
+impl Facts {
+    /// Reads the text of a rule's file.
+    pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
+        // Without this a bare `n` or `y` in an example would be a boolean.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let facts: Facts =
+            serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError {
+                rule,
+                message: error.to_string(),
+            })?;
+        match facts.basis {
+            Basis::Derived if facts.reasoning.is_none() => Err(FactsError {
+                rule,
+                message: "a derived rule states its reasoning".to_owned(),
+            }),
+            _ => Ok(facts),
+        }
+    }
+
+    /// How the rule stands in an edition; none where the edition does not have it.
+    pub fn in_edition(&self, edition: Edition) -> Option<&Applies> {
+        self.editions.iter().find(|applies| applies.edition() == edition)
+    }
+}
+
+impl Applies {
+    /// The edition.
+    pub fn edition(&self) -> Edition {
+        match self {
+            Applies::Plainly(edition) => *edition,
+            Applies::Specially(special) => special.edition,
+        }
+    }
+
+    /// Whether the rule counts only once its feature is claimed.
+    pub fn only_if_claimed(&self) -> bool {
+        matches!(self, Applies::Specially(special) if special.only_if_claimed)
+    }
+}
+
+impl Level {
+    /// The keyword.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Must => "MUST",
+            Level::Should => "SHOULD",
+            Level::May => "MAY",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

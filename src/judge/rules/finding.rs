@@ -1,0 +1,115 @@
+//! What a rule has to say.
+
+use evidence::ObjectRef;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::text::told;
+
+/// One violation: which object, where in it, what was expected and what was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// The offending object.
+    pub object: ObjectRef,
+    /// The field, such as `metadata.labels[x-k8s.io/cluster-manager]`.
+    pub path: String,
+    /// What was expected there.
+    pub expected: String,
+    /// What was seen there; never a secret.
+    pub observed: String,
+    /// One line for a person: begins in lower case, ends without a period.
+    pub message: String,
+    /// Whether it is a warning only, though its rule is a MUST.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub advisory: bool,
+}
+
+/// What one rule examined and found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// How many things (mostly objects) were looked at.
+    pub examined: usize,
+    /// The violations.
+    pub list: Vec<Finding>,
+    /// Why the rule could not tell, for each cause once.
+    pub inconclusive: Vec<String>,
+    /// Which evidence would have told, and was not asked for.
+    pub not_asked: Option<String>,
+    /// Why there was nothing that the rule applies to.
+    pub not_applicable: Option<String>,
+    /// Remarks for the report, such as which evidence was used.
+    pub notes: Vec<String>,
+}
+
+impl Finding {
+    /// A finding on an object, to be filled with [`Self::at`], [`Self::expected`] and [`Self::observed`].
+    pub fn on(object: impl Into<ObjectRef>, message: impl Into<String>) -> Self {
+        Self {
+            object: object.into(),
+            path: String::new(),
+            expected: String::new(),
+            observed: String::new(),
+            message: told(&message.into()),
+            advisory: false,
+        }
+    }
+
+    /// The field that offends.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = told(&path.into());
+        self
+    }
+
+    /// What was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = told(&expected.into());
+        self
+    }
+
+    /// What was seen instead.
+    pub fn observed(mut self, observed: impl Into<String>) -> Self {
+        self.observed = told(&observed.into());
+        self
+    }
+
+    /// Makes it a warning only: the evidence hints at a violation without proving it.
+    pub fn advisory(mut self) -> Self {
+        self.advisory = true;
+        self
+    }
+}
+
+impl Findings {
+    /// Counts one thing as examined.
+    pub fn examine(&mut self) {
+        self.examined += 1;
+    }
+
+    /// Adds a violation.
+    pub fn report(&mut self, finding: Finding) {
+        self.list.push(finding);
+    }
+
+    /// Says that the evidence does not suffice to tell, and why.
+    pub fn cannot_tell(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.inconclusive.contains(&reason) {
+            self.inconclusive.push(reason);
+        }
+    }
+
+    /// Says which evidence would tell, where it was not asked for; counts only while nothing was examined.
+    pub fn not_asked(&mut self, evidence: impl Into<String>) {
+        self.not_asked = Some(evidence.into());
+    }
+
+    /// Says that there is nothing that the rule applies to; counts only while nothing was examined.
+    pub fn not_applicable(&mut self, reason: impl Into<String>) {
+        self.not_applicable = Some(reason.into());
+    }
+
+    /// Adds a remark for the report.
+    pub fn note(&mut self, remark: impl Into<String>) {
+        self.notes.push(remark.into());
+    }
+}

@@ -1,0 +1,63 @@
+//! The display name, which is the consumer's.
+
+use evidence::{DriverAction, Evidence, Scenario};
+
+use crate::rules::{
+    Finding, Findings,
+    answer::{Span, did, done, to_the_second},
+    authors::{authors, by},
+    text::shown_or_absent,
+};
+
+/// A display name that a consumer has set stays.
+pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Findings) {
+    for set in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::SetDisplayName,
+    ) {
+        let change = set.step.change.clone().unwrap_or_default();
+        let Some(wanted) = change.after else {
+            findings.cannot_tell(format!("{} does not tell what it changed", did(set.step)));
+            continue;
+        };
+        let name = |profile: &evidence::api::ClusterProfile| profile.spec.display_name.clone();
+        let is_wanted = |profile: &_| name(profile).as_ref() == Some(&wanted);
+        let span = Span::of(evidence, set.step);
+        let Some(set) = set.since(findings, is_wanted) else {
+            continue;
+        };
+        let seen: Vec<_> = set
+            .states
+            .iter()
+            .take_while(|state| state.at < span.looked)
+            .collect();
+        let mut lost = seen
+            .windows(2)
+            .filter_map(|pair| match (pair[0].profile, pair[1].profile) {
+                (Some(before), Some(after)) => (!is_wanted(after)).then_some((before, after, pair[1].at)),
+                _ => None,
+            });
+        if let Some((before, after, at)) = lost.next() {
+            findings.examine();
+            findings.report(
+                Finding::on(after, "the display name that a consumer set was overwritten")
+                    .at("spec.displayName")
+                    .expected(shown_or_absent(Some(&wanted)))
+                    .observed(format!(
+                        "{} from {} on{}",
+                        shown_or_absent(name(after).as_deref()),
+                        to_the_second(at),
+                        by(&authors(before, after))
+                    )),
+            );
+        } else if seen.iter().any(|state| state.profile.is_none()) {
+            findings.cannot_tell(format!("{} was deleted after {}", set.profile, did(set.step)));
+        } else if let Some(doubt) = span.doubt(Some(set.profile)) {
+            findings.cannot_tell(doubt);
+        } else {
+            findings.examine();
+        }
+    }
+}

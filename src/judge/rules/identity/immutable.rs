@@ -1,0 +1,99 @@
+//! The manager of a profile stays, and the hub sees to it.
+
+use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
+
+use crate::rules::{Finding, Findings, text::shown_or_absent};
+
+/// `spec.clusterManager` never changes in the window, and the hub refuses to change it.
+///
+/// What the hub does is told by dry runs. Where none of them was answered, the schema of the version that was read
+/// tells it, though only in one way: a webhook may do what a schema leaves out.
+pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Findings) {
+    let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
+    if watched {
+        judge_changes(evidence, findings);
+    }
+    let mut refused = false;
+    for probe in &evidence.probes {
+        match &probe.outcome {
+            ProbeOutcome::Accepted => {
+                findings.examine();
+                findings.report(accepted(probe));
+            }
+            ProbeOutcome::Refused { message, fields, .. } if names_the_manager(message, fields) => {
+                findings.examine();
+                refused = true;
+            }
+            // Refused for another cause: whether the change itself would be, it does not tell.
+            ProbeOutcome::Refused { .. } | ProbeOutcome::Unanswered { .. } => {}
+        }
+    }
+    if refused || !findings.list.is_empty() {
+        return;
+    }
+    match (schema(evidence), watched) {
+        (Some(version), _) if version.immutable_manager => {
+            if !watched {
+                evidence.inventory().for_each(|_| findings.examine());
+            }
+            findings.note(format!(
+                "no dry run told whether the hub refuses a change: judged by the schema of {}",
+                version.name
+            ));
+        }
+        (Some(version), _) => findings.cannot_tell(format!(
+            "the schema of {} allows a change of spec.clusterManager, and no dry run told whether a webhook refuses it",
+            version.name
+        )),
+        (None, true) if evidence.is_whole(Kind::Timeline) => findings.note(
+            "neither a dry run nor the CRD told whether the hub refuses a change: judged by the window alone",
+        ),
+        (None, _) => {
+            findings.cannot_tell("no dry run told whether the hub refuses a change, and the CRD was not read");
+        }
+    }
+}
+
+fn judge_changes(evidence: &Evidence, findings: &mut Findings) {
+    for history in evidence.histories() {
+        findings.examine();
+        for (before, after) in history.steps() {
+            let name = |version: &evidence::Version| {
+                let manager = version.profile.spec.cluster_manager.as_ref();
+                manager.map(|manager| manager.name.clone())
+            };
+            if before.profile.spec.cluster_manager != after.profile.spec.cluster_manager {
+                findings.report(
+                    Finding::on(&after.profile, "manager of the profile was changed")
+                        .at("spec.clusterManager.name")
+                        .expected(shown_or_absent(name(before).as_deref()))
+                        .observed(shown_or_absent(name(after).as_deref())),
+                );
+            }
+        }
+    }
+}
+
+fn accepted(probe: &Probe) -> Finding {
+    let message = match probe.method {
+        ProbeMethod::MergePatch => "hub accepts a change of the manager (dry run of a merge patch)",
+        ProbeMethod::Update => "hub accepts a change of the manager (dry run of an update)",
+    };
+    Finding::on(probe.object.clone(), message)
+        .at("spec.clusterManager")
+        .expected("refused by the hub")
+        .observed("accepted by the hub")
+}
+
+/// Whether a refusal is for the change of the manager.
+fn names_the_manager(message: &str, fields: &[String]) -> bool {
+    let names = |text: &str| text.to_ascii_lowercase().contains("clustermanager");
+    fields.iter().any(|field| names(field)) || names(message)
+}
+
+/// The version of the CRD that was read, where the CRD could be read.
+fn schema(evidence: &Evidence) -> Option<&ServedVersion> {
+    let hub = &evidence.header.hub;
+    let read = hub.api_version.as_deref()?.rsplit('/').next()?;
+    hub.served.iter().find(|version| version.name == read)
+}

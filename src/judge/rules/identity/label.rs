@@ -1,0 +1,223 @@
+//! The manager label, and the name that it repeats.
+
+use std::collections::{HashMap, HashSet};
+
+use evidence::{
+    Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests,
+    api::{ClusterProfile, names, syntax::is_label_value},
+};
+
+use super::owners::{created_name, is_creation};
+use crate::rules::{
+    Finding, Findings,
+    text::{ABSENT, shown, shown_or_absent},
+};
+
+const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
+const NAME_PATH: &str = "spec.clusterManager.name";
+
+/// Every profile has the manager label.
+pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mut Findings) {
+    for profile in evidence.inventory() {
+        findings.examine();
+        if profile.label(names::LABEL_MANAGER).is_none() {
+            findings.report(
+                Finding::on(profile, "profile lacks the manager label")
+                    .at(LABEL_PATH)
+                    .expected(expected_value(profile.manager()))
+                    .observed(ABSENT),
+            );
+        }
+    }
+}
+
+/// The manager label's value is the manager's name.
+///
+/// A label that is absent and a name that no label can hold are the findings of other rules.
+pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has both the manager label and a manager name that fits into it");
+    for profile in evidence.inventory() {
+        let manager = profile.manager();
+        let Some(label) = profile.label(names::LABEL_MANAGER).filter(|_| is_usable(manager)) else {
+            continue;
+        };
+        findings.examine();
+        if label != manager {
+            findings.report(
+                Finding::on(profile, "manager label does not repeat the manager's name")
+                    .at(LABEL_PATH)
+                    .expected(manager)
+                    .observed(shown(label)),
+            );
+        }
+    }
+}
+
+/// The manager's name can be a label's value, so that the label can repeat it.
+pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut Findings) {
+    for profile in evidence.inventory() {
+        findings.examine();
+        let manager = profile.manager();
+        if is_usable(manager) {
+            continue;
+        }
+        let message = match manager.is_empty() {
+            true => "profile names no manager",
+            false => "manager's name is no valid label value",
+        };
+        let name = profile
+            .spec
+            .cluster_manager
+            .as_ref()
+            .map(|manager| &*manager.name);
+        findings.report(
+            Finding::on(profile, message)
+                .at(NAME_PATH)
+                .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
+                .observed(shown_or_absent(name)),
+        );
+    }
+}
+
+/// The first version of a profile already has the manager label.
+///
+/// The watch shows first versions as they are stored. The audit log shows what was sent, to which a webhook may
+/// have added: it speaks only of profiles whose creation the watch did not see.
+pub(in crate::rules) fn manager_label_from_creation(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile was created in the window");
+    let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
+    let mut seen = HashSet::new();
+    if watched {
+        for history in evidence.histories() {
+            if history.origin != Origin::Created {
+                continue;
+            }
+            let first = history.first();
+            seen.insert((&*first.metadata.namespace, &*first.metadata.name));
+            findings.examine();
+            if first.label(names::LABEL_MANAGER).is_none() {
+                findings.report(unlabelled(first, first.manager()));
+            }
+        }
+    }
+    if let Some(requests) = &evidence.requests {
+        judge_creations(evidence, requests, &seen, findings);
+    }
+}
+
+/// Judges the creations that an audit log tells of, but for those in `seen`.
+fn judge_creations(
+    evidence: &Evidence,
+    requests: &Requests,
+    seen: &HashSet<(&str, &str)>,
+    findings: &mut Findings,
+) {
+    let mut later_writes = HashMap::new();
+    let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
+    for event in requests.events.iter().filter(changes) {
+        if event.subresource.is_empty() && !is_creation(event) {
+            later_writes.insert((&*event.namespace, &*event.name), event.at);
+        }
+    }
+    let stored: HashMap<_, _> = evidence
+        .everyone()
+        .map(|profile| ((&*profile.metadata.namespace, &*profile.metadata.name), profile))
+        .collect();
+    let mut untold = 0;
+    for event in requests.events.iter().filter(|event| is_creation(event)) {
+        let name = created_name(event);
+        let key = (&*event.namespace, name);
+        if seen.contains(&key) {
+            continue;
+        }
+        // A profile to which nobody wrote since is as its creation left it, but for its status.
+        let untouched = later_writes.get(&key).is_none_or(|at| *at < event.at);
+        let left = stored.get(&key).copied().filter(|_| untouched);
+        if !in_scope(evidence, event, left) {
+            continue;
+        }
+        let Some(labelled) = labelled_at_creation(event.body.as_ref(), left) else {
+            untold += 1;
+            continue;
+        };
+        findings.examine();
+        if !labelled {
+            let manager = event.body.as_ref().and_then(|body| body.manager.as_deref());
+            let object = ObjectRef {
+                kind: names::KIND.to_owned(),
+                namespace: event.namespace.to_string(),
+                name: name.to_owned(),
+                ..ObjectRef::default()
+            };
+            findings.report(unlabelled(object, manager.unwrap_or_default()));
+        }
+    }
+    match (untold, findings.examined) {
+        (0, _) => {}
+        (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
+            findings
+                .cannot_tell("the audit log tells of creations that the watch missed, but not what was sent");
+        }
+        (_, 0) => {
+            findings.not_asked("the audit log does not tell what creations sent: log them at level Request");
+        }
+        (_, _) => findings.note(format!(
+            "{untold} creations are not judged: the audit log does not tell what was sent"
+        )),
+    }
+}
+
+/// Whether a profile had the label when it was created, as far as the request's body or the profile that it `left`
+/// tells.
+fn labelled_at_creation(body: Option<&RequestBody>, left: Option<&ClusterProfile>) -> Option<bool> {
+    let label = left.and_then(|profile| profile.label(names::LABEL_MANAGER));
+    match body {
+        Some(body) => Some(body.manager_label.is_some() || label.is_some()),
+        None => (label.is_some() && left.is_some_and(label_is_as_old)).then_some(true),
+    }
+}
+
+/// Whether the entry of `managedFields` that owns the label is as old as the profile.
+fn label_is_as_old(profile: &ClusterProfile) -> bool {
+    let created = profile.metadata.creation_timestamp.as_deref();
+    let mut writers = profile.metadata.writers.iter().flat_map(|writers| writers.iter());
+    created.is_some()
+        && writers.any(|writer| {
+            writer.time.as_deref() == created && writer.owns.iter().any(|part| &**part == LABEL_PATH)
+        })
+}
+
+fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {
+    Finding::on(object, "profile was created without the manager label")
+        .at(LABEL_PATH)
+        .expected(expected_value(manager))
+        .observed(ABSENT)
+}
+
+/// Whether the profile that a request created is judged, as far as the body or the profile that it `left` tells.
+fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>) -> bool {
+    let scope = &evidence.header.scope;
+    let namespace = scope.namespaces.is_empty() || scope.namespaces.iter().any(|n| **n == *event.namespace);
+    let of_body = |judged: &str| {
+        event.body.as_ref().is_some_and(|body| {
+            body.manager.as_deref() == Some(judged) || body.manager_label.as_deref() == Some(judged)
+        })
+    };
+    namespace
+        && scope
+            .cluster_manager
+            .as_deref()
+            .is_none_or(|judged| of_body(judged) || left.is_some_and(|profile| scope.holds(profile)))
+}
+
+fn expected_value(manager: &str) -> String {
+    match manager {
+        "" => "the name of the cluster manager".to_owned(),
+        manager => shown(manager),
+    }
+}
+
+/// Whether a manager's name is there and can be a label's value.
+fn is_usable(manager: &str) -> bool {
+    !manager.is_empty() && is_label_value(manager)
+}

@@ -1,0 +1,88 @@
+//! One member cluster, one profile.
+
+use std::collections::BTreeMap;
+
+use evidence::{
+    Evidence, ObjectRef,
+    api::{ClusterProfile, Edition},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    alike::{Marks, digest},
+    likeness::{COMPARED, Trait},
+    sameness::note_bounds,
+    sets::ClusterSets,
+    text::shown_or_absent,
+};
+
+/// No two profiles describe the same member: on the hub, or, in editions that define an inventory as the profiles
+/// of one namespace, in one namespace.
+pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
+    let scope = &evidence.header.scope;
+    let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;
+    if !by_namespace {
+        note_bounds(evidence, findings);
+    }
+    // While a profile is being deleted, the one that replaces it may be there already.
+    let members: Vec<&ClusterProfile> = evidence
+        .everyone()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+        .collect();
+    let mut marks = Trait::ALL.map(|_| Marks::default());
+    for (place, profile) in members.iter().enumerate() {
+        let inventory = by_namespace.then_some(&*profile.metadata.namespace);
+        let mut told = false;
+        for (kind, marks) in Trait::ALL.into_iter().zip(&mut marks) {
+            kind.each_digest(profile, |value| {
+                marks.add(digest((inventory, value)), place);
+                told = true;
+            });
+        }
+        if told && scope.holds(profile) {
+            findings.examine();
+        }
+    }
+    if findings.examined == 0 {
+        findings.cannot_tell("no profile tells which cluster it describes");
+    }
+
+    let sets = ClusterSets::of(evidence);
+    let mut twins = BTreeMap::new();
+    for (kind, marks) in Trait::ALL.into_iter().zip(marks) {
+        for group in marks.groups() {
+            for (rank, place) in group.iter().enumerate().skip(1) {
+                let earlier = group[..rank.min(COMPARED)].iter().map(|place| members[*place]);
+                let mut same = earlier.filter(|earlier| {
+                    let (earlier, profile) = (*earlier, members[*place]);
+                    kind.joins(&sets, earlier, profile) && !kind.may_be_shared(earlier, profile)
+                });
+                if let Some(twin) = same.next() {
+                    twins.entry(*place).or_insert((kind, twin));
+                }
+            }
+        }
+    }
+    for (place, (kind, twin)) in twins {
+        let profile = members[place];
+        let (object, twin) = match scope.holds(profile) {
+            true => (profile, twin),
+            false => (twin, profile),
+        };
+        if scope.holds(object) {
+            findings.report(finding(kind, object, twin));
+        }
+    }
+}
+
+fn finding(kind: Trait, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {
+    let (path, value, what) = kind.told(profile, twin);
+    Finding::on(profile, format!("two profiles describe one cluster: {what}"))
+        .at(path)
+        .expected("a cluster that no other profile describes")
+        .observed(format!(
+            "{}, as in {}",
+            shown_or_absent(value),
+            ObjectRef::from(twin)
+        ))
+}

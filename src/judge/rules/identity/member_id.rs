@@ -1,0 +1,128 @@
+//! The label `inventory-member-id`, which names a member within its inventory.
+
+use std::collections::BTreeMap;
+
+use evidence::{
+    Evidence, ObjectRef,
+    api::{ClusterProfile, names},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    alike::{Marks, digest},
+    text::{ABSENT, shown},
+};
+
+const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
+const NONE_SET: &str = "no profile has the label inventory-member-id";
+
+/// Where the label is, it is not empty.
+pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(NONE_SET);
+    for profile in evidence.inventory() {
+        let Some(id) = profile.label(names::LABEL_MEMBER_ID) else {
+            continue;
+        };
+        findings.examine();
+        if id.is_empty() {
+            findings.report(
+                Finding::on(profile, "member id is empty")
+                    .at(PATH)
+                    .expected("an id that is not empty, or no such label")
+                    .observed(""),
+            );
+        }
+    }
+}
+
+/// The label is there.
+pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findings) {
+    for profile in evidence.inventory() {
+        findings.examine();
+        if profile.label(names::LABEL_MEMBER_ID).is_none() {
+            findings.report(
+                Finding::on(profile, "profile has no member id")
+                    .at(PATH)
+                    .expected("an id that is the same for as long as the member is in the inventory")
+                    .observed(ABSENT),
+            );
+        }
+    }
+}
+
+/// A member id, once set, does not change while the profile lives. That it is missing for a while is no other id.
+pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(NONE_SET);
+    for history in evidence.histories() {
+        let mut ids = history.versions.iter().filter_map(|version| {
+            let id = version.profile.label(names::LABEL_MEMBER_ID)?;
+            (!id.is_empty()).then_some((id, &version.profile))
+        });
+        let Some((mut known, _)) = ids.next() else {
+            continue;
+        };
+        findings.examine();
+        for (id, profile) in ids {
+            if id != known {
+                findings.report(
+                    Finding::on(profile, "member id was changed")
+                        .at(PATH)
+                        .expected(shown(known))
+                        .observed(shown(id)),
+                );
+                known = id;
+            }
+        }
+    }
+}
+
+/// Within one namespace no two profiles have the same member id, whoever made them.
+pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable(NONE_SET);
+    let scope = &evidence.header.scope;
+    // While a profile is being deleted, the one that replaces it may be there already.
+    let profiles: Vec<&ClusterProfile> = evidence
+        .everyone()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+        .collect();
+    let mut marks = Marks::default();
+    for (place, profile) in profiles.iter().enumerate() {
+        if let Some((namespace, id)) = key(profile) {
+            marks.add(digest((namespace, id)), place);
+            if scope.holds(profile) {
+                findings.examine();
+            }
+        }
+    }
+    let mut twins = BTreeMap::new();
+    for group in marks.groups() {
+        let first = profiles[group[0]];
+        let others = group.into_iter().skip(1);
+        twins.extend(
+            others
+                .filter(|place| key(profiles[*place]) == key(first))
+                .map(|place| (place, first)),
+        );
+    }
+    for (place, first) in twins {
+        let profile = profiles[place];
+        let (object, rival) = match scope.holds(profile) {
+            true => (profile, first),
+            false => (first, profile),
+        };
+        if let Some((_, id)) = key(object).filter(|_| scope.holds(object)) {
+            findings.report(
+                Finding::on(object, "two profiles of one namespace have the same member id")
+                    .at(PATH)
+                    .expected("an id that no other profile of the namespace has")
+                    .observed(format!("{}, as has {}", shown(id), ObjectRef::from(rival))),
+            );
+        }
+    }
+}
+
+/// The namespace and the member id, where there is one.
+fn key(profile: &ClusterProfile) -> Option<(&str, &str)> {
+    let id = profile.label(names::LABEL_MEMBER_ID)?;
+    (!id.is_empty()).then_some((&*profile.metadata.namespace, id))
+}

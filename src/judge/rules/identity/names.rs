@@ -1,0 +1,118 @@
+//! The names of profiles.
+
+use std::collections::BTreeMap;
+
+use evidence::{Evidence, ObjectRef, api::ClusterProfile};
+
+use crate::rules::{
+    Finding, Findings,
+    alike::{Marks, digest},
+    sameness::{Relation, by_all, by_ids, note_bounds},
+    sets::ClusterSets,
+    text::shown,
+};
+
+/// How many profiles of one name, at most, another one of that name is compared with.
+const COMPARED: usize = 8;
+
+/// No two clusters share a name on the hub.
+///
+/// A manager may publish one member in several namespaces under one name. Two managers' profiles of one name, or
+/// two that say that they are different clusters, are two clusters.
+pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings) {
+    let scope = &evidence.header.scope;
+    evidence.inventory().for_each(|_| findings.examine());
+    note_bounds(evidence, findings);
+    // A profile that is being deleted gives its name away.
+    let profiles: Vec<&ClusterProfile> = evidence
+        .everyone()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+        .collect();
+    let mut marks = Marks::default();
+    for (place, profile) in profiles.iter().enumerate() {
+        marks.add(digest(&profile.metadata.name), place);
+    }
+    let sets = ClusterSets::of(evidence);
+    let mut clashes = BTreeMap::new();
+    for group in marks.groups() {
+        let mut known: Vec<&ClusterProfile> = Vec::new();
+        for place in group {
+            let profile = profiles[place];
+            let clash = known
+                .iter()
+                .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
+            if let Some(clash) = clash {
+                clashes.insert(place, clash);
+            } else if known.len() < COMPARED {
+                known.push(profile);
+            }
+        }
+    }
+    for (place, (other, reason)) in clashes {
+        let profile = profiles[place];
+        let (object, rival) = match scope.holds(profile) {
+            true => (profile, other),
+            false => (other, profile),
+        };
+        if scope.holds(object) {
+            findings.report(
+                Finding::on(object, format!("two clusters share a name: {reason}"))
+                    .at("metadata.name")
+                    .expected("a name that no other cluster on the hub has")
+                    .observed(format!(
+                        "{}, as has {}",
+                        shown(&object.metadata.name),
+                        ObjectRef::from(rival)
+                    )),
+            );
+        }
+    }
+}
+
+/// Why two profiles of one name describe two clusters; none when they may describe one.
+fn reason<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Option<&'static str> {
+    if one.metadata.name != other.metadata.name {
+        return None;
+    }
+    let (ours, theirs) = (one.manager(), other.manager());
+    if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
+        return Some("their managers differ");
+    }
+    match (by_ids(sets, one, other), by_all(sets, one, other)) {
+        (Relation::Different, _) => Some("their cluster ids differ"),
+        (_, Relation::Different) => Some("they have no endpoint in common"),
+        _ => None,
+    }
+}
+
+/// A name is generated, or begins with the manager's name.
+pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mut Findings) {
+    for profile in evidence.inventory() {
+        findings.examine();
+        let generated = profile
+            .metadata
+            .generate_name
+            .as_deref()
+            .is_some_and(|p| !p.is_empty());
+        let manager = profile.manager();
+        if generated || (!manager.is_empty() && profile.metadata.name.starts_with(manager)) {
+            continue;
+        }
+        findings.report(
+            Finding::on(
+                profile,
+                "name is not generated and does not begin with the manager's name",
+            )
+            .at("metadata.name")
+            .expected(match manager {
+                "" => "a name made by metadata.generateName".to_owned(),
+                manager => format!("a name made by metadata.generateName, or {}…", shown(manager)),
+            })
+            .observed(shown(&profile.metadata.name)),
+        );
+    }
+}

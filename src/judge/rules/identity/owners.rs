@@ -1,0 +1,249 @@
+//! Who writes profiles: one manager behind one name, and no manager in another's profiles.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use evidence::{
+    Asked, Evidence, Kind, ObjectRef, Request, Requests,
+    api::{ClusterProfile, Writer, names},
+};
+
+use crate::rules::{Finding, Findings, text::shown};
+
+/// The part of a profile whose owner is taken for its manager.
+const MANAGER_PART: &str = "spec.clusterManager";
+
+/// Field managers whose name does not tell who they are: what a program is called by default, and tools.
+const NAMELESS: [&str; 10] = [
+    "",
+    "before-first-apply",
+    "controller",
+    "controller-manager",
+    "Go-http-client",
+    "main",
+    "manager",
+    "operator",
+    "rest.test",
+    "unknown",
+];
+
+/// Whether a request brought a new profile: a create, or a write of another kind that was answered with 201.
+pub(super) fn is_creation(request: &Request) -> bool {
+    let by_write = request.code == 201 && matches!(&*request.verb, "patch" | "update");
+    let creates = &*request.verb == "create" || by_write;
+    request.is_write() && request.subresource.is_empty() && creates && !request.is_the_suites()
+}
+
+/// The name of the profile that a request created; empty where the log does not tell.
+pub(super) fn created_name(request: &Request) -> &str {
+    let in_body = request.body.as_ref().and_then(|body| body.name.as_deref());
+    match &*request.name {
+        "" => in_body.unwrap_or_default(),
+        name => name,
+    }
+}
+
+/// Profiles of one manager name come from one manager.
+///
+/// Two users in the audit log prove two; two field managers only hint at them.
+pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
+    let mut proven = BTreeSet::new();
+    if let Some(requests) = &evidence.requests {
+        judge_users(evidence, requests, &mut proven, findings);
+    }
+    if matches!(evidence.asked(Kind::Writers), Asked::Yes) {
+        judge_field_managers(evidence, &proven, findings);
+    }
+    if findings.examined == 0 {
+        findings.cannot_tell("neither an audit log nor managedFields tell who created a profile");
+    }
+}
+
+fn judge_users<'a>(
+    evidence: &'a Evidence,
+    requests: &'a Requests,
+    proven: &mut BTreeSet<&'a str>,
+    findings: &mut Findings,
+) {
+    let known = managers_by_name(evidence);
+    let scope = &evidence.header.scope;
+    // For each manager's name the user who was first, and the others.
+    let mut users: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
+    for request in requests.events.iter().filter(|request| is_creation(request)) {
+        let name = created_name(request);
+        let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
+        let Some(manager) = told
+            .or_else(|| known.get(&(&*request.namespace, name)).copied().flatten())
+            .filter(|manager| !manager.is_empty())
+        else {
+            continue;
+        };
+        if scope
+            .cluster_manager
+            .as_deref()
+            .is_some_and(|judged| judged != manager)
+        {
+            continue;
+        }
+        findings.examine();
+        let (first, others) = users
+            .entry(manager)
+            .or_insert_with(|| (&request.user, BTreeSet::new()));
+        if *first != &*request.user && others.insert(&request.user) {
+            proven.insert(manager);
+            let object = ObjectRef {
+                kind: names::KIND.to_owned(),
+                namespace: request.namespace.to_string(),
+                name: name.to_owned(),
+                ..ObjectRef::default()
+            };
+            findings.report(
+                Finding::on(object, "two users create profiles under one manager name")
+                    .at("spec.clusterManager.name")
+                    .expected(format!("{} created by {} alone", shown(manager), shown(first)))
+                    .observed(format!("created by {}", shown(&request.user))),
+            );
+        }
+    }
+}
+
+/// The manager of each profile that was seen; none where profiles of one name had several.
+fn managers_by_name(evidence: &Evidence) -> HashMap<(&str, &str), Option<&str>> {
+    let mut known: HashMap<(&str, &str), Option<&str>> = HashMap::new();
+    for history in &evidence.profiles {
+        let profile = history.first();
+        let key = (&*profile.metadata.namespace, &*profile.metadata.name);
+        known
+            .entry(key)
+            .and_modify(|manager| *manager = manager.filter(|manager| *manager == profile.manager()))
+            .or_insert(Some(profile.manager()));
+    }
+    known
+}
+
+fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: &mut Findings) {
+    // For each manager's name the field manager that owns most of it, so that a few strangers are the finding.
+    let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for profile in evidence.everyone() {
+        for owner in owners_of_manager(profile) {
+            *counts
+                .entry(profile.manager())
+                .or_default()
+                .entry(owner)
+                .or_default() += 1;
+        }
+    }
+    let main: BTreeMap<&str, &str> = counts
+        .iter()
+        .filter_map(|(manager, owners)| {
+            // Of equals the first in the alphabet.
+            let (owner, _) = owners.iter().rev().max_by_key(|(_, count)| **count)?;
+            Some((*manager, *owner))
+        })
+        .collect();
+    let mut told = BTreeSet::new();
+    for profile in evidence.inventory() {
+        let manager = profile.manager();
+        let mut owners = owners_of_manager(profile).peekable();
+        if manager.is_empty() || owners.peek().is_none() {
+            continue;
+        }
+        findings.examine();
+        let Some(main) = main.get(manager) else { continue };
+        for owner in owners {
+            if owner != *main && !proven.contains(manager) && told.insert((manager, owner)) {
+                findings.report(
+                    Finding::on(
+                        profile,
+                        "two field managers set one manager name: are they one manager?",
+                    )
+                    .at(MANAGER_PART)
+                    .expected(format!("set by {} alone", shown(main)))
+                    .observed(format!("set by {}", shown(owner)))
+                    .advisory(),
+                );
+            }
+        }
+    }
+}
+
+fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
+    writers(profile)
+        .filter(|writer| !writer.manager.is_empty() && writer.owns.iter().any(|part| &**part == MANAGER_PART))
+        .map(|writer| program(&writer.manager))
+}
+
+/// The program behind a field manager: kubectl has a name for each of its subcommands.
+fn program(field_manager: &str) -> &str {
+    match field_manager.starts_with("kubectl-") {
+        true => "kubectl",
+        false => field_manager,
+    }
+}
+
+fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {
+    profile.metadata.writers.iter().flat_map(|writers| writers.iter())
+}
+
+/// No field manager that serves one cluster manager writes into the profiles of another.
+///
+/// A field manager serves those cluster managers whose name it alone has set in some profile.
+pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &mut Findings) {
+    let mut serves: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+    let mut last = ("", "");
+    for profile in evidence.everyone() {
+        let mut owners = owners_of_manager(profile);
+        let (Some(owner), None) = (owners.next(), owners.next()) else {
+            continue;
+        };
+        // Mostly, one profile after the other is of the same manager.
+        if last != (owner, profile.manager()) && tells_who(owner) && !profile.manager().is_empty() {
+            last = (owner, profile.manager());
+            serves.entry(owner).or_default().insert(profile.manager());
+        }
+    }
+    for profile in evidence.inventory() {
+        if profile.metadata.writers.is_none() {
+            continue;
+        }
+        findings.examine();
+        let mut told = BTreeSet::new();
+        for writer in writers(profile) {
+            let Some(served) = serves.get(&*writer.manager) else {
+                continue;
+            };
+            if served.contains(profile.manager()) {
+                continue;
+            }
+            let Some(part) = writer.owns.iter().find(|part| is_managers_part(part)) else {
+                continue;
+            };
+            if told.insert(&*writer.manager) {
+                let others: Vec<&str> = served.iter().copied().collect();
+                findings.report(
+                    Finding::on(
+                        profile,
+                        "profile is written by the field manager of another manager",
+                    )
+                    .at(&**part)
+                    .expected(format!("written for {} only", shown(profile.manager())))
+                    .observed(format!(
+                        "written by {}, which serves {}",
+                        shown(&writer.manager),
+                        shown(&others.join(", "))
+                    )),
+                );
+            }
+        }
+    }
+}
+
+fn is_managers_part(part: &str) -> bool {
+    ["spec", "metadata.labels", "status"].iter().any(|whole| {
+        part.strip_prefix(whole)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    })
+}
+
+fn tells_who(field_manager: &str) -> bool {
+    !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
+}

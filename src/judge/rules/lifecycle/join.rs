@@ -1,0 +1,174 @@
+//! What comes of a member that joins.
+
+use evidence::{
+    DriverAction, DriverStep, Evidence, ObjectRef, Scenario,
+    api::{ClusterProfile, Edition, names},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    answer::{Answer, Shortfall, Span, alive, course, done, member, steps},
+    conditions::has_status,
+    sameness::{Relation, by_everything},
+    sets::ClusterSets,
+    text::{ABSENT, shown},
+};
+
+/// `lifecycle/join-creates-profile`
+pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut Findings) {
+    for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
+        if let Some(profile) = joined_profile(evidence, findings, step) {
+            judge_twins(evidence, findings, step, profile);
+        }
+    }
+}
+
+/// Judges whether a join brought a profile in time; gives it, where it did.
+pub(in crate::rules) fn joined_profile<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    step: &'a DriverStep,
+) -> Option<&'a ObjectRef> {
+    let span = Span::of(evidence, step);
+    let answer = match &step.profile {
+        Some(profile) => {
+            let states = course(evidence, profile);
+            if states.is_empty() {
+                findings.cannot_tell(format!("the watch never showed {profile}"));
+                return None;
+            }
+            span.answer(profile, &states, |profile| profile.is_some())
+        }
+        None => span.doubt(None).map_or(Answer::Missing, Answer::Unknown),
+    };
+    match answer {
+        Answer::Unknown(reason) => {
+            findings.cannot_tell(reason);
+            None
+        }
+        Answer::Given => {
+            findings.examine();
+            step.profile.as_ref()
+        }
+        Answer::Missing => {
+            findings.examine();
+            let object = step.profile.clone().unwrap_or_else(|| member(step));
+            findings.report(
+                Finding::on(object, "a member that joined has no profile")
+                    .at("metadata.name")
+                    .expected(span.within("a profile"))
+                    .observed(span.in_the_end("none")),
+            );
+            None
+        }
+    }
+}
+
+/// Judges whether a member got only one profile in its namespace, by what profiles tell of the cluster that they
+/// describe. In several namespaces a manager may well publish one member.
+fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, profile: &ObjectRef) {
+    let span = Span::of(evidence, step);
+    let mut histories = evidence.histories_named(&profile.namespace, &profile.name);
+    let Some(own) = histories.find_map(|history| alive(history, span.looked)) else {
+        return;
+    };
+    let sets = ClusterSets::of(evidence);
+    let twins = span
+        .newborns()
+        .filter_map(|history| alive(history, span.looked))
+        .filter(|other| other.metadata.name != own.metadata.name && is_twin(&sets, own, other));
+    for twin in twins {
+        findings.report(
+            Finding::on(twin, "a member that joined has two profiles in one namespace")
+                .at("metadata.name")
+                .expected(format!("one profile of {}", shown(&step.member)))
+                .observed(format!(
+                    "{}, beside {}",
+                    shown(&twin.metadata.name),
+                    profile.path()
+                )),
+        );
+    }
+}
+
+fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
+    let name = |profile: &'a ClusterProfile| {
+        let name = profile.spec.display_name.as_deref();
+        name.filter(|name| !name.is_empty())
+    };
+    own.metadata.namespace == other.metadata.namespace
+        && own.manager() == other.manager()
+        && match by_everything(sets, own, other) {
+            Relation::Same => true,
+            Relation::Different => false,
+            Relation::Unknown => name(own).is_some() && name(own) == name(other),
+        }
+}
+
+/// `lifecycle/join-fills-status`
+pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Findings) {
+    let edition = evidence.header.claim.edition;
+    for joined in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
+        joined.judge(
+            evidence,
+            findings,
+            |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
+            |profile| {
+                let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
+                let told: Vec<String> = lacks
+                    .iter()
+                    .map(|(path, seen)| format!("{path} {seen}"))
+                    .collect();
+                Shortfall {
+                    message: "the status of a member that joined is not filled",
+                    path: lacks
+                        .into_iter()
+                        .next()
+                        .map_or("status".to_owned(), |(path, _)| path),
+                    expected: expected(edition).to_owned(),
+                    observed: match told.is_empty() {
+                        true => "no profile".to_owned(),
+                        false => told.join(", "),
+                    },
+                }
+            },
+        );
+    }
+}
+
+fn expected(edition: Edition) -> &'static str {
+    match edition {
+        Edition::Standard => "version, ControlPlaneHealthy, endpoints, and Joined True",
+        Edition::Y2026M07 | Edition::Y2026M09 => "version, ControlPlaneHealthy, and Joined True",
+    }
+}
+
+/// The fields that a joined member's profile lacks, and what is there instead.
+fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
+    let mut lacking = Vec::new();
+    let mut lack = |path: String, seen: &str| lacking.push((path, shown(seen)));
+    let version = profile.status.version.kubernetes.as_deref();
+    if version.unwrap_or_default().is_empty() {
+        lack("status.version.kubernetes".to_owned(), ABSENT);
+    }
+    if !has_status(profile, names::CONDITION_JOINED, "True") {
+        let status = profile
+            .condition(names::CONDITION_JOINED)
+            .map(|condition| &*condition.status);
+        lack(
+            format!("status.conditions[{}].status", names::CONDITION_JOINED),
+            status.unwrap_or(ABSENT),
+        );
+    }
+    if profile.condition(names::CONDITION_HEALTHY).is_none() {
+        lack(format!("status.conditions[{}]", names::CONDITION_HEALTHY), ABSENT);
+    }
+    let endpoints = profile.property(names::PROPERTY_ENDPOINTS);
+    if edition == Edition::Standard && endpoints.is_none_or(|property| property.value.is_empty()) {
+        lack(
+            format!("status.properties[{}]", names::PROPERTY_ENDPOINTS),
+            ABSENT,
+        );
+    }
+    lacking
+}

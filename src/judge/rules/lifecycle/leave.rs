@@ -1,0 +1,15 @@
+//! What becomes of the profile of a member that leaves.
+
+use evidence::{Evidence, api::names::CONDITION_HEALTHY};
+
+use crate::rules::{Findings, conditions::falls_with_leave};
+
+/// `lifecycle/leave-retires-profile`
+pub(in crate::rules) fn leave_retires_profile(evidence: &Evidence, findings: &mut Findings) {
+    falls_with_leave(
+        evidence,
+        findings,
+        CONDITION_HEALTHY,
+        "the profile of a member that left lingers as healthy",
+    );
+}

@@ -1,0 +1,130 @@
+//! What a restart of the manager leaves of the profiles.
+
+use evidence::{
+    DriverAction, Evidence, ObjectRef, ProfileHistory, Scenario,
+    api::{ClusterProfile, names::CONDITION_JOINED},
+};
+use jiff::Timestamp;
+
+use crate::rules::{
+    Finding, Findings,
+    answer::{Span, alive, steps, to_the_second},
+    conditions::has_status,
+    sameness::{Relation, by_everything},
+    sets::ClusterSets,
+    text::shown,
+};
+
+/// `lifecycle/restart-keeps-profiles`
+pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
+    let sets = ClusterSets::of(evidence);
+    for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
+        let span = Span::of(evidence, step);
+        let there: Vec<(&ProfileHistory, &ClusterProfile)> = evidence
+            .histories()
+            .filter(|history| !has_left(evidence, history, &span))
+            .filter_map(|history| Some((history, alive(history, span.from)?)))
+            .collect();
+        if there.is_empty() {
+            findings.cannot_tell(format!("there was no profile before {}", span.did()));
+            continue;
+        }
+        let newborns: Vec<&ProfileHistory> = span.newborns().collect();
+        let mut found = Vec::new();
+        for (history, profile) in &there {
+            match history.deleted.filter(|at| *at < span.looked) {
+                Some(at) => found.extend(lost(&sets, history.last(), at, &newborns, &span)),
+                None => {
+                    let twins = newborns.iter().filter_map(|newborn| alive(newborn, span.looked));
+                    let twins = twins.filter(|twin| is_of_one(&sets, profile, twin));
+                    found.extend(twins.map(|twin| doubled(profile, twin, &span)));
+                }
+            }
+        }
+        match span.doubt(None).filter(|_| found.is_empty()) {
+            Some(doubt) => findings.cannot_tell(doubt),
+            None => there.iter().for_each(|_| findings.examine()),
+        }
+        found.into_iter().for_each(|finding| findings.report(finding));
+    }
+}
+
+/// Whether the member of a profile was made to leave, so that the profile may go.
+fn has_left(evidence: &Evidence, history: &ProfileHistory, span: &Span) -> bool {
+    let metadata = &history.last().metadata;
+    let mut leaves = evidence
+        .driver
+        .iter()
+        .flat_map(|driver| driver.steps_of(DriverAction::Leave));
+    leaves.any(|leave| {
+        leave.from <= span.looked
+            && leave.profile.as_ref().is_some_and(|profile| {
+                profile.namespace == *metadata.namespace && profile.name == *metadata.name
+            })
+    })
+}
+
+/// A profile that went, unless its member had been called gone before.
+fn lost<'a>(
+    sets: &ClusterSets<'a>,
+    profile: &'a ClusterProfile,
+    at: Timestamp,
+    newborns: &[&'a ProfileHistory],
+    span: &Span,
+) -> Option<Finding> {
+    let mut heirs = newborns.iter().map(|newborn| newborn.last());
+    let heir = heirs.find(|heir| {
+        heir.metadata.name == profile.metadata.name && heir.metadata.namespace == profile.metadata.namespace
+            || is_of_one(sets, profile, heir)
+    });
+    let (message, observed) = match heir {
+        Some(heir) => (
+            "a profile was recreated when the manager restarted",
+            format!(
+                "{} of {}",
+                shown(&heir.metadata.uid),
+                ObjectRef::from(heir).path()
+            ),
+        ),
+        None if has_status(profile, CONDITION_JOINED, "False") => return None,
+        None => (
+            "a profile was deleted when the manager restarted",
+            format!("deleted at {}", to_the_second(at)),
+        ),
+    };
+    Some(
+        Finding::on(profile, message)
+            .at("metadata.uid")
+            .expected(format!(
+                "{} as before {}",
+                shown(&profile.metadata.uid),
+                span.did()
+            ))
+            .observed(observed),
+    )
+}
+
+fn doubled(profile: &ClusterProfile, twin: &ClusterProfile, span: &Span) -> Finding {
+    Finding::on(
+        twin,
+        "a second profile of a member appeared when the manager restarted",
+    )
+    .at("metadata.name")
+    .expected(format!(
+        "{} alone, as before {}",
+        shown(&profile.metadata.name),
+        span.did()
+    ))
+    .observed(format!(
+        "{}, beside {}",
+        shown(&twin.metadata.name),
+        ObjectRef::from(profile).path()
+    ))
+}
+
+/// Whether one manager describes one cluster in both.
+fn is_of_one<'a>(sets: &ClusterSets<'a>, one: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
+    one.metadata.namespace == other.metadata.namespace
+        && one.manager() == other.manager()
+        && by_everything(sets, one, other) == Relation::Same
+}

@@ -1,0 +1,166 @@
+//! Whether the manager sets right what somebody else has broken.
+
+use evidence::{
+    DriverAction, Evidence, ProfileHistory, Scenario,
+    api::{ClusterProfile, names},
+};
+
+use crate::rules::{
+    Findings,
+    answer::{Answer, Shortfall, Span, alive, did, done, steps_about},
+    sameness::{Relation, by_everything},
+    sets::ClusterSets,
+    text::{ABSENT, shown, shown_or_absent},
+};
+
+/// `lifecycle/deleted-profile-restored`
+pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: &mut Findings) {
+    for deleted in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::DeleteProfile,
+    ) {
+        let is_old = |profile: &ClusterProfile| *profile.metadata.uid == *deleted.profile.uid;
+        let is_back = |profile: Option<&ClusterProfile>| profile.is_some_and(|profile| !is_old(profile));
+        let span = Span::of(evidence, deleted.step);
+        let answer = span.answer(deleted.profile, &deleted.states, is_back);
+        let mut histories = evidence.histories_named(&deleted.profile.namespace, &deleted.profile.name);
+        if let (Answer::Missing, Some(old)) = (answer, histories.find(|history| is_old(history.last()))) {
+            if old.deleted.is_none_or(|deleted| deleted >= span.looked) {
+                findings.cannot_tell(format!(
+                    "{} was still there after {}",
+                    deleted.profile,
+                    did(deleted.step)
+                ));
+                continue;
+            }
+            // Where the hub makes the names, the profile comes back under another one.
+            match successor(evidence, &span, &deleted.step.member, old) {
+                Some((_, Relation::Same)) => {
+                    findings.examine();
+                    continue;
+                }
+                Some((heir, _)) => {
+                    findings.cannot_tell(format!(
+                        "{}/{} came after {}, and whether it is the same member's is not known",
+                        heir.metadata.namespace,
+                        shown(&heir.metadata.name),
+                        did(deleted.step)
+                    ));
+                    continue;
+                }
+                None => {}
+            }
+        }
+        deleted.judge(evidence, findings, is_back, |_| Shortfall {
+            message: "the deleted profile of a joined member does not come back",
+            path: "metadata.name".to_owned(),
+            expected: "a profile of the member".to_owned(),
+            observed: "none".to_owned(),
+        });
+    }
+}
+
+/// A profile of the same manager that came in time and may be the member's: surely its own, if there is such a one.
+/// The driver knows a member's profile by more than profiles tell of each other.
+fn successor<'a>(
+    evidence: &'a Evidence,
+    span: &Span<'a>,
+    member: &str,
+    old: &'a ProfileHistory,
+) -> Option<(&'a ClusterProfile, Relation)> {
+    let sets = ClusterSets::of(evidence);
+    let last = old.last();
+    let relation = |heir: &'a ClusterProfile| match steps_about(evidence, heir).next() {
+        Some(step) if step.member == member => Relation::Same,
+        _ => by_everything(&sets, last, heir),
+    };
+    let heirs = span
+        .newborns()
+        .filter(|history| span.may_be_in_time(&history.versions[0]))
+        .filter_map(|history| alive(history, span.looked))
+        .filter(|heir| heir.manager() == last.manager())
+        .map(|heir| (heir, relation(heir)));
+    heirs.fold(None, |known, heir| match (known, heir.1) {
+        (_, Relation::Same) | (None, Relation::Unknown) => Some(heir),
+        (known, _) => known,
+    })
+}
+
+/// `lifecycle/status-restored`
+pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Findings) {
+    for tampered in done(
+        evidence,
+        findings,
+        Scenario::Tampering,
+        DriverAction::TamperStatus,
+    ) {
+        let Some(change) = &tampered.step.change else {
+            findings.cannot_tell(format!("{} does not tell what it changed", did(tampered.step)));
+            continue;
+        };
+        let value = |profile: &ClusterProfile| value_at(profile, &change.path);
+        let untrue = change.after.as_deref();
+        let Some(tampered) = tampered.since(findings, |profile| value(profile).as_deref() == untrue) else {
+            continue;
+        };
+        tampered.judge(
+            evidence,
+            findings,
+            |profile| {
+                let value = profile.and_then(value);
+                // What was there before may have changed in the meantime, but not gone.
+                value.as_deref() != untrue && (value.is_some() || change.before.is_none())
+            },
+            |profile| Shortfall {
+                message: "an untrue status is not set right",
+                path: shown(&change.path),
+                expected: match &change.before {
+                    Some(before) => shown(before),
+                    None => "no such value".to_owned(),
+                },
+                observed: shown_or_absent(profile.and_then(value).as_deref()),
+            },
+        );
+    }
+}
+
+/// The value of a field of the status, as paths in findings name it.
+fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
+    let key = |prefix: &str, suffix: &str| path.strip_prefix(prefix)?.strip_suffix(suffix);
+    let value = if path == "status.version.kubernetes" {
+        profile.status.version.kubernetes.as_deref()
+    } else if let Some(name) = key("status.properties[", "].value") {
+        profile.property(name).map(|property| &*property.value)
+    } else if let Some(kind) = key("status.conditions[", "].status") {
+        profile.condition(kind).map(|condition| &*condition.status)
+    } else {
+        None
+    };
+    value.map(str::to_owned)
+}
+
+/// `lifecycle/label-restored`
+pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findings) {
+    for robbed in done(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
+        let label = |profile: Option<&ClusterProfile>| {
+            profile.and_then(|profile| profile.label(names::LABEL_MANAGER).map(str::to_owned))
+        };
+        let removed = robbed.since(findings, |profile| profile.label(names::LABEL_MANAGER).is_none());
+        let Some(robbed) = removed else { continue };
+        robbed.judge(
+            evidence,
+            findings,
+            |profile| {
+                profile.is_some_and(|profile| profile.label(names::LABEL_MANAGER) == Some(profile.manager()))
+            },
+            |profile| Shortfall {
+                message: "the manager label does not come back once it is removed",
+                path: format!("metadata.labels[{}]", names::LABEL_MANAGER),
+                expected: profile.map_or(ABSENT.to_owned(), |profile| shown(profile.manager())),
+                observed: shown_or_absent(label(profile).as_deref()),
+            },
+        );
+    }
+}

@@ -1,0 +1,363 @@
+//! What a profile says of its member, beside what the member says of itself.
+//!
+//! A manager learns of a change a while after it took place, and so does the runner. So a profile is not held to one
+//! look: it is wrong where nothing that it said for longer than a grace was so at any time meanwhile, as far as looks
+//! without a break between them tell. Where they do not go back that far, they tell nothing.
+
+use std::{collections::HashMap, fmt::Display};
+
+use evidence::{
+    Evidence, Kind, Look, Member, MemberPart, Origin, ProfileHistory,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Finding, Findings};
+
+/// A profile that is judged, and the member that it describes.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    /// The profile, which may be gone.
+    pub(super) history: &'a ProfileHistory,
+    /// What its member said.
+    pub(super) member: &'a Member,
+}
+
+/// How what profiles say is compared with what their members say.
+pub(super) struct Comparison<'f, 'a, P, M> {
+    /// The part that members are asked for.
+    pub(super) part: MemberPart,
+    /// For how long the two may differ, in seconds.
+    pub(super) grace: i64,
+    /// Whether the manager stands for what a profile says.
+    pub(super) vouches: fn(&ClusterProfile) -> bool,
+    /// What a profile says; none: nothing.
+    pub(super) said: &'f dyn Fn(&'a ClusterProfile) -> Option<P>,
+    /// What a look has seen; none where it could not be had.
+    pub(super) seen: &'f dyn Fn(&'a Look) -> Option<M>,
+    /// Whether what is said agrees with what was seen, given what was seen before: it may have been so in between.
+    pub(super) agrees: &'f dyn Fn(&P, &M, Option<&M>) -> bool,
+}
+
+/// What came of a comparison.
+pub(super) enum Outcome<'a, P, M> {
+    /// The profile was never wrong for longer than the grace.
+    Agrees,
+    /// It was.
+    Differs(Difference<'a, P, M>),
+    /// The two differ, but the looks do not go back for as long as the grace.
+    TooShort,
+    /// The profile says something, and the member could not be asked.
+    Unseen,
+    /// There is nothing to compare.
+    Unsaid,
+}
+
+/// A profile that says what has not been so for longer than the grace.
+pub(super) struct Difference<'a, P, M> {
+    /// The profile, in the last version that was wrong.
+    pub(super) profile: &'a ClusterProfile,
+    /// What it says.
+    pub(super) said: P,
+    /// What the member says.
+    pub(super) seen: M,
+    /// For how long at least it has been wrong, in seconds.
+    pub(super) seconds: i64,
+}
+
+/// What was seen by one look, and what the profile has said since the look before.
+struct Moment<'a, P, M> {
+    look: &'a Look,
+    seen: M,
+    profile: &'a ClusterProfile,
+    said: Vec<P>,
+}
+
+/// For those members that a rule cannot tell of: each cause once, with the first of them.
+#[derive(Default)]
+pub(super) struct Doubts(Vec<Doubt>);
+
+struct Doubt {
+    first: String,
+    cause: String,
+    count: usize,
+}
+
+/// Why no rule on members has anything to say where none was asked.
+const NOT_ASKED: &str = "no way to a member of a profile was given: add `--members FILE`";
+
+/// The judged profiles whose members were to be asked. Notes the members that belong to no profile.
+pub(super) fn pairs<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    doubts: &mut Doubts,
+) -> Vec<Pair<'a>> {
+    if evidence.members.is_empty() {
+        findings.not_asked(NOT_ASKED);
+    }
+    let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
+    for member in &evidence.members {
+        let (namespace, name) = (&member.profile.namespace, &member.profile.name);
+        if evidence.histories_named(namespace, name).next().is_none() {
+            doubts.add(
+                &member.profile,
+                "a way to its member was given, but there is no such profile",
+            );
+        }
+        members.insert((namespace, name), member);
+    }
+    let pair = |history: &'a ProfileHistory| {
+        let metadata = &history.last().metadata;
+        let member = members.get(&(&*metadata.namespace, &*metadata.name))?;
+        Some(Pair { history, member })
+    };
+    evidence.histories().filter_map(pair).collect()
+}
+
+/// Whether the member is under the manager's care, as far as the profile tells: where it is not, nobody keeps the rest
+/// of the status as it should be.
+pub(super) fn is_joined(profile: &ClusterProfile) -> bool {
+    let joined = profile.condition(CONDITION_JOINED);
+    profile.metadata.deletion_timestamp.is_none() && joined.is_none_or(|joined| &*joined.status == "True")
+}
+
+/// Whether the manager also claims to reach a healthy member: what it says of another one may be of old.
+pub(super) fn vouches(profile: &ClusterProfile) -> bool {
+    let healthy = profile.condition(CONDITION_HEALTHY);
+    is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
+}
+
+impl Pair<'_> {
+    /// Whether a part of what the member was asked for could never be had.
+    pub(super) fn never_told(self, part: MemberPart) -> bool {
+        !self.member.looks.iter().any(|look| look.has(part))
+    }
+
+    /// Why a part of what the member was asked for could not be had.
+    fn reason(self, evidence: &Evidence, part: MemberPart) -> String {
+        let missing = self.member.looks.iter().rev();
+        let missing = missing.filter_map(|look| look.missing.get(&part)).next();
+        if let Some(missing) = missing {
+            return format!("its {} could not be read: {missing}", part.name());
+        }
+        let profile = &self.member.profile;
+        let mut gaps = evidence.gaps(Kind::Members);
+        let gap = gaps.find(|gap| {
+            let object = gap.object.as_ref();
+            object.is_some_and(|object| object.name == profile.name && object.namespace == profile.namespace)
+        });
+        gap.map_or_else(|| "it was not asked".to_owned(), |gap| gap.reason.clone())
+    }
+}
+
+/// The versions of a profile that were there at some time of a span.
+pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timestamp) -> Vec<&ClusterProfile> {
+    // A version may have been there for a moment before the runner saw it.
+    let latest = until
+        .saturating_add(SignedDuration::from_secs(1))
+        .unwrap_or(until);
+    if history.deleted.is_some_and(|deleted| deleted <= latest) {
+        return Vec::new();
+    }
+    let was_there_before = history.origin == Origin::Listed;
+    let known = history
+        .versions
+        .iter()
+        .enumerate()
+        .filter(|(index, version)| version.at <= latest || (*index == 0 && was_there_before));
+    let next = |index: usize| history.versions.get(index + 1);
+    known
+        .filter(|(index, _)| next(*index).is_none_or(|next| next.at > from))
+        .map(|(_, version)| &version.profile)
+        .collect()
+}
+
+/// Whether the manager stood for the member of these profiles at that time.
+pub(super) fn stood<'a>(
+    histories: impl IntoIterator<Item = &'a ProfileHistory>,
+    at: Timestamp,
+    stands: fn(&ClusterProfile) -> bool,
+) -> bool {
+    let histories = histories.into_iter();
+    let mut versions = histories.flat_map(|history| in_force(history, at, at)).peekable();
+    versions.peek().is_some() && versions.all(stands)
+}
+
+impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
+    /// Compares all judged profiles with their members. `finding` tells of one that differs.
+    pub(super) fn each(
+        &self,
+        evidence: &'a Evidence,
+        findings: &mut Findings,
+        finding: impl Fn(&Difference<'a, P, M>) -> Finding,
+    ) {
+        let mut doubts = Doubts::default();
+        for pair in pairs(evidence, findings, &mut doubts) {
+            match self.of(pair) {
+                Outcome::Agrees => findings.examine(),
+                Outcome::Differs(difference) => {
+                    findings.examine();
+                    findings.report(finding(&difference));
+                }
+                outcome => self.doubt(evidence, pair, &outcome, &mut doubts),
+            }
+        }
+        doubts.tell(findings);
+    }
+
+    /// Notes why a comparison has told nothing, where that matters.
+    pub(super) fn doubt(
+        &self,
+        evidence: &Evidence,
+        pair: Pair,
+        outcome: &Outcome<P, M>,
+        doubts: &mut Doubts,
+    ) {
+        match outcome {
+            Outcome::TooShort => doubts.add(&pair.member.profile, &self.too_short()),
+            Outcome::Unseen => doubts.add_missing(evidence, pair, self.part),
+            Outcome::Agrees | Outcome::Differs(_) | Outcome::Unsaid => {}
+        }
+    }
+
+    /// Compares one profile with its member.
+    pub(super) fn of(&self, pair: Pair<'a>) -> Outcome<'a, P, M> {
+        let mut outcome = Outcome::Unsaid;
+        // What was said and seen without a break, and from where on the two have differed.
+        let (mut stretch, mut begin) = (Vec::new(), 0);
+        for look in &pair.member.looks {
+            let since = stretch
+                .last()
+                .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
+            let Some(moment) = self.moment(pair.history, look, since) else {
+                stretch.clear();
+                begin = 0;
+                continue;
+            };
+            stretch.push(moment);
+            let last = stretch.len() - 1;
+            if let Some(agreed) = (begin..=last)
+                .rev()
+                .find(|other| self.agree(&stretch, *other, last))
+            {
+                begin = agreed + 1;
+            }
+            let Some(first) = stretch.get(begin) else {
+                outcome.becomes(Outcome::Agrees);
+                continue;
+            };
+            let seconds = look.from.duration_since(first.look.until).as_secs();
+            let moment = &stretch[last];
+            outcome.becomes(match (seconds >= self.grace, begin) {
+                (true, _) => Outcome::Differs(Difference {
+                    profile: moment.profile,
+                    said: moment.said[moment.said.len() - 1].clone(),
+                    seen: moment.seen.clone(),
+                    seconds,
+                }),
+                (false, 0) => Outcome::TooShort,
+                (false, _) => Outcome::Agrees,
+            });
+        }
+        let says = |profile: &&'a ClusterProfile| (self.vouches)(profile) && (self.said)(profile).is_some();
+        match outcome {
+            Outcome::Unsaid if !self.was_seen(pair) && pair.history.current().filter(says).is_some() => {
+                Outcome::Unseen
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// What was seen by a look, and what the profile has said since the one before; none where nobody stands for it all
+    /// the while, or a part is not known.
+    fn moment(
+        &self,
+        history: &'a ProfileHistory,
+        look: &'a Look,
+        since: Timestamp,
+    ) -> Option<Moment<'a, P, M>> {
+        let versions = in_force(history, since.min(look.from), look.until);
+        let stands = versions.iter().all(|profile| (self.vouches)(profile));
+        Some(Moment {
+            look,
+            seen: (self.seen)(look).filter(|_| stands)?,
+            profile: versions.last().copied()?,
+            said: versions
+                .iter()
+                .map(|profile| (self.said)(profile))
+                .collect::<Option<_>>()?,
+        })
+    }
+
+    /// Whether what was said at one of two moments agrees with what was seen at the other.
+    fn agree(&self, stretch: &[Moment<P, M>], one: usize, other: usize) -> bool {
+        let said_at = |said: usize, seen: usize| {
+            let before = seen.checked_sub(1).map(|before| &stretch[before].seen);
+            let mut all = stretch[said].said.iter();
+            all.any(|said| (self.agrees)(said, &stretch[seen].seen, before))
+        };
+        said_at(one, other) || said_at(other, one)
+    }
+
+    /// Whether any look has the part.
+    fn was_seen(&self, pair: Pair<'a>) -> bool {
+        pair.member.looks.iter().any(|look| (self.seen)(look).is_some())
+    }
+
+    fn too_short(&self) -> String {
+        let minutes = self.grace / 60;
+        format!(
+            "it differs from its member, which was not watched for longer than the grace of {minutes} min without a \
+             break (`--observe {}m`)",
+            minutes + 1
+        )
+    }
+}
+
+impl<P, M> Outcome<'_, P, M> {
+    /// Takes what a later look has told into account: a difference that was found stays found, and so does that the
+    /// profile was right once.
+    fn becomes(&mut self, later: Self) {
+        let weight = |outcome: &Self| match outcome {
+            Outcome::Unsaid | Outcome::Unseen => 0,
+            Outcome::TooShort => 1,
+            Outcome::Agrees => 2,
+            Outcome::Differs(_) => 3,
+        };
+        if weight(&later) >= weight(self) {
+            *self = later;
+        }
+    }
+}
+
+impl Doubts {
+    /// Notes that a rule cannot tell of that object.
+    pub(super) fn add(&mut self, object: impl Display, cause: &str) {
+        match self.0.iter_mut().find(|doubt| doubt.cause == cause) {
+            Some(doubt) => doubt.count += 1,
+            None => self.0.push(Doubt {
+                first: object.to_string(),
+                cause: cause.to_owned(),
+                count: 1,
+            }),
+        }
+    }
+
+    /// Notes that a rule cannot tell of a member, as that part of it could not be had.
+    pub(super) fn add_missing(&mut self, evidence: &Evidence, pair: Pair, part: MemberPart) {
+        self.add(&pair.member.profile, &pair.reason(evidence, part));
+    }
+
+    /// Says so.
+    pub(super) fn tell(self, findings: &mut Findings) {
+        for Doubt { first, cause, count } in self.0 {
+            match count {
+                1 => findings.cannot_tell(format!("{first}: {cause}")),
+                _ => findings.cannot_tell(format!("{first} and {} more: {cause}", count - 1)),
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! When a write took place, as closely as the evidence tells.
+//!
+//! A watch may deliver late, and after a reconnect it delivers many versions at once; the hub stamps the writer's
+//! entry in `managedFields`, but in whole seconds and not always. So a write is known by the span in which it must
+//! have happened, and a rule alarms only where every time in that span breaks it.
+
+use evidence::{
+    Evidence, Kind, ObjectRef, ProfileHistory, Version,
+    api::{ClusterProfile, Writer},
+    parse_time,
+};
+use jiff::Timestamp;
+
+/// Microseconds since the epoch, or between two moments: timestamps from a hub may be so far off that arithmetic
+/// on them would leave their range.
+pub(super) type Micros = i64;
+
+/// One second.
+pub(super) const SECOND: Micros = 1_000_000;
+
+/// How late a watch may tell of a change without a gap in the timeline: so long an interruption leaves none.
+pub(super) const LATE: Micros = 10 * SECOND;
+
+/// How far clocks may be apart: the ledger's 5 min.
+pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
+
+/// The span in which a write took place, by the runner's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Not before this.
+    pub(super) earliest: Micros,
+    /// Not after this.
+    pub(super) latest: Micros,
+    /// The time that the evidence gives, for reports.
+    pub(super) told: Micros,
+}
+
+/// A step between two versions that changed something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write<'a> {
+    /// The version before.
+    pub(super) before: &'a Version,
+    /// The version that it made.
+    pub(super) after: &'a Version,
+    /// When.
+    pub(super) moment: Moment,
+}
+
+impl Moment {
+    /// A write that was seen at that time, at most a second after it was made.
+    pub(super) fn seen(at: Timestamp) -> Self {
+        let latest = at.as_microsecond();
+        Self {
+            earliest: latest - SECOND,
+            latest,
+            told: latest,
+        }
+    }
+}
+
+/// How far the hub's clock runs ahead of the runner's; 0 where that is not known. No more than a year either way,
+/// so that sums of times stay in their range.
+pub(super) fn skew(evidence: &Evidence) -> Micros {
+    const YEAR: Micros = 366 * 86_400 * SECOND;
+    let told = evidence.header.clock_skew_ms.unwrap_or(0);
+    told.saturating_mul(1000).clamp(-YEAR, YEAR)
+}
+
+/// A time that the hub or a manager wrote, by the runner's clock.
+pub(super) fn on_our_clock(evidence: &Evidence, text: &str) -> Option<Micros> {
+    parse_time(text).map(|time| time.as_microsecond().saturating_sub(skew(evidence)))
+}
+
+/// When the runner stopped looking; none for a dump, which does not tell.
+pub(super) fn end(evidence: &Evidence) -> Option<Micros> {
+    evidence.header.window.map(|window| window.until.as_microsecond())
+}
+
+/// The moment as a timestamp.
+pub(super) fn timestamp(at: Micros) -> Timestamp {
+    Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX)
+}
+
+/// Whether the watch missed part of the time between two versions of a profile; if so, from when on.
+pub(super) fn missed_since(evidence: &Evidence, before: &Version, after: &Version) -> Option<Timestamp> {
+    missed_within(evidence, &before.profile, before.at, after.at)
+}
+
+/// Whether the watch missed part of a span of a profile's life; if so, from when on.
+pub(super) fn missed_within(
+    evidence: &Evidence,
+    profile: &ClusterProfile,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    let metadata = &profile.metadata;
+    missed_of(evidence, from, until, |object| {
+        *object.name == *metadata.name && *object.namespace == *metadata.namespace
+    })
+}
+
+/// The same of a profile that may be known by its name alone; without one, of any profile.
+pub(super) fn missed_between(
+    evidence: &Evidence,
+    profile: Option<&ObjectRef>,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    missed_of(evidence, from, until, |object| {
+        profile.is_none_or(|profile| profile.name == object.name && profile.namespace == object.namespace)
+    })
+}
+
+fn missed_of(
+    evidence: &Evidence,
+    from: Timestamp,
+    until: Timestamp,
+    concerns: impl Fn(&ObjectRef) -> bool,
+) -> Option<Timestamp> {
+    evidence
+        .gaps(Kind::Timeline)
+        .filter(|gap| gap.object.as_ref().is_none_or(&concerns))
+        .filter(|gap| {
+            gap.from.is_none_or(|start| start <= until) && gap.until.is_none_or(|stop| stop >= from)
+        })
+        .map(|gap| gap.from.unwrap_or(from).max(from))
+        .min()
+}
+
+/// Whether two versions of a profile differ in their status.
+fn status_differs(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.status != other.status
+}
+
+/// The status writes that the watch saw on a profile, in order, each with its moment.
+pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    writes_where(evidence, history, status_differs, writes_status)
+}
+
+/// All writes that the watch saw on a profile, whatever they changed.
+pub(super) fn writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    let differs = |one: &ClusterProfile, other: &ClusterProfile| {
+        one.metadata.resource_version != other.metadata.resource_version
+    };
+    writes_where(evidence, history, differs, |_| true)
+}
+
+/// The writes that make two versions differ, stamped by the writers that `counts` picks.
+fn writes_where<'a>(
+    evidence: &Evidence,
+    history: &'a ProfileHistory,
+    differ: fn(&ClusterProfile, &ClusterProfile) -> bool,
+    counts: fn(&Writer) -> bool,
+) -> Vec<Write<'a>> {
+    let mut writes: Vec<Write<'a>> = Vec::new();
+    // The last time that the hub stamped: a write that moved no stamp comes after it.
+    let mut stamped: Option<Micros> = None;
+    for (before, after) in history.steps() {
+        if !differ(&before.profile, &after.profile) {
+            continue;
+        }
+        let arrival = after.at.as_microsecond();
+        let moment = match (new_stamp(Some(&before.profile), &after.profile, counts), stamped) {
+            // A stamp from after the arrival shows that the clocks disagree.
+            (Some(text), _) => match on_our_clock(evidence, text) {
+                Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
+                    stamped = Some(stamp);
+                    Moment {
+                        earliest: stamp,
+                        latest: stamp.saturating_add(SECOND),
+                        told: stamp,
+                    }
+                }
+                _ => Moment::seen(after.at),
+            },
+            // The hub moves no stamp within one second, nor for a write that only removed something.
+            (None, Some(stamp)) => Moment {
+                earliest: stamp,
+                latest: arrival.max(stamp),
+                told: stamp,
+            },
+            (None, None) => Moment::seen(after.at),
+        };
+        writes.push(Write {
+            before,
+            after,
+            moment,
+        });
+    }
+    // The writes of one object come in order: none is later than the next.
+    let mut bound = Micros::MAX;
+    for write in writes.iter_mut().rev() {
+        bound = bound.min(write.moment.latest);
+        write.moment.latest = bound;
+        write.moment.earliest = write.moment.earliest.min(bound);
+    }
+    writes
+}
+
+/// The newest time of the writers that count which the version before did not have.
+fn new_stamp<'a>(
+    before: Option<&ClusterProfile>,
+    after: &'a ClusterProfile,
+    counts: fn(&Writer) -> bool,
+) -> Option<&'a str> {
+    let old = before.and_then(|before| before.metadata.writers.as_deref());
+    let old = old.unwrap_or_default();
+    let writers = after.metadata.writers.as_deref().unwrap_or_default();
+    writers
+        .iter()
+        .filter(|writer| counts(writer))
+        .filter_map(|writer| writer.time.as_deref())
+        .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
+        // The hub writes all of them alike, in UTC and to the second: the order of the text is that of the time.
+        .max()
+}
+
+/// When a version can have been written at the earliest: when the hub stamped it, or, where no stamp tells, as long
+/// before its arrival as a watch may be late without leaving a gap.
+pub(super) fn earliest(evidence: &Evidence, before: Option<&ClusterProfile>, after: &Version) -> Micros {
+    let arrival = after.at.as_microsecond();
+    new_stamp(before, &after.profile, |_| true)
+        .and_then(|text| on_our_clock(evidence, text))
+        .filter(|stamp| *stamp <= arrival.saturating_add(SECOND))
+        .unwrap_or_else(|| arrival.saturating_sub(LATE))
+}
+
+/// Whether a writer writes the status, or owns parts of it.
+pub(super) fn writes_status(writer: &Writer) -> bool {
+    &*writer.subresource == "status" || owns_status(writer)
+}
+
+/// Whether a writer owns parts of the status.
+pub(super) fn owns_status(writer: &Writer) -> bool {
+    writer.owns.iter().any(|part| is_status(part))
+}
+
+/// Whether an owned part is of the status.
+pub(super) fn is_status(part: &str) -> bool {
+    part == "status" || part.starts_with("status.")
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::api::Edition;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    /// The moments of the status writes on the only profile, in seconds after the base (2026-01-01).
+    fn moments(world: Value) -> Vec<(f64, f64)> {
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Standard).expect("a world");
+        let evidence = example.evidence();
+        let base = "2026-01-01T00:00:00Z".parse::<Timestamp>().expect("a time");
+        let seconds = |at: Micros| (at - base.as_microsecond()) as f64 / SECOND as f64;
+        status_writes(evidence, &evidence.profiles[0])
+            .iter()
+            .map(|write| (seconds(write.moment.earliest), seconds(write.moment.latest)))
+            .collect()
+    }
+
+    /// A step that writes a status, stamped by the hub.
+    fn stamped(at: &str, version: &str, stamp: &str) -> Value {
+        json!({"at": at, "change": {
+            "status": {"version": {"kubernetes": version}},
+            "metadata": {"writers": [{
+                "manager": "m", "operation": "Update", "subresource": "status", "time": stamp,
+                "owns": ["status.version"],
+            }]},
+        }})
+    }
+
+    #[test]
+    fn what_arrives_late_and_all_at_once_was_written_when_the_hub_says() {
+        let late = json!({"observe": "10m", "steps": [
+            stamped("200s", "v1.1.0", "${10s}"),
+            stamped("200s", "v1.2.0", "${40s}"),
+            stamped("200s", "v1.3.0", "${70s}"),
+        ]});
+        assert_eq!(moments(late), [(10.0, 11.0), (40.0, 41.0), (70.0, 71.0)]);
+    }
+
+    #[test]
+    fn a_write_that_moves_no_stamp_lies_between_the_one_before_and_its_arrival() {
+        let removal = json!({"observe": "10m", "steps": [
+            stamped("10500ms", "v1.1.0", "${10s}"),
+            {"at": "90s", "change": {"status": {"version": null}}},
+        ]});
+        assert_eq!(moments(removal), [(10.0, 11.0), (10.0, 90.0)]);
+        let followed = json!({"observe": "10m", "steps": [
+            stamped("10500ms", "v1.1.0", "${10s}"),
+            {"at": "90s", "change": {"status": {"version": null}}},
+            stamped("90s", "v1.2.0", "${30s}"),
+        ]});
+        assert_eq!(moments(followed), [(10.0, 11.0), (10.0, 31.0), (30.0, 31.0)]);
+    }
+
+    #[test]
+    fn the_hub_s_clock_is_set_right_and_a_stamp_from_the_future_is_not_believed() {
+        let ahead =
+            json!({"observe": "10m", "clockSkew": "1h", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
+        assert_eq!(moments(ahead), [(10.0, 11.0)]);
+        let unknown = json!({"observe": "10m", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
+        assert_eq!(moments(unknown), [(19.0, 20.0)]);
+    }
+
+    #[test]
+    fn steps_that_leave_the_status_alone_are_no_status_writes() {
+        let labels = json!({"steps": [{"at": "10s", "change": {"metadata": {"labels": {"tier": "gold"}}}}]});
+        assert_eq!(moments(labels), []);
+    }
+}

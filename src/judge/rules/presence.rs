@@ -1,0 +1,74 @@
+//! What a manager has to fill in, and may take a moment for.
+
+use evidence::{Evidence, GRACE_SECONDS, ProfileHistory, api::ClusterProfile};
+
+use super::{
+    Finding, Findings,
+    moment::{Micros, SECOND, end, on_our_clock},
+};
+
+/// How long a manager may take until what it owes counts as missing.
+pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
+
+/// Why there is no verdict where all profiles are new.
+pub(super) const TOO_EARLY: &str =
+    "too early to tell: no profile has been there for longer than the grace of 2 min";
+
+/// Each profile in scope has something. A profile that lacks it is not held to it while it is new or going; where
+/// that leaves no profile to judge, it is too early to tell.
+pub(super) fn each_has(
+    evidence: &Evidence,
+    findings: &mut Findings,
+    has: impl Fn(&ClusterProfile) -> bool,
+    missing: impl Fn(&ClusterProfile) -> Finding,
+) {
+    let mut excused = false;
+    for profile in evidence.inventory() {
+        if has(profile) {
+            findings.examine();
+        } else if evidence.is_settled(profile) {
+            findings.examine();
+            findings.report(missing(profile));
+        } else {
+            excused = true;
+        }
+    }
+    if excused && findings.examined == 0 {
+        findings.cannot_tell(TOO_EARLY);
+    }
+}
+
+/// Whether something that holds of a profile's last version has held for longer than the grace: since the watch saw
+/// it begin, or, where it was there before, since the last transition of any of these conditions, or since the
+/// profile's creation. Where the time of the look is not known, it has.
+pub(super) fn lasts(
+    evidence: &Evidence,
+    history: &ProfileHistory,
+    conditions: &[&str],
+    holds: impl Fn(&ClusterProfile) -> bool,
+) -> bool {
+    let Some(end) = end(evidence) else { return true };
+    let held = history.versions.iter().rev();
+    let held = held.take_while(|version| holds(&version.profile));
+    let first = held.last().unwrap_or(&history.versions[0]);
+    let seen = first.at.as_microsecond();
+    let since = match std::ptr::eq(first, &history.versions[0]) {
+        true => {
+            let transitions = conditions
+                .iter()
+                .filter_map(|kind| transition(evidence, &first.profile, kind));
+            let created = first.profile.metadata.creation_timestamp.as_deref();
+            let created = created.and_then(|time| on_our_clock(evidence, time));
+            let told = transitions.max().max(created);
+            told.map_or(seen, |told| told.min(seen))
+        }
+        false => seen,
+    };
+    end - since >= GRACE
+}
+
+/// When a condition last changed its status, as it says itself.
+pub(super) fn transition(evidence: &Evidence, profile: &ClusterProfile, kind: &str) -> Option<Micros> {
+    let time = profile.condition(kind)?.last_transition_time.as_deref()?;
+    on_our_clock(evidence, time)
+}

@@ -1,0 +1,66 @@
+//! The property `cluster-endpoints.k8s.io`.
+
+use evidence::{Evidence, api::names};
+
+use super::values::each_value;
+use crate::rules::{
+    Finding, Findings,
+    endpoints::{Endpoints, fault},
+    presence::each_has,
+    text::ABSENT,
+};
+
+const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";
+
+/// Every profile has the property, once it had the time to be filled.
+pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings: &mut Findings) {
+    each_has(
+        evidence,
+        findings,
+        |profile| profile.property(names::PROPERTY_ENDPOINTS).is_some(),
+        |profile| {
+            Finding::on(profile, "profile does not tell the endpoints of its member")
+                .at(PATH)
+                .expected("a list of URLs of the member's API server")
+                .observed(ABSENT)
+        },
+    );
+}
+
+/// At least one endpoint can be read from the property, and all of them are endpoints.
+pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
+    each_value(
+        evidence,
+        findings,
+        names::PROPERTY_ENDPOINTS,
+        expected,
+        |value, faults| {
+            let endpoints = Endpoints::read(value);
+            if endpoints.entries().is_empty() {
+                faults.add("no endpoint can be read from the property", value);
+            }
+            for entry in endpoints.entries() {
+                if let Some(fault) = fault(entry) {
+                    faults.add_endpoint(fault, entry);
+                }
+            }
+        },
+    );
+}
+
+/// The property is a JSON list of strings.
+pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findings: &mut Findings) {
+    let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
+    each_value(
+        evidence,
+        findings,
+        names::PROPERTY_ENDPOINTS,
+        expected,
+        |value, faults| {
+            if !matches!(Endpoints::read(value), Endpoints::List(_)) {
+                faults.add("endpoints are no JSON list of strings", value);
+            }
+        },
+    );
+}

@@ -1,0 +1,28 @@
+//! The property `group.customResource.k8s.io`.
+
+use evidence::{
+    Evidence,
+    api::{list::strings, names, syntax::is_dns_subdomain},
+};
+
+use super::values::each_value;
+use crate::rules::Findings;
+
+/// The groups of custom resources are a list of API groups.
+pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
+    each_value(
+        evidence,
+        findings,
+        names::PROPERTY_RESOURCE_GROUPS,
+        expected,
+        |value, faults| match strings(value) {
+            None => faults.add("groups of custom resources are no JSON list of strings", value),
+            Some(groups) => {
+                for group in groups.iter().filter(|group| !is_dns_subdomain(group)) {
+                    faults.add("group of custom resources is no DNS subdomain", group);
+                }
+            }
+        },
+    );
+}

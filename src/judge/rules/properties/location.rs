@@ -1,0 +1,31 @@
+//! The property `location.topology.k8s.io`.
+
+use evidence::{Evidence, api::names};
+
+use crate::rules::{Finding, Findings, text::shown};
+
+/// A member's location, once told, never changes. That it is missing for a while is no other location.
+pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has the property location.topology.k8s.io");
+    for history in evidence.histories() {
+        let mut locations = history.versions.iter().filter_map(|version| {
+            let property = version.profile.property(names::PROPERTY_LOCATION)?;
+            (!property.value.is_empty()).then_some((&*property.value, &version.profile))
+        });
+        let Some((mut known, _)) = locations.next() else {
+            continue;
+        };
+        findings.examine();
+        for (location, profile) in locations {
+            if location != known {
+                findings.report(
+                    Finding::on(profile, "location of the member was changed")
+                        .at("status.properties[location.topology.k8s.io].value")
+                        .expected(shown(known))
+                        .observed(shown(location)),
+                );
+                known = location;
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Properties that count what is in the member.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    Evidence, MemberPart,
+    api::names::{PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    member::{Comparison, Difference, vouches},
+    text::shown,
+};
+
+/// How long a count may lag behind, in seconds: what the documents call dynamic takes a while to be seen and written.
+const GRACE_SECONDS: i64 = 300;
+
+/// `properties/node-count-matches-member`
+pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile whose member was asked tells a number of nodes");
+    let tolerance = evidence.header.claim.node_tolerance;
+    let comparison = Comparison {
+        part: MemberPart::Nodes,
+        grace: GRACE_SECONDS,
+        vouches,
+        said: &|profile| {
+            profile
+                .property(PROPERTY_NODE_COUNT)?
+                .value
+                .trim()
+                .parse::<u64>()
+                .ok()
+        },
+        seen: &|look| look.nodes,
+        // On its way from one count to another a member has had all those between.
+        agrees: &|said, seen, before| {
+            let before = before.unwrap_or(seen);
+            let least = *seen.min(before);
+            let most = *seen.max(before);
+            (least.saturating_sub(tolerance)..=most.saturating_add(tolerance)).contains(said)
+        },
+    };
+    comparison.each(evidence, findings, |difference| {
+        let Difference {
+            profile,
+            said,
+            seen,
+            seconds,
+        } = difference;
+        let expected = match tolerance {
+            0 => seen.to_string(),
+            tolerance => format!("{seen}, give or take {tolerance}"),
+        };
+        Finding::on(*profile, "the number of nodes is not the member's")
+            .at(format!("status.properties[{PROPERTY_NODE_COUNT}].value"))
+            .expected(expected)
+            .observed(format!("{said}, for at least {seconds} s"))
+    });
+}
+
+/// `properties/custom-resource-groups-match-member`
+pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile whose member was asked tells the groups of its custom resources");
+    let comparison = Comparison {
+        part: MemberPart::CustomResourceGroups,
+        grace: GRACE_SECONDS,
+        vouches,
+        said: &|profile| {
+            let property = profile.property(PROPERTY_RESOURCE_GROUPS)?;
+            serde_json::from_str::<BTreeSet<String>>(&property.value).ok()
+        },
+        seen: &|look| look.custom_resource_groups.as_deref(),
+        agrees: &|said, seen, before| {
+            let before = before.unwrap_or(seen);
+            let always = seen.intersection(before);
+            let ever = |group: &String| seen.contains(group) || before.contains(group);
+            always.into_iter().all(|group| said.contains(group)) && said.iter().all(ever)
+        },
+    };
+    comparison.each(evidence, findings, |difference| {
+        let Difference {
+            profile, said, seen, ..
+        } = difference;
+        let listed = |groups: Vec<&String>| {
+            let names: Vec<&str> = groups.into_iter().map(String::as_str).collect();
+            shown(&names.join(", "))
+        };
+        let lacking = listed(seen.difference(said).collect());
+        let foreign = listed(said.difference(seen).collect());
+        let observed = match (lacking.as_str(), foreign.as_str()) {
+            (lacking, "") => format!("without {lacking}"),
+            ("", foreign) => format!("with {foreign}, of which the member has none"),
+            (lacking, foreign) => format!("without {lacking}; with {foreign}, of which the member has none"),
+        };
+        Finding::on(*profile, "the groups of custom resources are not the member's")
+            .at(format!("status.properties[{PROPERTY_RESOURCE_GROUPS}].value"))
+            .expected("the API groups that the member's custom resource definitions have")
+            .observed(observed)
+    });
+}

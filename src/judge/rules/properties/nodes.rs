@@ -1,0 +1,45 @@
+//! The properties `count.node.k8s.io` and `type.node.k8s.io`.
+
+use evidence::{
+    Evidence,
+    api::{list::strings, names},
+};
+
+use super::values::each_value;
+use crate::rules::Findings;
+
+/// The number of nodes is one.
+pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    let expected = "an integer that is not negative, such as 120";
+    each_value(
+        evidence,
+        findings,
+        names::PROPERTY_NODE_COUNT,
+        expected,
+        |value, faults| {
+            let digits = value.trim();
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().is_ok();
+            if !is_number {
+                faults.add("node count is no integer from 0 on", value);
+            }
+        },
+    );
+}
+
+/// The types of nodes are a list.
+pub(in crate::rules) fn node_types_well_formed(evidence: &Evidence, findings: &mut Findings) {
+    let expected = r#"a JSON list of strings that are not empty, such as ["standard-8","highmem-16"]"#;
+    each_value(
+        evidence,
+        findings,
+        names::PROPERTY_NODE_TYPES,
+        expected,
+        |value, faults| match strings(value) {
+            None => faults.add("types of nodes are no JSON list of strings", value),
+            Some(types) if types.iter().any(|name| name.trim().is_empty()) => {
+                faults.add("type of node is empty", value);
+            }
+            Some(_) => {}
+        },
+    );
+}

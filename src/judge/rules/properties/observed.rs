@@ -1,0 +1,96 @@
+//! When properties were observed.
+
+use std::{collections::HashMap, sync::Arc};
+
+use evidence::{Evidence, ProfileHistory, Version, api::Property};
+
+use crate::rules::{
+    Finding, Findings,
+    moment::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
+    text::shown,
+};
+
+/// The time at which a property was observed does not lie in the future, and does not go back.
+pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no property tells when it was observed");
+    for history in evidence.histories() {
+        if judge(evidence, history, findings) {
+            findings.examine();
+        }
+    }
+}
+
+/// Judges one profile, and gives whether there was something to judge.
+fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) -> bool {
+    let mut known: HashMap<&str, Known> = HashMap::new();
+    let mut before: Option<&Arc<[Property]>> = None;
+    for version in &history.versions {
+        let properties = &version.profile.status.properties;
+        if before.is_some_and(|before| Arc::ptr_eq(before, properties)) {
+            continue;
+        }
+        before = Some(properties);
+        for property in properties.iter() {
+            let Some(text) = property.last_observed_time.as_deref() else {
+                continue;
+            };
+            let known = known.entry(&property.name).or_insert(Known::Nothing);
+            if let Known::Faulty = known {
+                continue;
+            }
+            let Some((message, expected)) = fault(evidence, version, text, known) else {
+                continue;
+            };
+            *known = Known::Faulty;
+            findings.report(
+                Finding::on(&version.profile, message)
+                    .at(format!(
+                        "status.properties[{}].lastObservedTime",
+                        shown(&property.name)
+                    ))
+                    .expected(expected)
+                    .observed(shown(text)),
+            );
+        }
+    }
+    !known.is_empty()
+}
+
+/// What is known of one property of a profile.
+enum Known<'a> {
+    /// It has not told a time yet.
+    Nothing,
+    /// The latest time that it has told, by the runner's clock and as it was written.
+    Time(Micros, &'a str),
+    /// A fault of it has been told: one is enough.
+    Faulty,
+}
+
+/// What is wrong with a time, and what was expected; learns the time where nothing is.
+fn fault<'a>(
+    evidence: &Evidence,
+    version: &Version,
+    text: &'a str,
+    known: &mut Known<'a>,
+) -> Option<(&'static str, String)> {
+    let Some(time) = on_our_clock(evidence, text) else {
+        let message = "observation of a property is not dated in RFC 3339";
+        return Some((message, "a time in RFC 3339".to_owned()));
+    };
+    let seen = version.at.as_microsecond();
+    if time > seen.saturating_add(CLOCKS_APART) {
+        let now = timestamp(seen.saturating_add(skew(evidence)));
+        let message = "observation of a property is dated in the future";
+        return Some((message, format!("not after {now}, give or take 5 min")));
+    }
+    match known {
+        // Times may come with fractions of a second, and without.
+        Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
+            let message = "observation of a property is dated before an earlier one";
+            return Some((message, format!("not before {}", shown(written))));
+        }
+        Known::Time(latest, _) if *latest >= time => {}
+        _ => *known = Known::Time(time, text),
+    }
+    None
+}

@@ -1,0 +1,90 @@
+//! Whether the endpoints of a profile answer.
+
+use std::collections::HashMap;
+
+use evidence::{
+    EndpointCall, Evidence,
+    api::{ClusterProfile, names::PROPERTY_ENDPOINTS},
+};
+
+use crate::rules::{
+    Finding, Findings,
+    endpoints::{Endpoints, fault},
+    member::{Doubts, in_force, vouches},
+    text::shown,
+};
+
+/// How many endpoints a finding tells of one by one.
+const TOLD: usize = 3;
+
+/// `properties/cluster-endpoints-reachable`
+pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, findings: &mut Findings) {
+    if evidence.endpoint_calls.is_empty() {
+        match evidence.inventory().any(has_endpoint) {
+            true => findings.cannot_tell("no endpoint of a profile was called"),
+            false => findings.not_applicable("no profile tells an endpoint that can be called"),
+        }
+        return;
+    }
+    findings.not_applicable("no profile of a healthy member has an endpoint that was called");
+    let mut calls: HashMap<(&str, &str), Vec<&EndpointCall>> = HashMap::new();
+    for call in &evidence.endpoint_calls {
+        let profile = (call.profile.namespace.as_str(), call.profile.name.as_str());
+        calls.entry(profile).or_default().push(call);
+    }
+    let mut doubts = Doubts::default();
+    for history in evidence.histories() {
+        let metadata = &history.last().metadata;
+        let Some(calls) = calls.get(&(&*metadata.namespace, &*metadata.name)) else {
+            continue;
+        };
+        // A member that is down may well be silent.
+        let stood = |call: &&&EndpointCall| {
+            let versions = in_force(history, call.at, call.at);
+            !versions.is_empty() && versions.into_iter().all(vouches)
+        };
+        let calls: Vec<&EndpointCall> = calls.iter().filter(stood).copied().collect();
+        let Some(last) = calls.last() else { continue };
+        if calls.iter().any(|call| call.code.is_some()) {
+            findings.examine();
+            continue;
+        }
+        let profile = in_force(history, last.at, last.at)
+            .pop()
+            .unwrap_or(history.last());
+        if tells(profile, |endpoint| {
+            calls.iter().all(|call| call.endpoint != endpoint)
+        }) {
+            doubts.add(
+                &last.profile,
+                "none of the endpoints that were called answered, but not all were called",
+            );
+            continue;
+        }
+        findings.examine();
+        let told = calls.iter().take(TOLD);
+        let told: Vec<String> = told
+            .map(|call| shown(&format!("{}: {}", call.endpoint, call.reason)))
+            .collect();
+        findings.report(
+            Finding::on(profile, "no endpoint of the profile answers")
+                .at(format!("status.properties[{PROPERTY_ENDPOINTS}].value"))
+                .expected("an endpoint that answers HTTP over TLS from where the runner stands")
+                .observed(told.join("; ")),
+        );
+    }
+    doubts.tell(findings);
+}
+
+/// Whether a profile tells an endpoint that can be called.
+fn has_endpoint(profile: &ClusterProfile) -> bool {
+    tells(profile, |_| true)
+}
+
+/// Whether a profile tells such an endpoint among those that can be called.
+fn tells(profile: &ClusterProfile, is_such: impl Fn(&str) -> bool) -> bool {
+    let property = profile.property(PROPERTY_ENDPOINTS);
+    let endpoints = Endpoints::read(property.map_or("", |property| &property.value));
+    let mut entries = endpoints.entries().iter();
+    entries.any(|endpoint| fault(endpoint).is_none() && is_such(endpoint))
+}

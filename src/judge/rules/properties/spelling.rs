@@ -1,0 +1,99 @@
+//! Names of properties.
+
+use std::collections::HashMap;
+
+use evidence::{Evidence, api::names};
+
+use crate::rules::{Finding, Findings, text::shown};
+
+/// So many characters may be wrong, missing or too many in a slip.
+const SLIP: usize = 2;
+
+/// No property has a name that is nearly a standard one.
+pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has properties");
+    // The same few names are in all profiles.
+    let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::new();
+    for profile in evidence.inventory() {
+        if profile.status.properties.is_empty() {
+            continue;
+        }
+        findings.examine();
+        let names = profile.status.properties.iter().map(|property| &*property.name);
+        for name in names.filter(|name| is_candidate(name)) {
+            if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
+                findings.report(
+                    Finding::on(profile, "name of a property is nearly that of a standard one")
+                        .at(format!("status.properties[{}].name", shown(name)))
+                        .expected(*meant)
+                        .observed(shown(name)),
+                );
+            }
+        }
+    }
+}
+
+/// Whether a name is neither well-known nor wholly unlike the standard ones, as far as its length tells: cheap to
+/// find out, and seldom so.
+fn is_candidate(name: &str) -> bool {
+    let known = names::STANDARD_PROPERTIES
+        .iter()
+        .chain(&names::PROPERTIES_CLUSTER_ID)
+        .chain([&names::PROPERTY_CLUSTERSET]);
+    // A character has up to four bytes.
+    let alike = |standard: &&str| standard.len().abs_diff(name.len()) <= 4 * SLIP;
+    names::STANDARD_PROPERTIES.iter().any(alike) && !known.into_iter().any(|known| *known == name)
+}
+
+/// The standard name that a name is nearly.
+fn meant(name: &str) -> Option<&'static str> {
+    names::STANDARD_PROPERTIES
+        .into_iter()
+        .map(|standard| (strsim::levenshtein(standard, name), standard))
+        .filter(|(distance, _)| *distance <= SLIP)
+        .min()
+        .map(|(_, standard)| standard)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_from_other_names() {
+        for (slip, standard) in [
+            ("cluster-endpoint.k8s.io", names::PROPERTY_ENDPOINTS),
+            ("cluster-endpoints.k8s.oi", names::PROPERTY_ENDPOINTS),
+            ("group.customresource.k8s.io", names::PROPERTY_RESOURCE_GROUPS),
+            ("group.customResources.k8s.io", names::PROPERTY_RESOURCE_GROUPS),
+            ("types.node.k8s.io", names::PROPERTY_NODE_TYPES),
+            ("count.nodes.k8s.io", names::PROPERTY_NODE_COUNT),
+            ("location.toplogy.k8s.io", names::PROPERTY_LOCATION),
+            ("metrics_endpoints.k8s.io", names::PROPERTY_METRICS_ENDPOINTS),
+            ("group.çüstomResource.k8s.io", names::PROPERTY_RESOURCE_GROUPS),
+        ] {
+            assert!(is_candidate(slip), "{slip}");
+            assert_eq!(meant(slip), Some(standard), "{slip}");
+        }
+        let well_known = names::PROPERTIES_CLUSTER_ID
+            .into_iter()
+            .chain([names::PROPERTY_CLUSTERSET]);
+        let others = [
+            "",
+            "location",
+            "region.topology.k8s.io",
+            "zone.topology.k8s.io",
+            "node.k8s.io",
+            "platform.open-cluster-management.io",
+            "kubernetes-fleet.io/node-count",
+            "clusterset.kubernetes.io",
+        ];
+        for other in names::STANDARD_PROPERTIES
+            .into_iter()
+            .chain(well_known)
+            .chain(others)
+        {
+            assert!(!is_candidate(other) || meant(other).is_none(), "{other}");
+        }
+    }
+}

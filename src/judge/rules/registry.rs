@@ -1,0 +1,147 @@
+//! Which rules there are, in the ledger's order: binds each id to its file and its function.
+
+use std::sync::LazyLock;
+
+use super::{
+    Examine, Facts, access, clustersets, conditions, consumers, identity, lifecycle, properties, updates,
+    version,
+};
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// `suite/rule`, the path of its file under `suites/` without the ending.
+    pub id: &'static str,
+    /// Its facts.
+    pub facts: Facts,
+    /// Its function.
+    pub examine: Examine,
+}
+
+/// Binds ids to functions; the file comes from the id.
+macro_rules! rules {
+    ($($id:literal => $examine:path,)*) => {
+        [$(($id, include_str!(concat!("../suites/", $id, ".yaml")), $examine as Examine)),*]
+    };
+}
+
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let bindings: Vec<(&'static str, &'static str, Examine)> = rules! {
+        "identity/manager-label-present" => identity::manager_label_present,
+        "identity/manager-label-matches" => identity::manager_label_matches,
+        "identity/manager-label-from-creation" => identity::manager_label_from_creation,
+        "identity/manager-name-usable" => identity::manager_name_usable,
+        "identity/manager-immutable" => identity::manager_immutable,
+        "identity/manager-unique" => identity::manager_unique,
+        "identity/one-manager-per-profile" => identity::one_manager_per_profile,
+        "identity/name-unique" => identity::name_unique,
+        "identity/one-profile-per-cluster" => identity::one_profile_per_cluster,
+        "identity/name-follows-guidance" => identity::name_follows_guidance,
+        "identity/display-name-kept" => identity::display_name_kept,
+        "identity/member-id-non-empty" => identity::member_id_non_empty,
+        "identity/member-id-set" => identity::member_id_set,
+        "identity/member-id-stable" => identity::member_id_stable,
+        "identity/member-id-unique" => identity::member_id_unique,
+        "clustersets/namespace-labelled" => clustersets::namespace_labelled,
+        "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
+        "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
+        "version/reported" => version::reported,
+        "version/well-formed" => version::well_formed,
+        "version/matches-member" => version::matches_member,
+        "version/follows-upgrade" => version::follows_upgrade,
+        "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
+        "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
+        "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
+        "properties/cluster-endpoints-reachable" => properties::cluster_endpoints_reachable,
+        "properties/location-immutable" => properties::location_immutable,
+        "properties/node-count-well-formed" => properties::node_count_well_formed,
+        "properties/node-count-matches-member" => properties::node_count_matches_member,
+        "properties/node-types-well-formed" => properties::node_types_well_formed,
+        "properties/metrics-endpoints-well-formed" => properties::metrics_endpoints_well_formed,
+        "properties/custom-resource-groups-well-formed" => properties::custom_resource_groups_well_formed,
+        "properties/custom-resource-groups-match-member" => properties::custom_resource_groups_match_member,
+        "properties/honours-only-labelled" => properties::honours_only_labelled,
+        "properties/cluster-properties-propagated" => properties::cluster_properties_propagated,
+        "properties/cluster-properties-verbatim" => properties::cluster_properties_verbatim,
+        "properties/observed-time-sane" => properties::observed_time_sane,
+        "properties/well-known-spelling" => properties::well_known_spelling,
+        "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
+        "conditions/joined-reported" => conditions::joined_reported,
+        "conditions/well-formed" => conditions::well_formed,
+        "conditions/transition-time-kept" => conditions::transition_time_kept,
+        "conditions/transition-time-moves" => conditions::transition_time_moves,
+        "conditions/observed-generation-not-ahead" => conditions::observed_generation_not_ahead,
+        "conditions/healthy-needs-joined" => conditions::healthy_needs_joined,
+        "conditions/status-follows-joined" => conditions::status_follows_joined,
+        "conditions/healthy-agrees-with-member" => conditions::healthy_agrees_with_member,
+        "conditions/healthy-follows-outage" => conditions::healthy_follows_outage,
+        "conditions/joined-follows-leave" => conditions::joined_follows_leave,
+        "conditions/not-flapping" => conditions::not_flapping,
+        "access/provider-named" => access::provider_named,
+        "access/server-is-url" => access::server_is_url,
+        "access/ca-data-is-certificates" => access::ca_data_is_certificates,
+        "access/ca-data-current" => access::ca_data_current,
+        "access/no-secrets" => access::no_secrets,
+        "access/no-local-paths" => access::no_local_paths,
+        "access/tls-verified" => access::tls_verified,
+        "access/exec-extension-well-formed" => access::exec_extension_well_formed,
+        "access/additional-args-well-formed" => access::additional_args_well_formed,
+        "access/additional-envs-well-formed" => access::additional_envs_well_formed,
+        "access/proxy-url-well-formed" => access::proxy_url_well_formed,
+        "access/not-deprecated-only" => access::not_deprecated_only,
+        "access/plugin-yields-credential" => access::plugin_yields_credential,
+        "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
+        "consumers/secret-names-profile" => consumers::secret_names_profile,
+        "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,
+        "consumers/secret-single-consumer" => consumers::secret_single_consumer,
+        "consumers/consumer-name-unique" => consumers::consumer_name_unique,
+        "consumers/kubeconfig-self-contained" => consumers::kubeconfig_self_contained,
+        "consumers/kubeconfig-points-at-member" => consumers::kubeconfig_points_at_member,
+        "consumers/kubeconfig-works" => consumers::kubeconfig_works,
+        "consumers/least-privilege" => consumers::least_privilege,
+        "consumers/declared-consumer-served" => consumers::declared_consumer_served,
+        "consumers/secrets-retired" => consumers::secrets_retired,
+        "updates/status-writes-within-budget" => updates::status_writes_within_budget,
+        "updates/average-rate" => updates::average_rate,
+        "updates/no-empty-writes" => updates::no_empty_writes,
+        "updates/status-by-subresource" => updates::status_by_subresource,
+        "updates/distinct-appliers" => updates::distinct_appliers,
+        "updates/no-dynamic-data" => updates::no_dynamic_data,
+        "updates/restart-within-burst" => updates::restart_within_burst,
+        "updates/scale-within-budget" => updates::scale_within_budget,
+        "lifecycle/join-creates-profile" => lifecycle::join_creates_profile,
+        "lifecycle/join-fills-status" => lifecycle::join_fills_status,
+        "lifecycle/leave-retires-profile" => lifecycle::leave_retires_profile,
+        "lifecycle/deleted-profile-restored" => lifecycle::deleted_profile_restored,
+        "lifecycle/status-restored" => lifecycle::status_restored,
+        "lifecycle/label-restored" => lifecycle::label_restored,
+        "lifecycle/foreign-profiles-untouched" => lifecycle::foreign_profiles_untouched,
+        "lifecycle/restart-keeps-profiles" => lifecycle::restart_keeps_profiles,
+    }
+    .into();
+    bindings
+        .into_iter()
+        .map(|(id, text, examine)| {
+            // The files are compiled in: a test has read every one of them before a user does.
+            let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
+            Rule { id, facts, examine }
+        })
+        .collect()
+});
+
+/// All rules, in the ledger's order.
+pub fn all() -> &'static [Rule] {
+    &RULES
+}
+
+/// The rule of that id.
+pub fn find(id: &str) -> Option<&'static Rule> {
+    all().iter().find(|rule| rule.id == id)
+}
+
+impl Rule {
+    /// The part of the id before the slash.
+    pub fn suite(&self) -> &'static str {
+        self.id.split('/').next().unwrap_or(self.id)
+    }
+}

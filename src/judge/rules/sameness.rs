@@ -1,0 +1,236 @@
+//! Whether two profiles describe the same member cluster, as far as they tell.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    Evidence,
+    api::{Cluster, ClusterProfile, names},
+};
+
+use crate::rules::{
+    Findings,
+    endpoints::{Endpoints, Place, normal},
+    sets::ClusterSets,
+    text::is_placeholder,
+};
+
+/// What one piece of evidence says of two profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// They describe one cluster.
+    Same,
+    /// They describe two clusters.
+    Different,
+    /// It does not tell.
+    Unknown,
+}
+
+/// What the ids of the clusters say. An id need be unique within its ClusterSet only (KEP-2149 › Uniqueness), so that
+/// in two of them equal ids tell of one cluster just if chance cannot have made them equal.
+pub(super) fn by_ids<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    let unequal = ids(one, other).any(|(one, other)| one != other);
+    match (equal_ids(one, other).next().is_some(), unequal) {
+        (true, false) => match (sets.of_profile(one), sets.of_profile(other)) {
+            (Some(ours), Some(theirs)) if ours != theirs && !equal_ids(one, other).any(is_universal) => {
+                Relation::Unknown
+            }
+            _ => Relation::Same,
+        },
+        (false, true) => Relation::Different,
+        _ => Relation::Unknown,
+    }
+}
+
+/// What the ids say, or else the endpoints.
+pub(super) fn by_all<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    match by_ids(sets, one, other) {
+        Relation::Unknown => by_endpoints(one, other),
+        told => told,
+    }
+}
+
+/// What all that two profiles tell says of them, the most telling first.
+pub(super) fn by_everything<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> Relation {
+    let told = by_ids(sets, one, other);
+    if told != Relation::Unknown {
+        return told;
+    }
+    let member_id = |profile: &'a ClusterProfile| {
+        let id = profile.label(names::LABEL_MEMBER_ID);
+        id.filter(|id| !id.is_empty())
+    };
+    let one_inventory = one.metadata.namespace == other.metadata.namespace;
+    if one_inventory && member_id(one).is_some() && member_id(one) == member_id(other) {
+        return Relation::Same;
+    }
+    match by_endpoints(one, other) {
+        Relation::Unknown if share_access(one, other) => Relation::Same,
+        told => told,
+    }
+}
+
+/// The ids that both have under one name.
+pub(super) fn ids<'a>(
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    names::PROPERTIES_CLUSTER_ID
+        .iter()
+        .filter_map(|name| Some((cluster_id(one, name)?, cluster_id(other, name)?)))
+}
+
+fn equal_ids<'a>(one: &'a ClusterProfile, other: &'a ClusterProfile) -> impl Iterator<Item = &'a str> {
+    ids(one, other)
+        .filter(|(one, other)| one == other)
+        .map(|(id, _)| id)
+}
+
+/// Says so where profiles of the whole hub were to be compared, and only some namespaces were looked at.
+pub(super) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
+    let namespaces = &evidence.header.scope.namespaces;
+    if !namespaces.is_empty() {
+        findings.note(format!(
+            "profiles were compared within these namespaces only: {}",
+            namespaces.join(", ")
+        ));
+    }
+}
+
+/// What the endpoints say: one set, two sets without a common member, or something between.
+pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
+    let (one, other) = (endpoint_set(one), endpoint_set(other));
+    if one.is_empty() || other.is_empty() {
+        Relation::Unknown
+    } else if one == other {
+        Relation::Same
+    } else if one.is_disjoint(&other) {
+        Relation::Different
+    } else {
+        Relation::Unknown
+    }
+}
+
+/// A cluster id, unless its value only holds the place of one.
+pub(super) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Option<&'a str> {
+    let value = profile.property(property)?.value.trim();
+    (!is_placeholder(value)).then_some(value)
+}
+
+/// Whether an id has the form of a UUID, with or without its dashes: no two clusters have the same by chance.
+fn is_universal(id: &str) -> bool {
+    let digits = || id.bytes().filter(|byte| *byte != b'-');
+    digits().count() == 32 && digits().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Calls with each place that the endpoints lead to, and tells whether all of them could be read: when one of them
+/// cannot be, or identifies no member, the rest would be another set than the manager meant.
+pub(super) fn each_place(profile: &ClusterProfile, mut take: impl FnMut(&Place<'_>)) -> bool {
+    let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
+        return false;
+    };
+    Endpoints::read(&property.value)
+        .entries()
+        .iter()
+        .all(|entry| Place::read(entry).inspect(&mut take).is_some())
+}
+
+/// The places that the endpoints lead to; empty when they cannot all be told.
+fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
+    let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
+        return BTreeSet::new();
+    };
+    let endpoints = Endpoints::read(&property.value);
+    let places = endpoints.entries().iter().map(|entry| normal(entry));
+    places.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Whether both have an access provider with the same server, CA and settings. The settings count, because a
+/// gateway may tell the members behind it apart by them.
+pub(super) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    shared_servers(one, other).any(|(ours, theirs)| agree(ours, theirs))
+}
+
+/// The access providers of both that have one server.
+fn shared_servers<'a>(
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> impl Iterator<Item = (&'a Cluster, &'a Cluster)> {
+    let pairs = one
+        .access()
+        .flat_map(|ours| other.access().map(move |theirs| (&ours.cluster, &theirs.cluster)));
+    pairs.filter(|(ours, theirs)| server(ours).is_some_and(|ours| server(theirs) == Some(ours)))
+}
+
+/// Whether two access providers with one server lead to one member.
+fn agree(ours: &Cluster, theirs: &Cluster) -> bool {
+    ours.certificate_authority_data == theirs.certificate_authority_data
+        && ours.tls_server_name == theirs.tls_server_name
+        && ours.proxy_url == theirs.proxy_url
+        && ours.extensions == theirs.extensions
+}
+
+/// Whether two profiles of different ClusterSets describe one cluster beyond doubt. What hubs and networks may repeat
+/// does not suffice by itself: an id of one's own making, a private address, a server without its CA.
+pub(super) fn is_surely_one<'a>(
+    sets: &ClusterSets<'a>,
+    one: &'a ClusterProfile,
+    other: &'a ClusterProfile,
+) -> bool {
+    if by_ids(sets, one, other) == Relation::Same {
+        return true;
+    }
+    if ids(one, other).any(|(one, other)| one != other) {
+        return false;
+    }
+    let mut access = shared_servers(one, other).peekable();
+    let is_told_apart = access.peek().is_some() && !access.any(|(ours, theirs)| agree(ours, theirs));
+    match by_endpoints(one, other) {
+        Relation::Different => false,
+        Relation::Unknown => share_authority(one, other),
+        Relation::Same if share_authority(one, other) => true,
+        Relation::Same => !is_told_apart && (equal_ids(one, other).next().is_some() || is_public(one)),
+    }
+}
+
+/// Whether one of the endpoints means the same place to everybody.
+pub(super) fn is_public(profile: &ClusterProfile) -> bool {
+    let mut public = false;
+    each_place(profile, |place| public |= !place.is_private());
+    public
+}
+
+/// Whether both have an access provider with the same server, settings and CA, and there is a CA.
+fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    shared_servers(one, other).any(|(ours, theirs)| has_authority(ours) && agree(ours, theirs))
+}
+
+/// Whether both have an access provider with the same server, settings and CA, and the server means the same place to
+/// everybody or there is a CA.
+pub(super) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let is_known = |cluster: &Cluster| {
+        has_authority(cluster) || server(cluster).is_some_and(|server| !server.is_private())
+    };
+    shared_servers(one, other).any(|(ours, theirs)| is_known(ours) && agree(ours, theirs))
+}
+
+fn has_authority(cluster: &Cluster) -> bool {
+    let authority = cluster.certificate_authority_data.as_deref();
+    authority.is_some_and(|authority| !authority.is_empty())
+}
+
+/// The place of an access provider's server, where it identifies one.
+pub(super) fn server(cluster: &Cluster) -> Option<Place<'_>> {
+    Place::read(cluster.server.as_deref()?)
+}

@@ -1,0 +1,77 @@
+//! Of which ClusterSet profiles and namespaces are, as far as they tell.
+
+use std::collections::HashMap;
+
+use evidence::{
+    Evidence,
+    api::{ClusterProfile, Labels, names},
+};
+
+use crate::rules::text::is_placeholder;
+
+/// Why there is nothing to judge where no profile is in the namespace of a ClusterSet.
+pub(super) const NO_SETS: &str =
+    "no profile is in a namespace that is a ClusterSet's by its label or --clusterset";
+
+/// The ClusterSets of namespaces: those that their labels name, or else those that were declared.
+pub(super) struct ClusterSets<'a>(HashMap<&'a str, &'a str>);
+
+impl<'a> ClusterSets<'a> {
+    /// Reads the labels of all namespaces, and what was declared.
+    pub(super) fn of(evidence: &'a Evidence) -> Self {
+        let declared = &evidence.header.claim.clustersets;
+        let mut sets: HashMap<&str, &str> = declared
+            .iter()
+            .map(|(namespace, set)| (&**namespace, &**set))
+            .collect();
+        sets.extend(
+            evidence
+                .namespaces
+                .iter()
+                .filter_map(|namespace| Some((&*namespace.name, labelled(&namespace.labels)?))),
+        );
+        Self(sets)
+    }
+
+    /// The ClusterSet that the profiles of a namespace represent.
+    pub(super) fn of_namespace(&self, namespace: &str) -> Option<&'a str> {
+        self.0.get(namespace).copied()
+    }
+
+    /// The ClusterSet of a profile: as it says itself, or as its namespace does.
+    pub(super) fn of_profile(&self, profile: &'a ClusterProfile) -> Option<&'a str> {
+        let told = told(profile).map(|(_, set)| set).next();
+        told.or_else(|| self.of_namespace(&profile.metadata.namespace))
+    }
+}
+
+/// The ClusterSet that a namespace's label names: by the key of the KEP, or else by that of the API's Go package.
+fn labelled(labels: &Labels) -> Option<&str> {
+    label(labels, names::LABEL_CLUSTERSET).or_else(|| label(labels, names::LABEL_CLUSTERSET_GO))
+}
+
+/// A label of a namespace, unless it is empty: some write one where there is no ClusterSet.
+pub(super) fn label<'a>(labels: &'a Labels, key: &str) -> Option<&'a str> {
+    labels.get(key).map(String::as_str).filter(|set| !set.is_empty())
+}
+
+/// What a profile says of its ClusterSet, each time with the path of the field that says it.
+pub(super) fn told(profile: &ClusterProfile) -> impl Iterator<Item = (&'static str, &str)> {
+    let property = profile.property(names::PROPERTY_CLUSTERSET);
+    [
+        (
+            "status.properties[clusterset.k8s.io].value",
+            property.map(|property| property.value.trim()),
+        ),
+        (
+            "metadata.labels[multicluster.x-k8s.io/clusterset]",
+            profile.label(names::LABEL_CLUSTERSET_GO),
+        ),
+        (
+            "metadata.labels[clusterset.multicluster.x-k8s.io]",
+            profile.label(names::LABEL_CLUSTERSET),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(path, set)| Some((path, set.filter(|set| !is_placeholder(set))?)))
+}

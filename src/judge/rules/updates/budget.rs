@@ -1,0 +1,224 @@
+//! How often an object may be written (KEP-4322 › Scalability implication).
+
+use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
+
+use super::log::{Key, Life, Log, Names};
+use crate::rules::{
+    Finding, Findings,
+    bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
+    moment::{Micros, Moment, SECOND, status_writes},
+};
+
+/// The time from which on a mean says something, in seconds (the ledger's 10 min).
+const LONG_ENOUGH: i64 = 600;
+
+/// `updates/status-writes-within-budget`
+pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, findings: &mut Findings) {
+    let log = Log::read(evidence, Request::is_status_write);
+    let watched = was_watched(evidence);
+    say_what_was_used(evidence, log.as_ref(), findings);
+    let Some(log) = log else {
+        if watched {
+            for history in evidence.histories() {
+                findings.examine();
+                if let Some(found) = watched_overdraw(evidence, history) {
+                    findings.report(too_often(Finding::on(history.last(), TOO_OFTEN), found));
+                }
+            }
+        }
+        return;
+    };
+    let names = Names::of(evidence);
+    let mut lacking = 0;
+    for key in names.judged(&log) {
+        findings.examine();
+        let lives = log.lives(key);
+        if let Some(found) = lives.iter().find_map(|life| overdraw(&life.writes, BURST, 0)) {
+            findings.report(too_often(Finding::on(names.reference(key), TOO_OFTEN), found));
+            continue;
+        }
+        let histories = names.histories(key);
+        let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
+        if !watched || is_told_by(&log, key, histories.iter().map(seen).sum()) {
+            continue;
+        }
+        lacking += 1;
+        for history in histories {
+            if let Some(found) = watched_overdraw(evidence, history) {
+                findings.report(too_often(Finding::on(history.last(), TOO_OFTEN), found));
+            }
+        }
+    }
+    if lacking > 0 {
+        findings.note(format!(
+            "the audit log does not tell all that the watch saw: {lacking} profiles were judged from the watch too"
+        ));
+    }
+}
+
+const TOO_OFTEN: &str = "the status is written more often than the budget allows";
+
+fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Overdraw> {
+    overdraw(&watched_writes(evidence, history), BURST, 0)
+}
+
+/// When the watch saw a status written.
+pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<Moment> {
+    let writes = status_writes(evidence, history);
+    writes.iter().map(|write| write.moment).collect()
+}
+
+fn too_often(finding: Finding, found: Overdraw) -> Finding {
+    finding
+        .at("status")
+        .expected(format!(
+            "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
+            found.expected()
+        ))
+        .observed(found.observed("writes"))
+}
+
+/// Whether the log tells of an object at least as much as the watch saw: an audit policy may leave requests out.
+pub(super) fn is_told_by<'a>(log: &Log<'a>, key: Key<'a>, seen: usize) -> bool {
+    let told: usize = log.lives(key).iter().map(|life| life.writes.len()).sum();
+    log.covers_window && told >= seen
+}
+
+pub(super) fn was_watched(evidence: &Evidence) -> bool {
+    *evidence.asked(Kind::Timeline) == Asked::Yes
+}
+
+/// Says which evidence was used, and what it could have caught.
+fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Findings) {
+    let caught = |seconds: i64| {
+        format!(
+            "over its {seconds} s more than {BURST} at once are caught, or more than {} in all",
+            allowed(BURST, seconds.saturating_mul(SECOND))
+        )
+    };
+    if let Some(log) = log {
+        findings.note(format!(
+            "judged from the audit log, where all status writes count: {}",
+            caught(log.seconds)
+        ));
+    }
+    if log.is_some_and(|log| log.covers_window) {
+        return;
+    }
+    if let (true, Some(window)) = (was_watched(evidence), evidence.header.window) {
+        findings.note(format!(
+            "judged from the watch, where status writes that change something count: {}",
+            caught(window.seconds())
+        ));
+    }
+}
+
+/// `updates/average-rate`
+pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
+    let watched = was_watched(evidence);
+    let Some(log) = Log::read(evidence, |_| true) else {
+        findings.note("judged from the watch, where the writes that change a profile count");
+        if watched {
+            for history in evidence.histories() {
+                let mean = Mean::watched(evidence, history);
+                judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
+            }
+        }
+        return;
+    };
+    findings.note("judged from the audit log, where all writes on a profile count");
+    let names = Names::of(evidence);
+    for key in names.judged(&log) {
+        let mut means: Vec<Mean> = log.lives(key).iter().map(Mean::logged).collect();
+        if means.is_empty() {
+            means.push(Mean {
+                writes: 0,
+                span: log.seconds.saturating_mul(SECOND),
+            });
+        }
+        let histories = names.histories(key);
+        let seen = histories.iter().map(|history| count_of(history)).sum();
+        if watched && !is_told_by(&log, key, seen) {
+            means.extend(histories.iter().map(|history| Mean::watched(evidence, history)));
+        }
+        judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
+    }
+}
+
+const ON_AVERAGE: &str = "on average the profile is written more often than every 30 s";
+
+/// So many writes in so much time.
+struct Mean {
+    writes: usize,
+    span: Micros,
+}
+
+impl Mean {
+    /// Of one life in the log.
+    fn logged(life: &Life) -> Self {
+        Self {
+            writes: life.writes.len(),
+            span: life.until - life.from,
+        }
+    }
+
+    /// Of what the watch saw of a profile, over the part of the window in which it was there.
+    fn watched(evidence: &Evidence, history: &ProfileHistory) -> Self {
+        let first = history.versions[0].at;
+        let window = evidence.header.window;
+        let from = match history.origin {
+            Origin::Created | Origin::Relisted => first,
+            Origin::Listed => window.map_or(first, |window| window.from),
+        };
+        let until = history.deleted.or(window.map(|window| window.until));
+        Self {
+            writes: count_of(history),
+            span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
+        }
+    }
+
+    fn is_long_enough(&self) -> bool {
+        self.span >= LONG_ENOUGH * SECOND
+    }
+
+    /// The burst is taken off; a second is granted, as the ends of the span are not known better.
+    fn allowed(&self) -> i64 {
+        allowed(BURST, self.span.saturating_add(SECOND))
+    }
+
+    fn is_too_much(&self) -> bool {
+        i64::try_from(self.writes).is_ok_and(|writes| writes > self.allowed())
+    }
+}
+
+/// Judges what is known of one profile: the first mean that is too high is reported.
+fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+    let mut means = means.iter().filter(|mean| mean.is_long_enough()).peekable();
+    if means.peek().is_none() {
+        return;
+    }
+    findings.examine();
+    let Some(mean) = means.find(|mean| mean.is_too_much()) else {
+        return;
+    };
+    let (allowed, seconds) = (mean.allowed(), mean.span / SECOND);
+    findings.report(
+        finding()
+            .at("metadata.resourceVersion")
+            .expected(format!(
+                "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
+            ))
+            .observed(format!("{} writes in {seconds} s", mean.writes)),
+    );
+}
+
+/// How many writes the watch saw on a profile.
+fn count_of(history: &ProfileHistory) -> usize {
+    history
+        .steps()
+        .filter(|(before, after)| {
+            before.profile.metadata.resource_version != after.profile.metadata.resource_version
+        })
+        .count()
+}

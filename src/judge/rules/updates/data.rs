@@ -1,0 +1,81 @@
+//! What kind of data a profile carries (KEP-4322 › Scalability implication).
+
+use std::sync::Arc;
+
+use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
+
+use crate::rules::{
+    Finding, Findings,
+    bucket::{BURST, overdraw},
+    moment::{Moment, SECOND, status_writes},
+    text::shown,
+};
+
+/// How long a property changes at a pace until that is its pace and no storm: the ledger's 10 min for means.
+const LASTING: i64 = 600 * SECOND;
+
+/// `updates/no-dynamic-data`
+pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has properties");
+    for history in evidence.histories() {
+        if history
+            .versions
+            .iter()
+            .all(|version| version.profile.status.properties.is_empty())
+        {
+            continue;
+        }
+        findings.examine();
+        for (name, moments) in changes(evidence, history) {
+            // The burst is there for joins and storms: what keeps changing has to do without it.
+            let found = overdraw(&moments, BURST, 0).or_else(|| overdraw(&moments, 1, LASTING));
+            if let Some(found) = found {
+                findings.report(
+                    Finding::on(
+                        history.last(),
+                        "a property carries data that changes all the time",
+                    )
+                    .at(format!("status.properties[{}].value", shown(name)))
+                    .expected(found.expected())
+                    .observed(found.observed("changes")),
+                );
+            }
+        }
+    }
+}
+
+/// When the value of each property changed, appeared or went, in the order in which the properties first did so.
+fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<Moment>)> {
+    let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+    for write in status_writes(evidence, history) {
+        let (before, after) = (&write.before.profile, &write.after.profile);
+        if Arc::ptr_eq(&before.status.properties, &after.status.properties) {
+            continue;
+        }
+        for name in names(before, after) {
+            let value = |profile: &'a ClusterProfile| profile.property(name).map(|property| &*property.value);
+            if value(before) == value(after) {
+                continue;
+            }
+            match changes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, moments)) => moments.push(write.moment),
+                None => changes.push((name, vec![write.moment])),
+            }
+        }
+    }
+    changes
+}
+
+/// The names of the properties that either version has, each once.
+fn names<'a>(before: &'a ClusterProfile, after: &'a ClusterProfile) -> Vec<&'a str> {
+    let mut names: Vec<&str> = after
+        .status
+        .properties
+        .iter()
+        .chain(before.status.properties.iter())
+        .map(|property| &*property.name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}

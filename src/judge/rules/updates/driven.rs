@@ -1,0 +1,212 @@
+//! What a restart and a growing fleet cost the hub (KEP-4322 › Scalability implication).
+
+use evidence::{DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario};
+
+use super::log::Log;
+use crate::rules::{
+    Finding, Findings,
+    answer::{Span, alive, course, steps},
+    bucket::{BURST, REFILL_SECONDS, overdraw},
+    lifecycle::joined_profile,
+    moment::{Micros, Moment, SECOND, Write, skew, status_writes, writes},
+};
+
+/// `updates/restart-within-burst`
+pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut Findings) {
+    let log = Log::read(evidence, Request::is_status_write);
+    for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
+        let span = Span::of(evidence, step);
+        let mut found = Vec::new();
+        let mut examined = 0;
+        for history in evidence.histories() {
+            if alive(history, span.from).is_none() {
+                continue;
+            }
+            examined += 1;
+            let accounts = accounts(evidence, log.as_ref(), history, status_writes);
+            let costs = accounts.iter().map(|account| Cost::of(account, &span));
+            found.extend(
+                costs
+                    .max_by_key(|cost| cost.writes - cost.usual)
+                    .filter(|cost| cost.writes - cost.usual > BURST)
+                    .map(|cost| cost.finding(history, &span)),
+            );
+        }
+        let doubt = span.cut_short().or_else(|| missed(log.as_ref(), &span));
+        if examined == 0 {
+            findings.cannot_tell(format!("there was no profile before {}", span.did()));
+        } else if let (Some(doubt), true) = (doubt, found.is_empty()) {
+            findings.cannot_tell(doubt);
+        } else {
+            findings.examined += examined;
+        }
+        found.into_iter().for_each(|finding| findings.report(finding));
+    }
+}
+
+/// `updates/scale-within-budget`
+pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
+    let log = Log::read(evidence, |_| true);
+    // Of so many members, the first that cannot be told of has to do for all.
+    let mut each = Findings::default();
+    let joins = steps(evidence, &mut each, Scenario::Scale, DriverAction::Join);
+    if !joins.is_empty() {
+        each.note(format!("{} members joined", joins.len()));
+    }
+    for step in joins {
+        let Some(profile) = joined_profile(evidence, &mut each, step) else {
+            continue;
+        };
+        let span = Span::of(evidence, step);
+        let overdrawn = evidence
+            .histories_named(&profile.namespace, &profile.name)
+            .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
+            .find_map(|account| overdraw(&account.within(&span), BURST, 0));
+        if let Some(overdrawn) = overdrawn {
+            let object = course(evidence, profile).last().and_then(|state| state.profile);
+            each.report(
+                Finding::on(
+                    object.map_or_else(|| profile.clone(), ObjectRef::from),
+                    "a profile is written more often than the budget allows while many members join",
+                )
+                .at("metadata.resourceVersion")
+                .expected(overdrawn.expected())
+                .observed(overdrawn.observed("writes")),
+            );
+        } else if let Some(missed) = missed(log.as_ref(), &span) {
+            each.cannot_tell(missed);
+        }
+    }
+    each.inconclusive = match each.inconclusive.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() => vec![format!("{first} (and {} more like it)", rest.len())],
+        _ => each.inconclusive,
+    };
+    *findings = each;
+}
+
+/// Why writes may have gone unseen: a whole audit log makes good for what the watch missed.
+fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
+    match log.is_some_and(|log| log.covers_window) {
+        true => None,
+        false => span.missed(None),
+    }
+}
+
+/// The writes on a profile by one kind of evidence, by the runner's clock.
+struct Account {
+    writes: Vec<Moment>,
+    /// Since when it tells of what is usual.
+    since: Micros,
+}
+
+impl Account {
+    /// The writes that surely fell into a span.
+    fn within(&self, span: &Span) -> Vec<Moment> {
+        let within = |moment: &&Moment| {
+            moment.earliest >= span.from.as_microsecond() && moment.latest <= span.looked.as_microsecond()
+        };
+        self.writes.iter().filter(within).copied().collect()
+    }
+}
+
+/// What is known of the writes on a profile. A log may leave out what the watch saw, and a watch does not see writes
+/// that change nothing.
+fn accounts<'a>(
+    evidence: &'a Evidence,
+    log: Option<&Log<'a>>,
+    history: &'a ProfileHistory,
+    writes: impl Fn(&Evidence, &'a ProfileHistory) -> Vec<Write<'a>>,
+) -> Vec<Account> {
+    let first = history.versions[0].at;
+    let window = evidence.header.window.map_or(first, |window| window.from);
+    let since = match history.origin {
+        Origin::Listed => window.as_microsecond(),
+        Origin::Created | Origin::Relisted => first.as_microsecond().saturating_add(FILLING),
+    };
+    let watched = Account {
+        writes: writes(evidence, history)
+            .iter()
+            .map(|write| write.moment)
+            .collect(),
+        since,
+    };
+    let logged = log.zip(evidence.requests.as_ref()).map(|(log, requests)| {
+        let metadata = &history.last().metadata;
+        let ours = |at: Micros| at.saturating_sub(skew(evidence));
+        let lives = log.lives((&metadata.namespace, &metadata.name)).iter();
+        Account {
+            writes: lives
+                .flat_map(|life| &life.writes)
+                .map(|moment| Moment {
+                    earliest: ours(moment.earliest),
+                    latest: ours(moment.latest),
+                    told: ours(moment.told),
+                })
+                .collect(),
+            since: ours(requests.covers.from.as_microsecond()).max(watched.since),
+        }
+    });
+    [watched].into_iter().chain(logged).collect()
+}
+
+/// How long after its creation a profile is filled, which is not usual for it.
+const FILLING: Micros = 30 * SECOND;
+
+/// How long a profile has to be seen until its pace is known.
+const LONG_ENOUGH: Micros = 60 * SECOND;
+
+/// What a profile cost the hub since a restart.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// The writes since the restart.
+    writes: i64,
+    /// What it costs in such a time without a restart: by its pace in the time before, which was as long. Where that is
+    /// not known, what the budget allows on average.
+    usual: i64,
+}
+
+impl Cost {
+    fn of(account: &Account, span: &Span) -> Self {
+        let (from, looked) = (span.from.as_microsecond(), span.looked.as_microsecond());
+        let length = looked.saturating_sub(from);
+        let begin = from.saturating_sub(length).max(account.since);
+        let seen = from.saturating_sub(begin);
+        let before = account
+            .writes
+            .iter()
+            .filter(|moment| moment.earliest < from && moment.latest >= begin);
+        let count = |writes: usize| i64::try_from(writes).unwrap_or(i64::MAX);
+        Self {
+            writes: count(account.within(span).len()),
+            usual: match seen < LONG_ENOUGH.min(length) {
+                true => length / (REFILL_SECONDS * SECOND),
+                false => rounded_up(count(before.count()).saturating_mul(length), seen),
+            },
+        }
+    }
+
+    fn finding(self, history: &ProfileHistory, span: &Span) -> Finding {
+        let seconds = span.looked.duration_since(span.from).as_secs();
+        let usual = match self.usual {
+            0 => String::new(),
+            usual => format!(" besides its usual {usual}"),
+        };
+        Finding::on(
+            history.last(),
+            "a restart of the manager costs a profile more than the burst",
+        )
+        .at("status")
+        .expected(format!(
+            "at most {BURST} status writes{usual} in the {seconds} s after {}",
+            span.did()
+        ))
+        .observed(format!("{} status writes", self.writes))
+    }
+}
+
+fn rounded_up(dividend: i64, divisor: i64) -> i64 {
+    match divisor {
+        0 => dividend,
+        divisor => dividend.saturating_add(divisor - 1) / divisor,
+    }
+}

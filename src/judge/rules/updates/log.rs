@@ -1,0 +1,187 @@
+//! The audit log, object by object.
+
+use std::collections::{BTreeMap, HashMap};
+
+use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names};
+
+use crate::rules::moment::{Micros, Moment, SECOND, end, skew};
+
+/// Namespace and name: the audit log knows an object by nothing else.
+pub(super) type Key<'a> = (&'a str, &'a str);
+
+/// An object between its creation and its deletion, as the log tells: under one name there may be several, one
+/// after the other, and each has a budget of its own.
+#[derive(Debug)]
+pub(super) struct Life {
+    /// When it was created, or when the log begins.
+    pub(super) from: Micros,
+    /// When it was deleted, or when the log ends.
+    pub(super) until: Micros,
+    /// The writes on it that count.
+    pub(super) writes: Vec<Moment>,
+}
+
+/// What the audit log tells of each object, by the hub's clock.
+#[derive(Debug)]
+pub(super) struct Log<'a> {
+    /// The lives under each name, in order.
+    pub(super) lives: BTreeMap<Key<'a>, Vec<Life>>,
+    /// How long it is, in seconds.
+    pub(super) seconds: i64,
+    /// Whether it is whole and covers the window in which the hub was watched.
+    pub(super) covers_window: bool,
+}
+
+impl<'a> Log<'a> {
+    /// Sorts the updates and patches that count by object; none where no log was given. The suite's own do not count.
+    pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&Request) -> bool) -> Option<Self> {
+        let requests = evidence.requests.as_ref()?;
+        let (begin, stop) = (
+            requests.covers.from.as_microsecond(),
+            requests.covers.until.as_microsecond(),
+        );
+        let mut lives: BTreeMap<Key<'a>, Vec<Life>> = BTreeMap::new();
+        let life = |from| Life {
+            from,
+            until: stop,
+            writes: Vec::new(),
+        };
+        for event in requests.events.iter().filter(|event| event.is_write()) {
+            let at = event.at.as_microsecond();
+            let key = (&*event.namespace, name_of(event));
+            // An apply of an object that is not there creates it: 201.
+            let creates = &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty());
+            if &*event.verb == "deletecollection" {
+                for lives in lives
+                    .iter_mut()
+                    .filter(|((namespace, _), _)| *namespace == key.0)
+                    .map(|(_, lives)| lives)
+                {
+                    begin_anew(lives, at, life(at));
+                }
+            } else if key.1.is_empty() {
+                // A creation that the log does not name: nothing can be counted against it.
+            } else if creates || (&*event.verb == "delete" && event.subresource.is_empty()) {
+                begin_anew(lives.entry(key).or_default(), at, life(at));
+            } else if matches!(&*event.verb, "update" | "patch") && !event.is_the_suites() && counts(event) {
+                let lives = lives.entry(key).or_default();
+                if lives.is_empty() {
+                    lives.push(life(begin));
+                }
+                if let Some(current) = lives.last_mut() {
+                    current.writes.push(Moment::seen(event.at));
+                }
+            }
+        }
+        let covers_window = evidence.is_whole(Kind::Requests)
+            && evidence.header.window.is_none_or(|window| {
+                begin - skew(evidence) <= window.from.as_microsecond() + SECOND
+                    && end(evidence).is_some_and(|end| stop - skew(evidence) >= end - SECOND)
+            });
+        Some(Self {
+            lives,
+            seconds: requests.covers.seconds(),
+            covers_window,
+        })
+    }
+
+    /// The lives under a name; none where the log has no write on it that counts.
+    pub(super) fn lives(&self, key: Key<'a>) -> &[Life] {
+        self.lives.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Ends the present life, and begins the next.
+fn begin_anew(lives: &mut Vec<Life>, at: Micros, next: Life) {
+    if let Some(current) = lives.last_mut() {
+        current.until = at;
+    }
+    lives.push(next);
+}
+
+/// The name of the object, which for a creation may stand in the body only.
+fn name_of(event: &Request) -> &str {
+    if !event.name.is_empty() {
+        return &event.name;
+    }
+    event
+        .body
+        .as_ref()
+        .and_then(|body| body.name.as_deref())
+        .unwrap_or_default()
+}
+
+/// The profiles by name, recreated ones together: what a log's name may mean.
+pub(super) struct Names<'a> {
+    evidence: &'a Evidence,
+    histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>>,
+}
+
+impl<'a> Names<'a> {
+    /// Sorts all profiles that were seen.
+    pub(super) fn of(evidence: &'a Evidence) -> Self {
+        let mut histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>> = HashMap::new();
+        for history in &evidence.profiles {
+            histories.entry(key_of(history)).or_default().push(history);
+        }
+        Self { evidence, histories }
+    }
+
+    /// The profiles of that name, one after the other.
+    pub(super) fn histories(&self, key: Key<'a>) -> &[&'a ProfileHistory] {
+        self.histories.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether an object of the log is judged: not what the run touched itself. One that was never seen might be
+    /// anybody's, where only one manager's profiles are judged.
+    pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
+        if self.evidence.is_touched(key.0, key.1) {
+            return false;
+        }
+        let scope = &self.evidence.header.scope;
+        match self.histories(key) {
+            [] => {
+                scope.cluster_manager.is_none()
+                    && (scope.namespaces.is_empty() || scope.namespaces.iter().any(|name| name == key.0))
+            }
+            histories => histories
+                .iter()
+                .flat_map(|history| &history.versions)
+                .any(|version| scope.holds(&version.profile)),
+        }
+    }
+
+    /// A reference to the object of that name.
+    pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
+        self.histories(key).last().map_or_else(
+            || ObjectRef {
+                kind: names::KIND.to_owned(),
+                namespace: key.0.to_owned(),
+                name: key.1.to_owned(),
+                ..ObjectRef::default()
+            },
+            |history| ObjectRef::from(history.last()),
+        )
+    }
+
+    /// The names that are judged, each once: of profiles in the order in which they were seen, then those that
+    /// only the log knows.
+    pub(super) fn judged(&self, log: &Log<'a>) -> Vec<Key<'a>> {
+        let seen = self.evidence.profiles.iter().filter_map(|history| {
+            let key = key_of(history);
+            let first = self.histories(key).first()?;
+            std::ptr::eq(*first, history).then_some(key)
+        });
+        let unseen = log
+            .lives
+            .keys()
+            .copied()
+            .filter(|key| self.histories(*key).is_empty());
+        seen.chain(unseen).filter(|key| self.in_scope(*key)).collect()
+    }
+}
+
+fn key_of(history: &ProfileHistory) -> Key<'_> {
+    let metadata = &history.last().metadata;
+    (&metadata.namespace, &metadata.name)
+}

@@ -1,0 +1,152 @@
+//! What the status writes on a profile made of its budget, write by write: the figures behind
+//! `updates/status-writes-within-budget`, for whoever shows them.
+
+use evidence::{Evidence, Request};
+use jiff::Timestamp;
+
+use super::{
+    budget::{is_told_by, was_watched, watched_writes},
+    log::{Log, Names},
+};
+use crate::rules::{
+    bucket::{BURST, draws},
+    moment::{Moment, skew, timestamp},
+};
+
+/// What is known of the budgets of a hub's profiles.
+pub struct Spendings<'a> {
+    evidence: &'a Evidence,
+    log: Option<Log<'a>>,
+    names: Names<'a>,
+}
+
+/// One profile's bucket, from its creation (or the beginning of what is known) to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spending {
+    /// Who tells of the writes.
+    pub source: Source,
+    /// The writes, in order.
+    pub draws: Vec<Draw>,
+}
+
+/// One status write, and what it left in the bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// When it was made, as told, by the runner's clock.
+    pub at: Timestamp,
+    /// How many more writes the bucket then had at best, as times are known to a second or so: never more than
+    /// [`BURST`]; below 0, it is overdrawn.
+    pub left: f64,
+}
+
+/// Who tells of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The audit log: all of them.
+    AuditLog,
+    /// The watch: those that change something.
+    Watch,
+}
+
+impl<'a> Spendings<'a> {
+    /// Reads the audit log, where there is one.
+    pub fn of(evidence: &'a Evidence) -> Self {
+        Self {
+            evidence,
+            log: Log::read(evidence, Request::is_status_write),
+            names: Names::of(evidence),
+        }
+    }
+
+    /// The buckets of the profiles that have had a name, one after the other; those without a write left out. As
+    /// the rule does, it trusts the log, and asks the watch where the log does not tell all.
+    pub fn of_profile(&self, namespace: &'a str, name: &'a str) -> Vec<Spending> {
+        let key = (namespace, name);
+        let mut spendings = Vec::new();
+        let histories = self.names.histories(key);
+        let watched = || {
+            histories
+                .iter()
+                .map(|history| watched_writes(self.evidence, history))
+        };
+        let mut is_enough = !was_watched(self.evidence);
+        if let Some(log) = &self.log {
+            let ahead = skew(self.evidence);
+            let lives = log.lives(key).iter().map(|life| &life.writes);
+            spendings.extend(lives.map(|writes| Spending::of(Source::AuditLog, writes, ahead)));
+            let seen = || watched().map(|writes| writes.len()).sum();
+            is_enough |= spendings.iter().any(Spending::is_overdrawn) || is_told_by(log, key, seen());
+        }
+        if !is_enough {
+            spendings.extend(watched().map(|writes| Spending::of(Source::Watch, &writes, 0)));
+        }
+        spendings.retain(|spending| !spending.draws.is_empty());
+        spendings
+    }
+}
+
+impl Spending {
+    /// The bucket behind each write; the clock that told of them runs ahead by so much.
+    fn of(source: Source, writes: &[Moment], ahead: i64) -> Self {
+        let told = writes
+            .iter()
+            .map(|moment| timestamp(moment.told.saturating_sub(ahead)));
+        let left = draws(writes, BURST, 0).map(|draw| draw.writes_left());
+        Self {
+            source,
+            draws: told.zip(left).map(|(at, left)| Draw { at, left }).collect(),
+        }
+    }
+
+    /// Whether a write came that the bucket did not have.
+    pub fn is_overdrawn(&self) -> bool {
+        self.draws.iter().any(Draw::is_too_much)
+    }
+}
+
+impl Draw {
+    /// Whether the bucket did not have it.
+    pub fn is_too_much(&self) -> bool {
+        self.left < 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{self, Findings, example::Example};
+
+    /// The picture and the verdict cannot disagree: on every example that there is, the profiles that the rule
+    /// complains of are those whose bucket is overdrawn.
+    #[test]
+    fn is_overdrawn_just_where_the_rule_complains() {
+        let judge = rules::find("updates/status-writes-within-budget").expect("the rule");
+        let (mut complaints, mut buckets) = (0, 0);
+        for rule in rules::all() {
+            for example in Example::of(rule).expect("examples") {
+                let evidence = example.evidence();
+                let mut findings = Findings::default();
+                (judge.examine)(evidence, &mut findings);
+                let spendings = Spendings::of(evidence);
+                for history in evidence.histories() {
+                    let metadata = &history.last().metadata;
+                    let found = spendings.of_profile(&metadata.namespace, &metadata.name);
+                    let is_found = findings.list.iter().any(|finding| {
+                        *finding.object.name == *metadata.name
+                            && *finding.object.namespace == *metadata.namespace
+                    });
+                    assert_eq!(
+                        found.iter().any(Spending::is_overdrawn),
+                        is_found,
+                        "{}: {}",
+                        rule.id,
+                        metadata.name
+                    );
+                    complaints += usize::from(is_found);
+                    buckets += found.len();
+                }
+            }
+        }
+        assert!(complaints > 3 && buckets > 100, "{complaints} of {buckets}");
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether the version is the member's own.
+
+use evidence::{Evidence, GRACE_SECONDS, MemberPart};
+
+use crate::rules::{
+    Finding, Findings,
+    member::{Comparison, Difference, vouches},
+    text::shown,
+};
+
+/// `version/matches-member`
+pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile whose member was asked tells a version of Kubernetes");
+    let comparison = Comparison {
+        part: MemberPart::Version,
+        grace: GRACE_SECONDS,
+        vouches,
+        said: &|profile| {
+            let version = profile.status.version.kubernetes.as_deref();
+            version.filter(|version| !version.is_empty())
+        },
+        seen: &|look| look.version.as_deref(),
+        agrees: &|said, seen, _| plain(said) == plain(seen),
+    };
+    comparison.each(
+        evidence,
+        findings,
+        |Difference {
+             profile, said, seen, ..
+         }| {
+            Finding::on(*profile, "the version is not the one that the member runs")
+                .at("status.version.kubernetes")
+                .expected(shown(seen))
+                .observed(shown(said))
+        },
+    );
+}
+
+/// Without the `v` that some leave out.
+fn plain(version: &str) -> &str {
+    let version = version.trim();
+    version.strip_prefix(['v', 'V']).unwrap_or(version)
+}

@@ -1,0 +1,20 @@
+//! The suite `version`: the Kubernetes versions that profiles tell (KEP-4322 › Status › Version).
+
+mod form;
+mod member;
+mod reported;
+mod upgrade;
+
+use evidence::api::ClusterProfile;
+pub(super) use form::well_formed;
+pub(super) use member::matches_member;
+pub(super) use reported::reported;
+pub(super) use upgrade::follows_upgrade;
+
+const PATH: &str = "status.version.kubernetes";
+
+/// The version that a profile tells, where it tells one.
+fn told(profile: &ClusterProfile) -> Option<&str> {
+    let version = profile.status.version.kubernetes.as_deref();
+    version.filter(|version| !version.is_empty())
+}

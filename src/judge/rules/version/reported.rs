@@ -1,0 +1,61 @@
+//! Which profiles tell a version.
+
+use evidence::{
+    Evidence,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
+};
+
+use super::{PATH, told};
+use crate::rules::{
+    Finding, Findings,
+    presence::{TOO_EARLY, lasts},
+    text::ABSENT,
+};
+
+/// A member that is joined and healthy has its version in the profile.
+///
+/// What it lacks counts once all of this has been so for longer than the grace.
+pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile says that its member is joined and healthy");
+    let mut excused = false;
+    for history in evidence.histories() {
+        let Some(profile) = history.current().filter(|profile| is_well(profile)) else {
+            continue;
+        };
+        if told(profile).is_some() {
+            findings.examine();
+            continue;
+        }
+        let conditions = [CONDITION_JOINED, CONDITION_HEALTHY];
+        let owes = |earlier: &ClusterProfile| is_well(earlier) && told(earlier).is_none();
+        if evidence.is_settled(profile) && lasts(evidence, history, &conditions, owes) {
+            findings.examine();
+            findings.report(
+                Finding::on(
+                    profile,
+                    "profile of a healthy member does not tell its Kubernetes version",
+                )
+                .at(PATH)
+                .expected("the version that the member's API server tells, such as v1.34.1")
+                .observed(ABSENT),
+            );
+        } else {
+            excused = true;
+        }
+    }
+    if excused && findings.examined == 0 {
+        findings.cannot_tell(TOO_EARLY);
+    }
+}
+
+/// Whether the member is joined and its control plane healthy, so that its version can be had.
+fn is_well(profile: &ClusterProfile) -> bool {
+    let is_true = |kind| {
+        let condition = profile.condition(kind);
+        condition.is_some_and(|condition| &*condition.status == "True")
+    };
+    is_true(CONDITION_JOINED) && is_true(CONDITION_HEALTHY)
+}

@@ -1,0 +1,62 @@
+//! Whether the reported version follows the member's.
+
+use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
+
+use crate::rules::{
+    Findings,
+    answer::{Shortfall, did, done},
+    text::{shown, shown_or_absent},
+};
+
+/// `version/follows-upgrade`
+pub(in crate::rules) fn follows_upgrade(evidence: &Evidence, findings: &mut Findings) {
+    for upgraded in done(evidence, findings, Scenario::Upgrade, DriverAction::Upgrade) {
+        let change = upgraded.step.change.as_ref();
+        let wanted = change.and_then(|change| change.after.as_deref());
+        let wanted = wanted.filter(|wanted| !wanted.is_empty());
+        let before = version(upgraded.before());
+        if is_followed(before, wanted, before) {
+            findings.cannot_tell(format!(
+                "{} had that version before {}",
+                upgraded.profile,
+                did(upgraded.step)
+            ));
+            continue;
+        }
+        upgraded.judge(
+            evidence,
+            findings,
+            |profile| is_followed(before, wanted, version(profile)),
+            |profile| Shortfall {
+                message: "the version does not follow the member's upgrade",
+                path: "status.version.kubernetes".to_owned(),
+                expected: wanted.map_or("another version".to_owned(), shown),
+                observed: shown_or_absent(version(profile)),
+            },
+        );
+    }
+}
+
+fn version(profile: Option<&ClusterProfile>) -> Option<&str> {
+    profile?.status.version.kubernetes.as_deref()
+}
+
+/// Whether a version is the one that the member was to get, or, where that is not told, another one than before.
+fn is_followed(before: Option<&str>, wanted: Option<&str>, version: Option<&str>) -> bool {
+    match (wanted, version) {
+        (_, None) => false,
+        (Some(wanted), Some(version)) => is_of(bare(wanted), bare(version)),
+        (None, version) => version != before,
+    }
+}
+
+/// Whether a version is the one that was asked for, or that one of some vendor, or the latest patch of it.
+fn is_of(wanted: &str, version: &str) -> bool {
+    version
+        .strip_prefix(wanted)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
+}
+
+fn bare(version: &str) -> &str {
+    version.strip_prefix('v').unwrap_or(version)
+}

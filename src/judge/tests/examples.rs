@@ -1,0 +1,421 @@
+//! Every rule over every example of every suite, and what all rule files have in common.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use evidence::api::Edition;
+use judge::{
+    RuleVerdict, Selection, Verdict, judge, rules,
+    rules::{
+        Basis, Level, Rule,
+        example::{Example, Expectation},
+    },
+};
+use serde_json::{Value, json};
+
+/// The verdicts on an example's evidence, by rule.
+fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {
+    let judgement = judge(example.evidence(), &Selection::default());
+    let verdicts = judgement.verdicts.into_iter();
+    verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
+}
+
+fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
+    rules::all()
+        .iter()
+        .map(|rule| {
+            let examples =
+                Example::of(rule).unwrap_or_else(|error| panic!("suites/{}.yaml: {error}", rule.id));
+            (rule, examples)
+        })
+        .collect()
+}
+
+/// What is wrong with the verdict of an example's own rule.
+fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<String> {
+    let Some(verdict) = verdict else {
+        return Some(format!("edition {} does not have the rule", example.edition));
+    };
+    let (finding, count) = match (&example.expectation, verdict.verdict) {
+        (Expectation::Passes, Verdict::Pass)
+        | (Expectation::Inconclusive, Verdict::Inconclusive)
+        | (Expectation::Inapplicable, Verdict::NotApplicable)
+        | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
+        (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
+        (expected, _) => return Some(format!("expected {expected:?}, got {verdict:#?}")),
+    };
+    let findings = &verdict.findings;
+    if let Some(expected) = finding
+        && !findings.iter().any(|finding| expected.describes(finding))
+    {
+        return Some(format!("no finding is {expected:#?} among {findings:#?}"));
+    }
+    match count {
+        Some(count) if *count != findings.len() => {
+            Some(format!("expected {count} findings, got {findings:#?}"))
+        }
+        _ => None,
+    }
+}
+
+/// What is wrong with the reason that a verdict gives.
+fn other_reason(example: &Example, verdict: &RuleVerdict) -> Option<String> {
+    let (expected, given) = (&example.reason, &verdict.reason);
+    (expected.is_some() && expected != given).then(|| format!("expected {expected:?}, got {given:?}"))
+}
+
+/// The MUST rules, other than the example's own, that an example breaks.
+fn collateral(own: &Rule, verdicts: &BTreeMap<&str, RuleVerdict>) -> Vec<String> {
+    verdicts
+        .values()
+        .filter(|verdict| verdict.rule.id != own.id && verdict.rule.facts.level == Level::Must)
+        .filter(|verdict| verdict.verdict == Verdict::Fail)
+        .map(|verdict| format!("it also breaks {}: {:#?}", verdict.rule.id, verdict.findings))
+        .collect()
+}
+
+#[test]
+fn every_example_is_taken_as_it_says() {
+    let mut complaints = Vec::new();
+    for (rule, examples) in examples() {
+        for example in examples {
+            let verdicts = verdicts(&example);
+            let mut found: Vec<String> = disappointment(&example, verdicts.get(rule.id))
+                .into_iter()
+                .collect();
+            // Where its rule has nothing to judge, an example may lack what other rules ask for.
+            if matches!(
+                example.expectation,
+                Expectation::Passes | Expectation::Fails { .. }
+            ) {
+                found.extend(collateral(rule, &verdicts));
+            }
+            for complaint in found {
+                complaints.push(format!(
+                    "suites/{}.yaml, example `{}` ({}): {complaint}",
+                    rule.id, example.name, example.edition
+                ));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn a_conforming_world_trips_no_rule() {
+    let conditions = |healthy: &str, since: &str| {
+        json!([
+            {"type": "Joined", "status": "True", "reason": "Joined", "lastTransitionTime": "${-1h}"},
+            {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
+        ])
+    };
+    let property = |name: &str, value: &str| json!({"name": name, "value": value});
+    let told_by_b = [
+        property("cluster-endpoints.k8s.io", r#"["b.default.example:6443"]"#),
+        property("location.topology.k8s.io", "asia"),
+        property("count.node.k8s.io", "3"),
+        property("group.customResource.k8s.io", r#"["argoproj.io"]"#),
+        property("tier.example.com", "gold"),
+    ];
+    let on_b = |properties: Value| {
+        json!({
+            "every": "30s", "customResourceGroups": ["argoproj.io"], "clusterProperties": properties,
+            "leases": [{"name": "kube-scheduler", "ageSeconds": 1, "durationSeconds": 15}],
+        })
+    };
+    let labelled = json!({"name": "tier.example.com", "value": "gold", "labelled": true});
+    let mut at_first = on_b(json!([labelled, {"name": "owner.example.com", "value": "me"}]));
+    json_patch::merge(&mut at_first, &json!({"at": "0s", "times": 2}));
+    let mut later = on_b(json!([labelled]));
+    json_patch::merge(&mut later, &json!({"at": "1m", "times": 50}));
+    let busy = json!({
+        "profiles": [
+            {}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}},
+            {"metadata": {"name": "c", "namespace": "other"}},
+            {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}}},
+        ],
+        "namespaces": [{"name": "set", "labels": {"clusterset.multicluster.x-k8s.io": "s"}}],
+        "secrets": [
+            {"namespace": "c1"},
+            {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "b"}},
+            {"namespace": "c1", "labels": {"x-k8s.io/cluster-profile": "d"}},
+            {"namespace": "c1", "labels": {
+                "x-k8s.io/cluster-profile": "e", "x-k8s.io/cluster-profile-namespace": "set"}},
+            {"namespace": "c2", "labels": {"x-k8s.io/cluster-profile": "b"}},
+        ],
+        "consumers": ["c1"],
+        "steps": [
+            {"at": "1m", "create": {"metadata": {"name": "d"}}},
+            {"at": "2m", "change": {"status": {"version": {"kubernetes": "v1.34.2"}}}},
+            {"at": "3m", "delete": "other/c"},
+            {"at": "5m", "change": {"status": {"conditions": conditions("False", "${5m}")}}},
+            {"at": "15m", "change": {"status": {"conditions": conditions("True", "${15m}")}}},
+        ],
+        "observe": "30m",
+        "requests": [
+            {"at": "1m", "verb": "create", "code": 201, "name": "d",
+             "body": {"manager": "m", "managerLabel": "m", "parts": ["metadata.labels", "spec"]}},
+            {"at": "2m", "subresource": "status", "changed": true, "body": {"parts": ["status"]}},
+        ],
+        "probes": [
+            {"method": "merge-patch", "answer": "refused", "fields": ["spec.clusterManager"]},
+            {"method": "update", "answer": "refused", "fields": ["spec.clusterManager"]},
+        ],
+        "members": [
+            {"looks": [
+                {"every": "30s", "times": 3},
+                {"at": "90s", "every": "30s", "times": 5, "version": "v1.34.2"},
+                {"at": "4m", "every": "30s", "times": 20, "version": "v1.34.2", "readyz": {"ready": false}},
+                {"at": "14m", "every": "30s", "times": 20, "version": "v1.34.2"},
+            ]},
+            {"profile": "b", "looks": [at_first, later]},
+        ],
+        "endpointCalls": [{}, {"profile": "b", "endpoint": "b.default.example:6443"}],
+        "logins": [{"secret": "c1/a"}, {"profile": "b", "secret": "c2/b"}, {"plugin": "secretreader"}],
+        "claims": ["consumer-secrets"],
+    });
+    let mut passed = BTreeSet::new();
+    for (world, edition) in [json!([{}]), busy, driven()]
+        .iter()
+        .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
+    {
+        let example = json!({"name": "conforming", "passes": world});
+        let example = Example::parse(&example, edition).expect("a world");
+        for (rule, verdict) in verdicts(&example) {
+            match verdict.verdict {
+                Verdict::Pass => _ = passed.insert(rule),
+                Verdict::NotApplicable | Verdict::Skipped => {}
+                _ => panic!("{rule} ({edition}) objects to {world}: {verdict:#?}"),
+            }
+        }
+    }
+    let all: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
+    assert_eq!(
+        passed, all,
+        "a conforming world has something to show to every rule"
+    );
+}
+
+/// The world of a run with a driver, in which all is answered.
+fn driven() -> Value {
+    let conditions = |healthy: &str, since: &str| {
+        json!([
+            {"type": "Joined", "status": "True", "reason": "Joined", "lastTransitionTime": "${70s}"},
+            {"type": "ControlPlaneHealthy", "status": healthy, "reason": "Probed", "lastTransitionTime": since},
+        ])
+    };
+    let tampered = json!({"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v0.0.0"});
+    json!({
+        "observe": "25m",
+        "secrets": [{"namespace": "c1"}],
+        "claims": ["consumer-secrets"],
+        "driver": {
+            "touched": ["tampered", "foreign"],
+            "steps": [
+                {"action": "join", "at": "1m", "profile": "member"},
+                {"action": "join", "scenario": "outage", "at": "1m", "profile": "broken"},
+                {"action": "join", "scenario": "upgrade", "at": "1m", "profile": "upgraded"},
+                {"action": "join", "scenario": "tampering", "at": "1m", "profile": "tampered"},
+                {"action": "leave", "at": "3m", "profile": "member", "secretsBefore": 1},
+                {"action": "break", "at": "3m", "profile": "broken"},
+                {"action": "heal", "at": "5m", "profile": "broken"},
+                {"action": "upgrade", "at": "3m", "profile": "upgraded",
+                 "change": {"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v1.35.0"}},
+                {"action": "delete-profile", "at": "3m", "profile": "tampered"},
+                {"action": "put-foreigner", "at": "3m", "profile": "foreign"},
+                {"action": "tamper-status", "at": "5m", "profile": "tampered", "change": tampered},
+                {"action": "remove-label", "at": "7m", "profile": "tampered"},
+                {"action": "set-display-name", "at": "9m", "profile": "tampered",
+                 "change": {"path": "spec.displayName", "before": "tampered", "after": "Blue"}},
+                {"action": "restart", "at": "12m", "took": "10s"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "one"},
+                {"action": "join", "scenario": "scale", "at": "15m", "profile": "two"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "one"},
+                {"action": "leave", "scenario": "scale", "at": "18m", "profile": "two"},
+            ],
+        },
+        "steps": [
+            {"at": "70s", "create": {"metadata": {"name": "member"}}},
+            {"at": "70s", "create": {"metadata": {"name": "broken"}}},
+            {"at": "70s", "create": {"metadata": {"name": "upgraded"}}},
+            {"at": "70s", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "3m", "create": {"metadata": {"name": "foreign"}, "spec": {"clusterManager": {"name": "other"}}}},
+            {"at": "3m", "delete": "tampered"},
+            {"at": "4m", "create": {"metadata": {"name": "tampered"}}},
+            {"at": "4m", "delete": "member"},
+            {"at": "4m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("False", "${4m}")}}},
+            {"at": "4m", "change": {
+                "metadata": {"name": "upgraded"}, "status": {"version": {"kubernetes": "v1.35.0"}}}},
+            {"at": "5m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v0.0.0"}}}},
+            {"at": "5m1s", "delete": "foreign"},
+            {"at": "6m", "change": {
+                "metadata": {"name": "tampered"}, "status": {"version": {"kubernetes": "v1.34.1"}}}},
+            {"at": "6m", "change": {
+                "metadata": {"name": "broken"}, "status": {"conditions": conditions("True", "${6m}")}}},
+            {"at": "7m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": null}}}},
+            {"at": "8m", "change": {
+                "metadata": {"name": "tampered", "labels": {"x-k8s.io/cluster-manager": "m"}}}},
+            {"at": "9m", "change": {"metadata": {"name": "tampered"}, "spec": {"displayName": "Blue"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "one"}}},
+            {"at": "15m10s", "create": {"metadata": {"name": "two"}}},
+            {"at": "18m10s", "delete": "one"},
+            {"at": "18m10s", "delete": "two"},
+        ],
+    })
+}
+
+#[test]
+fn every_rule_has_examples_of_both_kinds() {
+    for (rule, examples) in examples() {
+        let count =
+            |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
+        assert!(
+            count(|e| matches!(e, Expectation::Passes)) >= 2,
+            "suites/{}.yaml needs two examples that pass",
+            rule.id
+        );
+        assert!(
+            count(|e| matches!(e, Expectation::Fails { .. })) >= 2,
+            "suites/{}.yaml needs two examples that fail",
+            rule.id
+        );
+        let names: BTreeSet<&str> = examples.iter().map(|example| example.name.as_str()).collect();
+        assert_eq!(
+            names.len(),
+            examples.len(),
+            "suites/{}.yaml uses a name twice",
+            rule.id
+        );
+        for name in names {
+            assert!(
+                is_headline(name, char::is_uppercase),
+                "suites/{}.yaml: the name `{name}` is no lower-case line",
+                rule.id
+            );
+        }
+    }
+}
+
+#[test]
+fn every_rule_file_is_registered_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    let mut files = BTreeSet::new();
+    for suite in std::fs::read_dir(&folder).expect("suites/ is there") {
+        let suite = suite.expect("it can be listed").path();
+        for file in std::fs::read_dir(&suite).expect("a suite is a folder") {
+            let path = file.expect("it can be listed").path();
+            let id = path
+                .strip_prefix(&folder)
+                .expect("it is below")
+                .with_extension("");
+            assert_eq!(
+                path.extension().and_then(|e| e.to_str()),
+                Some("yaml"),
+                "{path:?}"
+            );
+            files.insert(id.to_string_lossy().replace('\\', "/"));
+        }
+    }
+    let ids: Vec<String> = rules::all().iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(ids.iter().cloned().collect::<BTreeSet<_>>(), files);
+    assert_eq!(ids.len(), files.len(), "an id is registered twice");
+}
+
+#[test]
+fn suites_stand_in_the_order_of_the_documents() {
+    let order = [
+        "identity",
+        "clustersets",
+        "version",
+        "properties",
+        "conditions",
+        "access",
+        "consumers",
+        "updates",
+        "lifecycle",
+    ];
+    let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
+    suites.dedup();
+    let known: Vec<&str> = order.into_iter().filter(|suite| suites.contains(suite)).collect();
+    assert_eq!(suites, known);
+}
+
+#[test]
+fn facts_are_complete_and_read_alike() {
+    for rule in rules::all() {
+        let (id, facts) = (rule.id, &rule.facts);
+        assert!(is_headline(&facts.title, char::is_lowercase), "{id}: title");
+        assert!(facts.title.len() <= 100, "{id}: the title is long");
+        assert!(
+            facts.remedy.ends_with('.') && facts.remedy.starts_with(char::is_uppercase),
+            "{id}: the remedy is a sentence"
+        );
+        assert_eq!(
+            facts.reasoning.is_some(),
+            facts.basis == Basis::Derived,
+            "{id}: derived rules state their reasoning, others need none"
+        );
+        assert!(
+            facts.source.contains(" › "),
+            "{id}: source names document and section"
+        );
+        assert_eq!(facts.unjudged, None, "{id}: there is a function that can tell");
+        assert!(!facts.editions.is_empty(), "{id}: no edition has it");
+        assert!(
+            !(facts.needs.is_empty() && facts.needs_one_of.is_empty()),
+            "{id}: needs no evidence"
+        );
+    }
+}
+
+#[test]
+fn findings_keep_the_convention() {
+    let mut seen = BTreeMap::new();
+    for (_, examples) in examples() {
+        for example in &examples {
+            for (rule, verdict) in verdicts(example) {
+                for finding in verdict.findings {
+                    seen.insert(finding.message.clone(), (rule, finding));
+                }
+            }
+        }
+    }
+    assert!(!seen.is_empty());
+    for (message, (rule, finding)) in seen {
+        assert!(
+            is_headline(&message, char::is_uppercase),
+            "{rule}: message `{message}`"
+        );
+        assert!(
+            message.chars().count() <= 100,
+            "{rule}: message `{message}` is long"
+        );
+        assert!(
+            !finding.object.kind.is_empty(),
+            "{rule}: a finding is on an object"
+        );
+        assert!(!finding.path.is_empty(), "{rule}: a finding has a path");
+        assert!(
+            !finding.expected.is_empty(),
+            "{rule}: a finding says what was expected"
+        );
+        assert!(
+            finding.observed.chars().count() <= 600,
+            "{rule}: a finding cuts what it quotes"
+        );
+    }
+}
+
+/// One line without a final period whose first letter is not of the `wrong` case.
+fn is_headline(text: &str, wrong: fn(char) -> bool) -> bool {
+    !text.is_empty()
+        && !text.contains('\n')
+        && text.trim() == text
+        && !text.ends_with('.')
+        && !text.starts_with(wrong)
+}

@@ -1,0 +1,104 @@
+//! What the definitions have in common: names, versions, and their YAML.
+
+use k8s_openapi::{
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+        CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
+        CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceStatus,
+        CustomResourceSubresources, CustomResourceValidation,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use serde_json::json;
+
+use super::{
+    cluster_profile, cluster_property,
+    schema::{Schema, object, string},
+};
+
+/// Every definition that the suite can install, in the order in which `crd` prints them.
+pub fn all() -> Vec<CustomResourceDefinition> {
+    vec![cluster_profile(), cluster_property()]
+}
+
+/// The definition as a YAML document that `kubectl apply -f` takes; the same text each time.
+pub fn to_yaml(definition: &CustomResourceDefinition) -> String {
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    serde_saphyr::to_string_with_options(definition, options)
+        .expect("a definition holds nothing that YAML cannot say")
+}
+
+/// The names that tell a kind from others.
+pub(super) struct Kind {
+    pub(super) group: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) singular: &'static str,
+    pub(super) plural: &'static str,
+    /// `Namespaced` or `Cluster`.
+    pub(super) scope: &'static str,
+}
+
+/// One version, with its status subresource.
+pub(super) fn version(name: &str, spec_and_status: Schema) -> CustomResourceDefinitionVersion {
+    CustomResourceDefinitionVersion {
+        name: name.to_owned(),
+        served: true,
+        storage: false,
+        schema: Some(CustomResourceValidation {
+            open_api_v3_schema: Some(spec_and_status.build()),
+        }),
+        subresources: Some(CustomResourceSubresources {
+            status: Some(CustomResourceSubresourceStatus(json!({}))),
+            scale: None,
+        }),
+        ..Default::default()
+    }
+}
+
+/// The outermost object: what every Kubernetes object has, and these two.
+pub(super) fn root(spec: Schema, status: Schema) -> Schema {
+    object([
+        ("apiVersion", string().about("Group and version of this object.")),
+        ("kind", string().about("Kind of this object.")),
+        ("metadata", object([])),
+        ("spec", spec),
+        ("status", status),
+    ])
+}
+
+/// A column of `kubectl get`: heading, type and JSON path.
+pub(super) fn column(name: &str, type_: &str, json_path: &str) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        type_: type_.to_owned(),
+        json_path: json_path.to_owned(),
+        ..Default::default()
+    }
+}
+
+/// The definition of `kind` in these versions, in the category that lists all SIG-Multicluster kinds.
+pub(super) fn definition(
+    kind: &Kind,
+    versions: Vec<CustomResourceDefinitionVersion>,
+) -> CustomResourceDefinition {
+    CustomResourceDefinition {
+        metadata: ObjectMeta {
+            name: Some(format!("{}.{}", kind.plural, kind.group)),
+            ..Default::default()
+        },
+        spec: CustomResourceDefinitionSpec {
+            group: kind.group.to_owned(),
+            names: CustomResourceDefinitionNames {
+                categories: Some(vec!["multicluster".to_owned()]),
+                kind: kind.kind.to_owned(),
+                list_kind: Some(format!("{}List", kind.kind)),
+                plural: kind.plural.to_owned(),
+                singular: Some(kind.singular.to_owned()),
+                short_names: None,
+            },
+            scope: kind.scope.to_owned(),
+            versions,
+            ..Default::default()
+        },
+        status: None,
+    }
+}

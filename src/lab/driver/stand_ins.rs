@@ -1,0 +1,82 @@
+//! Stand-in members for hooks: the lab's, on ports of this machine.
+
+use collect::{
+    clock::Clock,
+    driver::{Offer, Offered},
+};
+use futures::{FutureExt as _, future::BoxFuture};
+
+use crate::member::{MemberState, Served, StandIn};
+
+/// What a stand-in is upgraded to.
+const UPGRADED: &str = "v1.35.1";
+
+/// Offers stand-ins on ports of this machine.
+#[derive(Debug)]
+pub struct StandIns {
+    clock: Clock,
+}
+
+/// A stand-in, on a port where somebody has to reach it from outside of this process.
+pub struct Member {
+    stand_in: StandIn,
+    served: Option<Served>,
+}
+
+impl StandIns {
+    /// Their time is that of `clock`.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock }
+    }
+}
+
+impl Offer for StandIns {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+        async move {
+            let stand_in = StandIn::new(name, self.clock, MemberState::default());
+            let served = stand_in
+                .serve()
+                .await
+                .map_err(|error| format!("a stand-in could not be offered: {error}"))?;
+            Ok(Box::new(Member {
+                stand_in,
+                served: Some(served),
+            }) as Box<dyn Offered>)
+        }
+        .boxed()
+    }
+}
+
+impl Member {
+    /// A stand-in that is reached within this process alone.
+    pub fn within(stand_in: StandIn) -> Self {
+        Self {
+            stand_in,
+            served: None,
+        }
+    }
+}
+
+impl Offered for Member {
+    fn kubeconfig(&self) -> Option<String> {
+        self.served.as_ref().map(Served::kubeconfig)
+    }
+
+    fn server(&self) -> Option<String> {
+        self.served.as_ref().map(Served::server)
+    }
+
+    fn break_down(&self) {
+        self.stand_in.alter(|state| state.unreachable = true);
+    }
+
+    fn heal(&self) {
+        self.stand_in.alter(|state| state.unreachable = false);
+    }
+
+    fn upgrade(&self) -> String {
+        self.stand_in
+            .alter(|state| UPGRADED.clone_into(&mut state.version));
+        UPGRADED.to_owned()
+    }
+}

@@ -1,0 +1,238 @@
+//! Starting the container, waiting for the API server in it, and removing it.
+
+use std::{env, fmt, time::Duration};
+
+use collect::connect::{Handout, cause};
+use envtest::start::{ready, tail};
+use kube::{Client, Config};
+use testcontainers::{
+    ContainerAsync, GenericImage,
+    bollard::{Docker, query_parameters::RemoveContainerOptionsBuilder},
+    core::client::{ClientError, docker_client_instance},
+    runners::AsyncRunner as _,
+};
+use tokio::{
+    runtime::Handle,
+    task::block_in_place,
+    time::{sleep, timeout},
+};
+
+use super::{
+    K3sError,
+    error::{engine_said, went_wrong},
+    request::{self, AUDIT_LOG, KUBECONFIG, PORT},
+    users::Users,
+};
+
+/// How long the engine may take to say that it is there.
+const ENGINE_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// How long K3s may take from the start of its container, for which its image has been fetched.
+const READY_WITHIN: Duration = Duration::from_secs(180);
+/// How often it is looked at meanwhile.
+const POLL: Duration = Duration::from_millis(500);
+
+/// A running K3s. Dropping it removes its container, but cannot tell when it stays, and needs the multi-threaded
+/// runtime that it was started in. A process that is killed leaves the container behind.
+///
+/// It knows the users of every hub of the suite's own: `admin`, `conformance` and `reference-manager`, who may do
+/// everything, and `viewer`, who may do nothing until a role is bound to it.
+pub struct K3s {
+    container: ContainerAsync<GenericImage>,
+    removal: Removal,
+    users: Users,
+}
+
+impl K3s {
+    /// Fetches the image where it is not there yet, starts the container, and waits until the API server is ready.
+    /// Dropping the future removes what has been started by then.
+    ///
+    /// # Errors
+    /// When no engine answers, it does not start the container, or K3s is not ready in time.
+    pub async fn start() -> Result<Self, K3sError> {
+        let engine = engine().await?;
+        let removal = Removal::of(engine, request::unique_name());
+        let started = request::container(&removal.name).start().await;
+        let container = started.map_err(|error| K3sError::Start(went_wrong(&error)))?;
+        let server = address(&container).await?;
+        let users = wait_until_ready(&container, &server).await?;
+        Ok(Self {
+            container,
+            removal,
+            users,
+        })
+    }
+
+    /// How to reach the API server as `user`. Gives the reason in words where that cannot be.
+    ///
+    /// # Panics
+    /// When there is no such user.
+    pub(crate) fn config(&self, user: &str) -> Result<Config, String> {
+        self.users.config(user)
+    }
+
+    /// The same for other programs.
+    ///
+    /// # Panics
+    /// When there is no such user.
+    pub(crate) fn handout(&self, user: &str) -> Result<Handout, String> {
+        self.users.handout(user)
+    }
+
+    /// The audit log, as far as it is written: that of envtest's policy.
+    ///
+    /// # Errors
+    /// When the engine does not hand it out.
+    pub async fn audit_log(&self) -> Result<Vec<u8>, K3sError> {
+        let copied = self.container.copy_file_from(AUDIT_LOG, Vec::new()).await;
+        copied.map_err(|error| K3sError::Unasked(went_wrong(&error)))
+    }
+
+    /// Removes the container, with all that K3s wrote.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub async fn stop(self) -> Result<(), K3sError> {
+        let Self {
+            container,
+            mut removal,
+            ..
+        } = self;
+        container.rm().await.map_err(|error| K3sError::Left {
+            name: removal.name.clone(),
+            reason: went_wrong(&error),
+        })?;
+        removal.engine = None;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for K3s {
+    /// Without the credentials.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("K3s")
+            .field("container", &self.removal.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The container engine, which has answered.
+async fn engine() -> Result<Docker, K3sError> {
+    let none = |reason| K3sError::NoEngine {
+        place: engine_place(),
+        reason,
+    };
+    let is_set = |name| env::var(name).is_ok_and(|value| !value.is_empty());
+    let by_tls = env::var("DOCKER_TLS_VERIFY").is_ok_and(|value| value == "1")
+        || env::var("DOCKER_HOST").is_ok_and(|host| host.starts_with("https:"));
+    if by_tls && !is_set("DOCKER_CERT_PATH") {
+        return Err(none(
+            "it is to be reached by TLS, but DOCKER_CERT_PATH is not set".to_owned(),
+        ));
+    }
+    let engine = docker_client_instance().await.map_err(|error| {
+        none(match &error {
+            ClientError::Init(error) => engine_said(error),
+            other => other.to_string(),
+        })
+    })?;
+    match timeout(ENGINE_ANSWERS_WITHIN, engine.ping()).await {
+        Ok(Ok(_)) => Ok(engine),
+        Ok(Err(error)) => Err(none(engine_said(&error))),
+        Err(_) => Err(none(format!(
+            "it did not answer within {ENGINE_ANSWERS_WITHIN:?}"
+        ))),
+    }
+}
+
+/// Where the engine is looked for, without a password that somebody may have put there.
+fn engine_place() -> String {
+    match env::var("DOCKER_HOST") {
+        Ok(host) => {
+            let shown = match (host.split_once("://"), host.rsplit_once('@')) {
+                (Some((scheme, _)), Some((_, address))) => format!("{scheme}://{address}"),
+                _ => host,
+            };
+            format!("{shown} (from DOCKER_HOST)")
+        }
+        Err(_) => "Docker's usual socket".to_owned(),
+    }
+}
+
+/// Where the API server is reached from here.
+async fn address(container: &ContainerAsync<GenericImage>) -> Result<String, K3sError> {
+    let unasked = |error| K3sError::Unasked(went_wrong(&error));
+    let host = container.get_host().await.map_err(unasked)?.to_string();
+    let port = container.get_host_port_ipv4(PORT).await.map_err(unasked)?;
+    // It may also stand for ::1, where another port is mapped.
+    let host = if host == "localhost" { "127.0.0.1" } else { &host };
+    Ok(format!("https://{host}:{port}"))
+}
+
+async fn wait_until_ready(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, K3sError> {
+    let mut answer = "nothing yet".to_owned();
+    let waiting = async {
+        loop {
+            let running = container.is_running().await;
+            if !running.map_err(|error| K3sError::Unasked(went_wrong(&error)))? {
+                let tail = log_tail(container).await;
+                return Err(K3sError::Exited { tail });
+            }
+            match users(container, server).await {
+                Ok(users) => return Ok(users),
+                Err(reason) => answer = reason,
+            }
+            sleep(POLL).await;
+        }
+    };
+    match timeout(READY_WITHIN, waiting).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(K3sError::NotReady {
+            within: READY_WITHIN,
+            answer,
+            tail: log_tail(container).await,
+        }),
+    }
+}
+
+/// The hub's users, once its API server is ready for them. Until then, the reason in words.
+async fn users(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, String> {
+    let copied = container.copy_file_from(KUBECONFIG, Vec::new()).await;
+    let text = copied.map_err(|error| format!("{KUBECONFIG}: {}", went_wrong(&error)))?;
+    let users = Users::read(&String::from_utf8_lossy(&text), server)
+        .map_err(|reason| format!("{KUBECONFIG}: {reason}"))?;
+    let client = Client::try_from(users.config("admin")?).map_err(|error| cause(&error))?;
+    ready(&client).await.map_err(|error| cause(&error))?;
+    Ok(users)
+}
+
+async fn log_tail(container: &ContainerAsync<GenericImage>) -> String {
+    let log = container.stderr_to_vec().await.unwrap_or_default();
+    tail(&String::from_utf8_lossy(&log))
+}
+
+/// Removes a container by its name when it is dropped. That of the client begins with the container's start, and so
+/// leaves behind what the engine has made but not started.
+struct Removal {
+    engine: Option<Docker>,
+    name: String,
+}
+
+impl Removal {
+    fn of(engine: Docker, name: String) -> Self {
+        Self {
+            engine: Some(engine),
+            name,
+        }
+    }
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let (Some(engine), Ok(runtime)) = (self.engine.take(), Handle::try_current()) else {
+            return;
+        };
+        let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+        // It fails where there is none, which is what is wanted; nobody is left to be told that it stays.
+        let _ = block_in_place(|| runtime.block_on(engine.remove_container(&self.name, Some(options))));
+    }
+}

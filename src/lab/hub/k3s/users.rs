@@ -1,0 +1,135 @@
+//! The users of the hub: all of them the administrator, who acts as them.
+
+use collect::connect::{
+    Handout,
+    kubeconfig::{alone, config},
+};
+use kube::{
+    Config,
+    config::{AuthInfo, Kubeconfig},
+};
+
+/// The context in kubeconfigs of this hub.
+const CONTEXT: &str = "k3s";
+const MASTERS: &str = "system:masters";
+/// A name that stands in the API server's certificate, whatever the address is that leads to it.
+const CERTIFIED: &str = "localhost";
+
+/// The kubeconfig of the hub's administrator.
+pub(super) struct Users(Kubeconfig);
+
+impl Users {
+    /// Reads the kubeconfig that K3s writes, and leads it to `server`. Gives the reason in words where it is none: its
+    /// own would quote it.
+    pub fn read(text: &str, server: &str) -> Result<Self, String> {
+        let whole = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig in YAML".to_owned())?;
+        let current = whole.current_context.clone().unwrap_or_default();
+        let mut one = alone(&whole, &current);
+        let (Some(context), Some(cluster), Some(user)) = (
+            one.contexts.first_mut(),
+            one.clusters.first_mut(),
+            one.auth_infos.first_mut(),
+        ) else {
+            return Err("its current context leads nowhere".to_owned());
+        };
+        CONTEXT.clone_into(&mut context.name);
+        if let Some(cluster) = &mut cluster.cluster {
+            cluster.server = Some(server.to_owned());
+            cluster.tls_server_name = Some(CERTIFIED.to_owned());
+        }
+        if user.auth_info.is_none() {
+            return Err("its user has no credentials".to_owned());
+        }
+        one.current_context = Some(CONTEXT.to_owned());
+        Ok(Self(one))
+    }
+
+    /// The kubeconfig with which the administrator acts as `user`.
+    ///
+    /// # Panics
+    /// When there is no such user: the names are fixed, so that is a slip in the caller's code.
+    fn acting_as(&self, user: &str) -> Kubeconfig {
+        let mut kubeconfig = self.0.clone();
+        for named in &mut kubeconfig.auth_infos {
+            if let Some(credentials) = &mut named.auth_info {
+                act_as(credentials, user);
+            }
+        }
+        kubeconfig
+    }
+
+    /// How to reach the hub as `user`. Gives the reason in words where the kubeconfig leads nowhere.
+    pub fn config(&self, user: &str) -> Result<Config, String> {
+        let (config, _) = self.way(user)?;
+        Ok(config)
+    }
+
+    /// The same for other programs.
+    pub fn handout(&self, user: &str) -> Result<Handout, String> {
+        let (config, kubeconfig) = self.way(user)?;
+        Ok(Handout::of_context(&kubeconfig, CONTEXT, &config))
+    }
+
+    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), String> {
+        let kubeconfig = self.acting_as(user);
+        let (config, _) =
+            config(&kubeconfig, "its kubeconfig", Some(CONTEXT)).map_err(|error| error.to_string())?;
+        Ok((config, kubeconfig))
+    }
+}
+
+/// The users that a hub of the suite's own knows.
+fn act_as(credentials: &mut AuthInfo, user: &str) {
+    let groups: Option<Vec<String>> = match user {
+        "admin" => return,
+        "conformance" | "reference-manager" => Some(vec![MASTERS.to_owned()]),
+        "viewer" => None,
+        other => panic!("no user {other:?} on the K3s hub"),
+    };
+    credentials.impersonate = Some(user.to_owned());
+    credentials.impersonate_groups = groups;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITTEN: &str = r"
+apiVersion: v1
+kind: Config
+clusters: [{name: default, cluster: {server: 'https://127.0.0.1:6443'}}]
+contexts: [{name: default, context: {cluster: default, user: default}}]
+current-context: default
+users: [{name: default, user: {token: CANARY}}]
+";
+
+    #[test]
+    fn the_administrator_acts_as_each_user() {
+        let users = Users::read(WRITTEN, "https://192.0.2.7:40123").expect("a kubeconfig");
+        for (user, acts_as, groups) in [
+            ("admin", None, None),
+            ("reference-manager", Some("reference-manager"), Some(1)),
+            ("conformance", Some("conformance"), Some(1)),
+            ("viewer", Some("viewer"), None),
+        ] {
+            let config = users.config(user).expect("a way");
+            assert_eq!(config.cluster_url.to_string(), "https://192.0.2.7:40123/");
+            assert_eq!(config.tls_server_name.as_deref(), Some("localhost"));
+            assert_eq!(config.auth_info.impersonate.as_deref(), acts_as);
+            let given = config.auth_info.impersonate_groups.as_ref().map(Vec::len);
+            assert_eq!(given, groups, "{user}");
+        }
+        let handout = users.handout("admin").expect("a way");
+        assert_eq!(handout.server, "https://192.0.2.7:40123");
+        assert!(handout.kubeconfig.contains("CANARY"));
+        assert!(!format!("{handout:?}").contains("CANARY"));
+    }
+
+    #[test]
+    fn what_is_no_kubeconfig_is_told_without_quoting_it() {
+        for text in ["", "users: CANARY", &WRITTEN.replace("current-context", "CANARY")] {
+            let reason = Users::read(text, "https://192.0.2.7:1").err().expect("none");
+            assert!(!reason.contains("CANARY"), "{reason}");
+        }
+    }
+}

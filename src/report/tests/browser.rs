@@ -1,0 +1,224 @@
+//! The HTML report in a real browser: what the hub says does not run, and the README's picture is fresh.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{ExitCode, Output},
+    time::Duration,
+};
+
+use evidence::{Evidence, read_input};
+use judge::{Selection, judge};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use report::{Report, html};
+use ring::digest::{SHA256, digest};
+use tempfile::TempDir;
+use tokio::{process::Command, runtime::Builder, time::timeout};
+
+/// What the picture shows: a run on the lab, recorded once.
+const RECORDED: &str = "docs/pictures/report.evidence.jsonl.zst";
+const PICTURE: &str = "docs/pictures/report.png";
+const SOURCES: &str = "docs/pictures/report.png.sources";
+
+/// A browser that takes longer hangs, and is killed.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Says so if it runs, wherever it lands.
+const PLANTED: &str = "\"'></title></script></style><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">";
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn main() -> ExitCode {
+    let mut trials = vec![Trial::test("the_picture_is_fresh", the_picture_is_fresh)];
+    for (scheme, flag) in [("light", "1"), ("dark", "0")] {
+        for profiles in [20, 10_000] {
+            trials.push(Trial::ignorable_test(
+                format!("nothing_planted_runs::{scheme}::{profiles}"),
+                move || match browser() {
+                    Some(browser) => nothing_planted_runs(&browser, flag, profiles),
+                    None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+                },
+            ));
+        }
+    }
+    trials.push(Trial::ignorable_test(
+        "the_policy_stops_what_escaping_would_let_through",
+        || match browser() {
+            Some(browser) => the_policy_stops_what_escaping_would_let_through(&browser),
+            None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+        },
+    ));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The browser, where there is one.
+fn browser() -> Option<PathBuf> {
+    if let Some(given) = env::var_os("CHROME") {
+        return Some(given.into());
+    }
+    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let mut places = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.find(|place| place.is_file())
+}
+
+fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
+    let profile = TempDir::new()?;
+    let mut command = Command::new(browser);
+    command
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--timeout=60000",
+        ])
+        .args(["--virtual-time-budget=5000", "--enable-logging=stderr"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(flags)
+        .arg(format!("file://{}", page.display()))
+        .kill_on_drop(true);
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let output = runtime
+        .block_on(async { timeout(LONGEST, command.output()).await })
+        .map_err(|_| format!("the browser hangs: killed after {} s", LONGEST.as_secs()))??;
+    match output.status.success() {
+        true => Ok(output),
+        false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result<Completion, Failed> {
+    let mut evidence = recorded();
+    plant(&mut evidence, profiles);
+    let folder = TempDir::new()?;
+    let page = folder.path().join("report.html");
+    let html = told(&evidence);
+    fs::write(&page, &html)?;
+    let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+    let output = open(browser, &page, &["--dump-dom", &scheme])?;
+    let (dom, log) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    if log.contains("CONSOLE") {
+        return Err(format!("the browser complains: {log}").into());
+    }
+    let title = "<title>✕ ClusterProfile conformance: not conformant</title>";
+    if !dom.contains(title) {
+        return Err(format!("another title, of {} bytes", dom.len()).into());
+    }
+    // Our own script has run: the tools are there, and say how many rules are shown.
+    let rules = format!("{0} of {0} rules", html.matches("<li data-verdict=").count());
+    match dom.contains(&rules) && dom.contains("document.title") {
+        true => Ok(Completion::Completed),
+        false => Err("the script has not run, or nothing was planted".into()),
+    }
+}
+
+/// Markup is put into the page itself, as if it had not been escaped: with the page's policy nothing of it runs, and
+/// without one it does, so that this can tell.
+fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Completion, Failed> {
+    let page = told(&recorded());
+    let begins = page
+        .find("<meta http-equiv=\"Content-Security-Policy\"")
+        .ok_or("no policy")?;
+    let ends = begins + page[begins..].find('>').ok_or("a policy without an end")? + 1;
+    let without = format!("{}{}", &page[..begins], &page[ends..]);
+    let folder = TempDir::new()?;
+    for (page, runs) in [(page, false), (without, true)] {
+        let path = folder.path().join("report.html");
+        fs::write(&path, page.replace("<main>", &format!("<main>{PLANTED}")))?;
+        let output = open(browser, &path, &["--dump-dom"])?;
+        let dom = String::from_utf8_lossy(&output.stdout);
+        if dom.contains("<title>ran</title>") != runs {
+            return Err(format!("the planted script runs without a policy only: {runs} was expected").into());
+        }
+    }
+    Ok(Completion::Completed)
+}
+
+/// Puts markup wherever the hub has a say, and makes the fleet so large.
+fn plant(evidence: &mut Evidence, profiles: usize) {
+    evidence.header.hub.source = PLANTED.to_owned();
+    let models = evidence.profiles.clone();
+    for number in models.len()..profiles {
+        let mut history = models[number % models.len()].clone();
+        for version in &mut history.versions {
+            version.profile.metadata.name = format!("cluster-{number}").into();
+            version.profile.metadata.uid = format!("uid-{number}").into();
+        }
+        evidence.profiles.push(history);
+    }
+    for version in evidence
+        .profiles
+        .iter_mut()
+        .flat_map(|history| &mut history.versions)
+    {
+        let profile = &mut version.profile;
+        profile.metadata.name = format!("{}{PLANTED}", profile.metadata.name).into();
+        let mut conditions = profile.status.conditions.to_vec();
+        for condition in &mut conditions {
+            condition.reason = PLANTED.into();
+        }
+        profile.status.conditions = conditions.into();
+    }
+}
+
+fn recorded() -> Evidence {
+    let path = root().join(RECORDED);
+    read_input(&path).expect("the recorded evidence").evidence
+}
+
+fn told(evidence: &Evidence) -> String {
+    let selection = Selection::default();
+    let report = Report {
+        evidence,
+        judgement: &judge(evidence, &selection),
+        selection: &selection,
+        judged_at: evidence.header.window.expect("it was watched").until,
+        file: None,
+    };
+    let mut html = Vec::new();
+    html::write(&report, &mut html).expect("a vector takes all");
+    String::from_utf8(html).expect("UTF-8")
+}
+
+/// The picture is that of the page as it is today; the suite's version aside, which says nothing of its looks.
+fn the_picture_is_fresh() -> Result<(), Failed> {
+    let root = root();
+    let html = told(&recorded());
+    let unversioned = html.replace(env!("CARGO_PKG_VERSION"), "");
+    let bytes = digest(&SHA256, unversioned.as_bytes());
+    let hex: String = bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sources = format!("{hex}  the page without the suite's version\n");
+    if env::var_os("UPDATE").is_some() {
+        let browser = browser().ok_or("no chromium on PATH nor in CHROME")?;
+        let folder = TempDir::new()?;
+        let page = folder.path().join("report.html");
+        fs::write(&page, &html)?;
+        let picture = format!("--screenshot={}", root.join(PICTURE).display());
+        open(
+            &browser,
+            &page,
+            &[
+                &picture,
+                "--window-size=1280,900",
+                "--blink-settings=preferredColorScheme=1",
+            ],
+        )?;
+        fs::write(root.join(SOURCES), &sources)?;
+    }
+    let is_small = fs::metadata(root.join(PICTURE))?.len() < 300_000;
+    match fs::read_to_string(root.join(SOURCES))? == sources && is_small {
+        true => Ok(()),
+        false => {
+            Err("docs/pictures/report.png is not of today's page, or too large: run `just pictures`".into())
+        }
+    }
+}
