@@ -6,15 +6,17 @@ mod support;
 
 use std::{path::Path, time::Duration};
 
+use ::lab::hub::Hub;
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use collect::{clock::Clock, connect::KubeconfigOptions};
+use collect::{
+    clock::Clock,
+    connect::{Connection, KubeconfigOptions},
+};
 use envtest::{Assets, EnvtestOptions};
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
-use ::lab::hub::Hub;
-use collect::connect::Connection;
 use serde_json::Value;
 use support::{
     child::{self, Taken},

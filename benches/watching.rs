@@ -11,12 +11,12 @@ use std::{
     time::Duration,
 };
 
+use ::lab::hub::Hub;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use collect::clock::Clock;
 use evidence::{Evidence, Kind, read_input};
 use futures::future::try_join_all;
-use ::lab::hub::Hub;
 use support::{
     child, fleet, lab,
     measure::{megabytes, ratio, seconds},

@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use crate::{
     Clock,
     about::{
-        about::About,
         audit::{AuditLevel, AuditLog},
+        health::About,
         metrics::Metrics,
         misbehaviour::{Faults, Misbehaviour},
     },

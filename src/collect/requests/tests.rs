@@ -90,7 +90,7 @@ fn only(event: Value) -> Request {
 
 #[test]
 fn the_recorded_log_shows_what_its_readme_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/recorded");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recorded");
     let mut evidence = read_input(&folder).expect("a dump").evidence;
     merge_into(
         &mut evidence,

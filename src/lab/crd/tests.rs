@@ -291,7 +291,7 @@ fn the_yaml_quotes_what_older_readers_would_take_for_booleans() {
 
 #[test]
 fn the_fixtures_are_fresh() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/crds");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/crds");
     for definition in all() {
         let file = folder.join(format!("{}.yaml", definition.metadata.name.as_deref().unwrap()));
         let generated = to_yaml(&definition);

@@ -217,7 +217,10 @@ fn parts_that_contradict_each_other_are_refused() {
 
 #[test]
 fn the_template_can_be_used_as_it_is() {
-    let template = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/drivers/template.yaml");
+    let template = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/drivers/template.yaml"
+    );
     let file = DriverFile::read(Path::new(template)).expect("a driver file");
     assert_eq!(file.members, Members::StandIns);
     assert!(file.hooks.contains_key(&DriverAction::Join));

@@ -1,8 +1,7 @@
 //! Hubs that do not let us, and what the user is told.
 
-use collect::connect::Connection;
 use apiserver::{AccessRule, Affected, User};
-use collect::connect::KubeconfigOptions;
+use collect::connect::{Connection, KubeconfigOptions};
 use evidence::Asked;
 
 use super::*;
