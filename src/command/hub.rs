@@ -7,12 +7,10 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use apiserver::{ApiServer, AuditLevel, Loopback};
 use clap::{Args, ValueEnum, ValueHint};
 use collect::clock::Clock;
-use envtest::{Assets, EnvtestOptions};
 use lab::{
-    hub::{Hub, HubError},
+    hub::{ApiServer, Assets, AuditLevel, EnvtestOptions, Hub, HubError, Loopback},
     manager::{Manager, hub_definitions},
     member::{MemberState, Property, Served, StandIn},
 };

@@ -1,18 +1,16 @@
 //! From a hub to evidence.
 
 use anyhow::{Context, anyhow};
-use apiserver::AuditLevel;
 use collect::{
     CollectError, Plan,
     clock::Clock,
     collect,
     connect::{Connection, KubeconfigOptions},
 };
-use envtest::{Assets, EnvtestOptions};
 use evidence::Evidence;
 use judge::Selection;
 use lab::{
-    hub::Hub,
+    hub::{Assets, AuditLevel, EnvtestOptions, Hub},
     manager::{Manager, hub_definitions},
 };
 use tokio::runtime::{Builder, Runtime};

@@ -6,6 +6,9 @@ mod install;
 #[cfg(feature = "k3s")]
 mod k3s;
 
+// What a hub that is started here is told and asked; who starts one needs no other crate.
+pub use apiserver::{ApiServer, AuditLevel, Loopback};
+pub use envtest::{Assets, EnvtestError, EnvtestOptions};
 pub use error::HubError;
 pub use handle::Hub;
 #[cfg(feature = "k3s")]
