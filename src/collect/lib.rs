@@ -36,3 +36,4 @@ pub use members::{Dial, MemberWay, Members, MembersError, Network, members_schem
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::{Grants, member_manifest};
 pub use run::collect;
+pub use secrets::new_digester;

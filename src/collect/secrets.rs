@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use evidence::{Asked, Digester, Gap, Kind, Secret, Unreadable, api::names, unfit, unfit::Loose};
 use kube::client::Client;
+use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
 use super::{
@@ -70,12 +71,24 @@ pub(super) fn gap(reason: impl Into<String>) -> Gap {
     }
 }
 
+/// A digester with a new key, which nothing else knows.
+///
+/// # Panics
+/// When the system gives no random bytes, without which there is no TLS either.
+pub fn new_digester() -> Digester {
+    let mut key = [0; 32];
+    SystemRandom::new()
+        .fill(&mut key)
+        .expect("the system gives random bytes");
+    Digester::new(key)
+}
+
 /// Lists and digests the labelled Secrets, sorted by namespace and name.
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
 pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secrets, Failure> {
-    let digester = Arc::new(Digester::new());
+    let digester = Arc::new(new_digester());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
         let path = path(namespace);

@@ -179,7 +179,7 @@ pub fn from_file(
 }
 
 fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
-    let mut input = read_input(path).map_err(Failure::usage)?;
+    let mut input = read_input(path, &collect::new_digester()).map_err(Failure::usage)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
     Ok(input)
 }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use ring::digest::{Context, SHA256};
+use sha2::{Digest, Sha256};
 
 use super::input::open;
 
@@ -49,7 +49,7 @@ impl Checksum {
 /// Sums up what passes through it.
 pub(super) struct Summing<W> {
     into: W,
-    context: Context,
+    digest: Sha256,
     bytes: u64,
 }
 
@@ -57,15 +57,19 @@ impl<W: Write> Summing<W> {
     pub(super) fn new(into: W) -> Self {
         Self {
             into,
-            context: Context::new(&SHA256),
+            digest: Sha256::new(),
             bytes: 0,
         }
     }
 
     pub(super) fn finish(self) -> Checksum {
-        let digest = self.context.finish();
         Checksum {
-            sha256: digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: self
+                .digest
+                .finalize()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             bytes: self.bytes,
         }
     }
@@ -74,7 +78,7 @@ impl<W: Write> Summing<W> {
 impl<W: Write> Write for Summing<W> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let written = self.into.write(piece)?;
-        self.context.update(&piece[..written]);
+        self.digest.update(&piece[..written]);
         self.bytes += written as u64;
         Ok(written)
     }

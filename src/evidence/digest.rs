@@ -7,8 +7,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use ring::{hmac, rand::SystemRandom};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
+use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use super::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
@@ -21,7 +23,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Turns Secrets into evidence that holds no secret.
 pub struct Digester {
-    key: hmac::Key,
+    keyed: Hmac<Sha256>,
 }
 
 /// Why something is no kubeconfig. Holds nothing of what was read.
@@ -32,14 +34,11 @@ type Object = Map<String, Value>;
 type Entries<'a> = BTreeMap<&'a str, &'a str>;
 
 impl Digester {
-    /// Draws a new key.
-    ///
-    /// # Panics
-    /// When the system has no randomness to give, without which there is no TLS either.
-    pub fn new() -> Self {
-        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+    /// Digests with that key. Draw it at random for each run, and never write it anywhere.
+    pub fn new(key: [u8; 32]) -> Self {
+        let keyed = Hmac::new_from_slice(&*Zeroizing::new(key));
         Self {
-            key: key.expect("the system gives random bytes"),
+            keyed: keyed.expect("HMAC takes keys of any length"),
         }
     }
 
@@ -153,22 +152,16 @@ impl Digester {
 
     /// The first 128 bits of the keyed digest, in hexadecimal: enough to tell any two credentials apart.
     fn digest(&self, parts: &[&[u8]]) -> String {
-        let mut context = hmac::Context::with_key(&self.key);
+        let mut digest = self.keyed.clone();
         for part in parts {
             // With its length, so that no part can pass for the end of the one before.
-            context.update(&(part.len() as u64).to_be_bytes());
-            context.update(part);
+            digest.update(&(part.len() as u64).to_be_bytes());
+            digest.update(part);
         }
-        context.sign().as_ref()[..16]
+        digest.finalize().into_bytes()[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
-    }
-}
-
-impl Default for Digester {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -221,20 +214,11 @@ pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, String>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
         (Ok(data), Ok(string_data)) => config(&data, &string_data).map(|text| {
-            let text = text?;
-            let parsed = read_yaml(&text);
-            wipe(text.into_bytes());
-            parsed
+            let text = Zeroizing::new(text?);
+            read_yaml(&text)
         }),
         (Err(flaw), _) | (_, Err(flaw)) => Some(Err(flaw)),
     }
-}
-
-/// Overwrites what was secret.
-pub fn wipe(mut secret: Vec<u8>) {
-    secret.fill(0);
-    // So that nobody finds the writing needless.
-    std::hint::black_box(&secret);
 }
 
 fn decode(encoded: &str) -> Result<String, Flaw> {
@@ -403,7 +387,7 @@ users:
 
     #[test]
     fn keeps_the_shape_and_no_secret() {
-        let digester = Digester::new();
+        let digester = Digester::new([7; 32]);
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
         let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
         assert_eq!(secret.keys, ["Config", "other"]);
@@ -449,16 +433,23 @@ users:
         let yaml = "users: [{name: a, user: {token: t}}]";
         let as_json = r#"{"users": [{"name": "b", "user": {"token": "t"}}]}"#;
         let other = "users: [{name: a, user: {token: u}}]";
-        let run = Digester::new();
+        let run = Digester::new([7; 32]);
         assert_eq!(credential(&run, yaml), credential(&run, as_json));
         assert_ne!(credential(&run, yaml), credential(&run, other));
-        assert_ne!(credential(&run, yaml), credential(&Digester::new(), yaml));
+        assert_ne!(credential(&run, yaml), credential(&Digester::new([8; 32]), yaml));
         let wrapped = "users: [{name: a, user: {client-key-data: \"QUFB\\nQUFB\"}}]";
         let plain = "users: [{name: a, user: {client-key-data: QUFBQUFB}}]";
         assert_eq!(credential(&run, wrapped), credential(&run, plain));
         let one = "users: [{name: a, user: {username: ab, password: c}}]";
         let two = "users: [{name: a, user: {username: a, password: bc}}]";
         assert_ne!(credential(&run, one), credential(&run, two));
+    }
+
+    #[test]
+    fn a_digest_is_the_first_half_of_an_hmac_sha256() {
+        let run = Digester::new([7; 32]);
+        assert_eq!(run.digest(&[b"t"]), "fd6242d654e9b93d91bc76071c2379ab");
+        assert_eq!(run.digest(&[b"ab", b"c"]), "6073d5bcf26efd7ddc06c90652db4766");
     }
 
     #[test]
@@ -500,7 +491,7 @@ users:
             (long.as_str(), "it is larger than 1 MiB"),
         ];
         for (text, expected) in cases {
-            let secret = Digester::new().secret(&config(text)).expect("a secret");
+            let secret = Digester::new([7; 32]).secret(&config(text)).expect("a secret");
             assert_eq!(secret.kubeconfig, None, "{expected}");
             let flaw = secret.kubeconfig_error.expect("an error");
             assert!(flaw.starts_with(expected), "{flaw} instead of {expected}");
@@ -523,7 +514,7 @@ users:
 
     #[test]
     fn tells_of_what_is_no_secret() {
-        let digester = Digester::new();
+        let digester = Digester::new([7; 32]);
         let mut value = config("{}");
         value["data"]["Config"] = json!("CANARY!");
         let secret = digester.secret(&value).expect("a secret");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Evidence,
+    Digester, Evidence,
     dump::{self, DumpError},
     file::{self, FileError},
 };
@@ -51,9 +51,9 @@ pub enum InputError {
 ///
 /// # Errors
 /// When there is nothing to read, or nothing that can be judged in it.
-pub fn read_input(path: &Path) -> Result<Input, InputError> {
+pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError> {
     if path.is_dir() {
-        return Ok(dump::read_directory(path)?);
+        return Ok(dump::read_directory(path, digester)?);
     }
     let shown = path.display().to_string();
     let unread = |cause| InputError::Read {
@@ -73,7 +73,7 @@ pub fn read_input(path: &Path) -> Result<Input, InputError> {
             Some("-") => "standard input".to_owned(),
             _ => shown.clone(),
         };
-        Ok(dump::read_from(reader, &name)?)
+        Ok(dump::read_from(reader, &name, digester)?)
     }
 }
 
@@ -98,10 +98,24 @@ fn unpacked(mut plain: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
         .read_to_end(&mut head)?;
     let packed = head == ZSTD_MAGIC;
     let whole = Cursor::new(head).chain(plain);
-    Ok(match packed {
-        true => Box::new(BufReader::new(zstd::Decoder::new(whole)?)),
-        false => Box::new(BufReader::new(whole)),
-    })
+    if packed {
+        decoder(whole)
+    } else {
+        Ok(Box::new(BufReader::new(whole)))
+    }
+}
+
+#[cfg(feature = "zstd")]
+fn decoder(packed: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+    Ok(Box::new(BufReader::new(zstd::Decoder::new(packed)?)))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn decoder(_: impl Read) -> io::Result<Box<dyn BufRead>> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "it is packed with zstd, which this build cannot read: unpack it first",
+    ))
 }
 
 /// Reads enough to tell an evidence file; gives back what was read.

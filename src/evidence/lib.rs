@@ -26,7 +26,7 @@ pub mod unfit;
 pub mod user_file;
 
 pub use checksum::Checksum;
-pub use digest::{Digester, kubeconfig_in_clear, wipe};
+pub use digest::{Digester, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,

@@ -1,8 +1,8 @@
 //! Takes the credentials by which a member is asked out of what it says: it may repeat them.
 
-use evidence::wipe;
 use kube::config::AuthInfo;
 use serde_json::Value;
+use zeroize::Zeroize;
 
 use crate::words::one_line;
 
@@ -42,7 +42,7 @@ impl Clean {
 
 impl Drop for Clean {
     fn drop(&mut self) {
-        self.0.drain(..).for_each(|secret| wipe(secret.into_bytes()));
+        self.0.zeroize();
     }
 }
 

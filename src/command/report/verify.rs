@@ -64,7 +64,7 @@ fn held(path: &Path) -> Result<Held, Failure> {
                 path.display()
             ))
         })?;
-    let input = read_input(path).map_err(Failure::usage)?;
+    let input = read_input(path, &collect::new_digester()).map_err(Failure::usage)?;
     Ok(Held {
         evidence: input.evidence,
         sum,

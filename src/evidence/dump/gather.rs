@@ -19,9 +19,9 @@ use crate::{
 };
 
 /// Takes the objects of a dump one by one.
-pub(super) struct Gatherer {
+pub(super) struct Gatherer<'a> {
     evidence: Evidence,
-    digester: Digester,
+    digester: &'a Digester,
     seen: HashMap<Key, Seen>,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
@@ -46,11 +46,11 @@ struct Seen {
     is_ambiguous: bool,
 }
 
-impl Gatherer {
-    pub fn new() -> Self {
+impl<'a> Gatherer<'a> {
+    pub fn new(digester: &'a Digester) -> Self {
         Self {
             evidence: Evidence::default(),
-            digester: Digester::new(),
+            digester,
             seen: HashMap::new(),
             versions: BTreeSet::new(),
             ignored: BTreeMap::new(),

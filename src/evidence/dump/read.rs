@@ -13,14 +13,14 @@ use super::{
     text::{self, Text},
     yaml,
 };
-use crate::{Input, input::open};
+use crate::{Digester, Input, input::open};
 
 /// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
 /// reader is.
 ///
 /// # Errors
 /// When it cannot be read, or holds no ClusterProfile that could be.
-pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpError> {
+pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
         file: name.to_owned(),
@@ -32,7 +32,7 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
             file: name.to_owned(),
         });
     }
-    let mut gatherer = Gatherer::new();
+    let mut gatherer = Gatherer::new(digester);
     each_item(&text, name, &mut gatherer);
     gatherer.finish(name)
 }
@@ -42,7 +42,7 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
 ///
 /// # Errors
 /// When one cannot be read, or none holds a ClusterProfile that could be.
-pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
+pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| DumpError::Read {
         file: file.display().to_string(),
@@ -52,7 +52,7 @@ pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
     if files.is_empty() {
         return Err(DumpError::EmptyDirectory { path: shown });
     }
-    let mut gatherer = Gatherer::new();
+    let mut gatherer = Gatherer::new(digester);
     for file in files {
         let mut bytes = Vec::new();
         open(&file)
@@ -65,7 +65,7 @@ pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
     gatherer.finish(&shown)
 }
 
-fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer) {
+fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer<'_>) {
     for document in text::documents(text, file) {
         let mut sink = |found: Found<'_>| gatherer.take(found);
         match document.document().trim_start().starts_with(['{', '[']) {

@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Asked, Input, Kind, Origin, read_input};
+use crate::{Asked, Digester, Input, Kind, Origin, read_input};
 
 fn read(text: &str) -> Result<Input, DumpError> {
-    read_from(text.as_bytes(), "dumps/hub.yaml")
+    read_from(text.as_bytes(), "dumps/hub.yaml", &Digester::new([7; 32]))
 }
 
 fn names(input: &Input) -> Vec<&str> {
@@ -264,11 +264,11 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
         "dumps/hub.yaml:2 is no valid YAML: alias references unknown anchor"
     );
 
-    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x")
+    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
     assert_eq!(latin, "x:2 is no UTF-8 text: is this a dump of kubectl?");
-    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x")
+    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
@@ -310,7 +310,11 @@ fn an_object_counts_once() {
 fn a_directory_is_one_dump() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
-    let message = || read_input(folder.path()).expect_err("no dump").to_string();
+    let message = || {
+        read_input(folder.path(), &Digester::new([7; 32]))
+            .expect_err("no dump")
+            .to_string()
+    };
     put("notes.txt", "not: a: dump");
     assert!(
         message().contains("holds no *.yaml, *.yml or *.json file"),
@@ -322,18 +326,18 @@ fn a_directory_is_one_dump() {
     put("a.yaml", &profile("a"));
     put("c.json", "");
     std::fs::create_dir(folder.path().join("sub.yaml")).expect("a folder");
-    let input = read_input(folder.path()).expect("reads");
+    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
     assert_eq!(names(&input), ["a", "b"]);
 
     put("c.json", "{");
-    let input = read_input(folder.path()).expect("reads");
+    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
     assert_eq!(names(&input), ["a", "b"]);
     let told = input.evidence.unreadable[0].to_string();
     assert!(
         told.starts_with("an object could not be read: ") && told.contains("c.json:1 is no valid JSON"),
         "{told}"
     );
-    let missing = read_input(&folder.path().join("none.yaml"))
+    let missing = read_input(&folder.path().join("none.yaml"), &Digester::new([7; 32]))
         .expect_err("missing")
         .to_string();
     assert!(
@@ -373,12 +377,12 @@ proptest! {
         let mut spoilt = whole.into_bytes();
         let end = (at + gone).min(spoilt.len());
         spoilt.splice(at..end, put.bytes());
-        let _ = read_from(&*spoilt, "x");
+        let _ = read_from(&*spoilt, "x", &Digester::new([7; 32]));
     }
 
     #[test]
     fn nor_does_noise(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read_from(&*bytes, "x");
+        let _ = read_from(&*bytes, "x", &Digester::new([7; 32]));
     }
 }
 

@@ -41,7 +41,9 @@ pub use error::FileError;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
 use schemars::Schema;
-pub use write::{write, write_named, write_summed, write_to};
+#[cfg(any(unix, windows))]
+pub use write::write;
+pub use write::{write_named, write_summed, write_to};
 
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {

@@ -1,13 +1,15 @@
 //! Writes the evidence file.
 
+#[cfg(any(unix, windows))]
+use std::fs::{self, File};
 use std::{
-    fs::{self, File},
     io::{self, BufWriter, Write},
     path::Path,
 };
 
+#[cfg(any(unix, windows))]
+use super::FileError;
 use super::{
-    FileError,
     change::Change,
     record::{Covers, FirstLine, Gone, Line},
 };
@@ -16,14 +18,12 @@ use crate::{
     checksum::{Checksum, Summing},
 };
 
-/// The file's content barely shrinks further beyond this level, and takes much longer.
-const ZSTD_LEVEL: i32 = 3;
-
 /// Writes evidence to a file, packed when its name ends in `.zst`. The file appears whole or not at all: it is written
 /// beside its place and then moved there. What is no regular file (a pipe, a terminal) is written to directly.
 ///
 /// # Errors
 /// When the system refuses.
+#[cfg(any(unix, windows))]
 pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
     place(evidence, path).map_err(|cause| FileError::Write {
         path: path.display().to_string(),
@@ -31,6 +31,7 @@ pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
     })
 }
 
+#[cfg(any(unix, windows))]
 fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write_named(evidence, path, &File::options().write(true).open(path)?);
@@ -86,10 +87,25 @@ fn packed<T>(
     if path.extension().is_none_or(|extension| extension != "zst") {
         return write(&mut into);
     }
-    let mut encoder = zstd::Encoder::new(into, ZSTD_LEVEL)?;
+    encoded(into, write)
+}
+
+#[cfg(feature = "zstd")]
+fn encoded<T>(into: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    /// The file's content barely shrinks further beyond this level, and takes much longer.
+    const LEVEL: i32 = 3;
+    let mut encoder = zstd::Encoder::new(into, LEVEL)?;
     let written = write(&mut encoder)?;
     encoder.finish()?.flush()?;
     Ok(written)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this build cannot pack with zstd: choose a name that does not end in .zst",
+    ))
 }
 
 /// Writes evidence as JSON Lines. The header's format is always that of this suite.
