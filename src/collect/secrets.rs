@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evidence::{Asked, Digester, Gap, Kind, Secret, Unreadable, api::names, unfit, unfit::Loose};
+use evidence::{Asked, Gap, Kind, Secret, Unreadable, api::names, lenient, lenient::Untyped};
 use kube::client::Client;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
 use super::{
     Wish,
     call::{Failure, segment},
+    digester::new_digester,
     list::list,
     permissions::Permissions,
 };
@@ -71,18 +71,6 @@ pub(super) fn gap(reason: impl Into<String>) -> Gap {
     }
 }
 
-/// A digester with a new key, which nothing else knows.
-///
-/// # Panics
-/// When the system gives no random bytes, without which there is no TLS either.
-pub fn new_digester() -> Digester {
-    let mut key = [0; 32];
-    SystemRandom::new()
-        .fill(&mut key)
-        .expect("the system gives random bytes");
-    Digester::new(key)
-}
-
 /// Lists and digests the labelled Secrets, sorted by namespace and name.
 ///
 /// # Errors
@@ -97,8 +85,8 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
-                    object: unfit::identity(Loose::Text(json), "Secret"),
-                    message: unfit::unparsable(json, &error),
+                    object: lenient::identity(Untyped::Text(json), "Secret"),
+                    message: lenient::unparsable(json, &error),
                 })),
             };
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::input::open;
+use super::open::open;
 
 /// What a file held.
 #[derive(Clone, Debug, PartialEq, Eq)]

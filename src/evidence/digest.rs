@@ -26,8 +26,43 @@ pub struct Digester {
     keyed: Hmac<Sha256>,
 }
 
-/// Why something is no kubeconfig. Holds nothing of what was read.
-type Flaw = String;
+/// What is wrong with a Secret or its kubeconfig. Quotes nothing of either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// It is larger than a Secret can be.
+    #[error("it is larger than 1 MiB")]
+    TooLarge,
+    /// It is empty.
+    #[error("it is empty")]
+    Empty,
+    /// Its value is not base64.
+    #[error("it is not valid base64")]
+    NotBase64,
+    /// Its value is not text.
+    #[error("it is not text in UTF-8")]
+    NotUtf8,
+    /// It is not YAML, or exceeds a bound.
+    #[error("it is not YAML that can be read{}", line.map(|line| format!(" (line {line})")).unwrap_or_default())]
+    NotYaml {
+        /// The line, from 1, where it is known.
+        line: Option<u64>,
+    },
+    /// A part is not a mapping.
+    #[error("{0} is not a mapping")]
+    NotMapping(String),
+    /// A part is not a list.
+    #[error("{0} is not a list")]
+    NotList(String),
+    /// A part is not a string.
+    #[error("{0} is not a string")]
+    NotString(String),
+    /// A mapping of strings holds something else.
+    #[error("{0} has a value that is not a string")]
+    NotStrings(String),
+    /// A part is missing.
+    #[error("{0} is missing")]
+    Missing(String),
+}
 
 type Object = Map<String, Value>;
 
@@ -59,12 +94,14 @@ impl Digester {
             creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
             ..Secret::default()
         };
-        let unreadable = |message: String| {
-            let object = ObjectRef::from(&secret);
-            Box::new(Unreadable { object, message })
+        let unreadable = |error: SecretError| {
+            Box::new(Unreadable {
+                object: ObjectRef::from(&secret),
+                message: error.to_string(),
+            })
         };
         if secret.name.is_empty() {
-            return Err(unreadable("metadata.name is missing".to_owned()));
+            return Err(unreadable(SecretError::Missing("metadata.name".to_owned())));
         }
         let labels = labels(&metadata["labels"]).map_err(unreadable)?;
         let data = entries(&value["data"], "data").map_err(unreadable)?;
@@ -80,15 +117,15 @@ impl Digester {
         secret.keys.dedup();
         match config(&data, &string_data).map(|text| self.kubeconfig(&text?)) {
             Some(Ok(kubeconfig)) => secret.kubeconfig = Some(kubeconfig),
-            Some(Err(flaw)) => secret.kubeconfig_error = Some(flaw),
+            Some(Err(error)) => secret.kubeconfig_error = Some(error.to_string()),
             None => {}
         }
         Ok(secret)
     }
 
-    fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, Flaw> {
+    fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, SecretError> {
         let Value::Object(root) = read_yaml(text)? else {
-            return Err("it is not a mapping".to_owned());
+            return Err(SecretError::NotMapping("it".to_owned()));
         };
         let named = |list: &str, item: &str| named(&root, list, item);
         let mut kubeconfig = Kubeconfig {
@@ -119,7 +156,7 @@ impl Digester {
         Ok(kubeconfig)
     }
 
-    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, Flaw> {
+    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, SecretError> {
         let mut credentials = Vec::new();
         let mut add = |kind, digest| credentials.push(Credential { kind, digest });
         let token = string(user, "token", at)?.trim();
@@ -172,7 +209,7 @@ impl fmt::Debug for Digester {
     }
 }
 
-fn labels(value: &Value) -> Result<Labels, Flaw> {
+fn labels(value: &Value) -> Result<Labels, SecretError> {
     let labels = entries(value, "metadata.labels")?;
     Ok(labels
         .into_iter()
@@ -181,21 +218,21 @@ fn labels(value: &Value) -> Result<Labels, Flaw> {
 }
 
 /// A map of strings; absent and `null` are empty, a `null` value is an empty string.
-fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, Flaw> {
+fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     let entry = |(key, value): (&'a String, &'a Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.as_str())),
         Value::Null => Ok((key.as_str(), "")),
-        _ => Err(format!("{at} has a value that is not a string")),
+        _ => Err(SecretError::NotStrings(at.to_owned())),
     };
     match value {
         Value::Null => Ok(BTreeMap::new()),
         Value::Object(map) => map.iter().map(entry).collect(),
-        _ => Err(format!("{at} is not a mapping")),
+        _ => Err(SecretError::NotMapping(at.to_owned())),
     }
 }
 
 /// The text under the data key `Config`.
-fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Flaw>> {
+fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     let key = names::SECRET_CONFIG_KEY;
     // As on the API server, `stringData` wins.
     match (string_data.get(key), data.get(key)) {
@@ -210,43 +247,39 @@ fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Flaw>>
 ///
 /// # Errors
 /// Where it is no kubeconfig; quotes nothing of it.
-pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, String>> {
+pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
         (Ok(data), Ok(string_data)) => config(&data, &string_data).map(|text| {
             let text = Zeroizing::new(text?);
             read_yaml(&text)
         }),
-        (Err(flaw), _) | (_, Err(flaw)) => Some(Err(flaw)),
+        (Err(error), _) | (_, Err(error)) => Some(Err(error)),
     }
 }
 
-fn decode(encoded: &str) -> Result<String, Flaw> {
+fn decode(encoded: &str) -> Result<String, SecretError> {
     // Four characters of base64 carry three bytes.
     if encoded.len() / 4 > LARGEST / 3 {
-        return Err(too_large());
+        return Err(SecretError::TooLarge);
     }
     let bytes = BASE64
         .decode(unwrapped(encoded))
-        .map_err(|_| "it is not valid base64".to_owned())?;
-    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+        .map_err(|_| SecretError::NotBase64)?;
+    String::from_utf8(bytes).map_err(|_| SecretError::NotUtf8)
 }
 
 fn unwrapped(base64: &str) -> String {
     base64.split_ascii_whitespace().collect()
 }
 
-fn too_large() -> Flaw {
-    "it is larger than 1 MiB".to_owned()
-}
-
 /// Reads YAML or JSON of strangers: in bounds, and without quoting any of it.
-pub(super) fn read_yaml(text: &str) -> Result<Value, Flaw> {
+pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     if text.len() > LARGEST {
-        return Err(too_large());
+        return Err(SecretError::TooLarge);
     }
     if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
+        return Err(SecretError::Empty);
     }
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
@@ -267,47 +300,51 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, Flaw> {
         with_snippet: false,
     };
     // The parser's own message may quote the input, so only the place is told.
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| match error.location() {
-        Some(place) if place.line() > 0 => {
-            format!("it is not YAML that can be read (line {})", place.line())
-        }
-        _ => "it is not YAML that can be read".to_owned(),
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| SecretError::NotYaml {
+        line: error
+            .location()
+            .map(|place| place.line())
+            .filter(|line| *line > 0),
     })
 }
 
 /// The entries of a kubeconfig's list: name, where it stands, and the part of that name's kind.
-fn named<'a>(root: &'a Object, list: &str, item: &str) -> Result<Vec<(String, String, &'a Object)>, Flaw> {
+fn named<'a>(
+    root: &'a Object,
+    list: &str,
+    item: &str,
+) -> Result<Vec<(String, String, &'a Object)>, SecretError> {
     let entries = match root.get(list) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return Err(format!("{list} is not a list")),
+        Some(_) => return Err(SecretError::NotList(list.to_owned())),
     };
     let read = |(index, entry): (usize, &'a Value)| {
         let at = format!("{list}[{index}]");
         let entry = entry
             .as_object()
-            .ok_or_else(|| format!("{at} is not a mapping"))?;
+            .ok_or_else(|| SecretError::NotMapping(at.clone()))?;
         let name = string(entry, "name", &at)?.to_owned();
-        let part = object(entry, item, &at)?.ok_or_else(|| format!("{at}.{item} is missing"))?;
+        let part = object(entry, item, &at)?.ok_or_else(|| SecretError::Missing(join(&at, item)))?;
         Ok((name, format!("{at}.{item}"), part))
     };
     entries.iter().enumerate().map(read).collect()
 }
 
 /// A string; absent and `null` are empty.
-fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, Flaw> {
+fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, SecretError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("{} is not a string", join(at, key))),
+        Some(_) => Err(SecretError::NotString(join(at, key))),
     }
 }
 
-fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, Flaw> {
+fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, SecretError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(part)) => Ok(Some(part)),
-        Some(_) => Err(format!("{} is not a mapping", join(at, key))),
+        Some(_) => Err(SecretError::NotMapping(join(at, key))),
     }
 }
 
@@ -320,7 +357,7 @@ fn join(at: &str, key: &str) -> String {
 }
 
 /// Those of the fields that have a value.
-fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Flaw> {
+fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, SecretError> {
     let mut filled = Vec::new();
     for field in fields {
         if !string(map, field, at)?.is_empty() {

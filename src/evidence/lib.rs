@@ -16,23 +16,24 @@ mod input;
 pub mod json_schema;
 mod kind;
 pub mod leak;
+pub mod lenient;
 mod member;
 mod object;
+mod open;
 mod probe;
 pub mod redact;
 mod request;
 mod secret;
-pub mod unfit;
 pub mod user_file;
 
 pub use checksum::Checksum;
-pub use digest::{Digester, kubeconfig_in_clear};
+pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
 };
 pub use history::{Origin, ProfileHistory, Version};
-pub use input::{Input, InputError, read_input};
+pub use input::{InputError, read_input};
 pub use kind::{Asked, Gap, Kind};
 pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
@@ -75,6 +76,15 @@ pub struct Evidence {
     pub gaps: Vec<Gap>,
     /// Objects that do not fit the shape of their kind.
     pub unreadable: Vec<Unreadable>,
+}
+
+/// Evidence that was read from a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// The evidence.
+    pub evidence: Evidence,
+    /// What the reader should know and no verdict depends on: what was ignored, and how often.
+    pub notes: Vec<String>,
 }
 
 /// For kinds that the header does not mention.

@@ -6,7 +6,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Map, Value, json};
-use zeroize::Zeroize;
+use zeroize::Zeroize as _;
 
 /// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
 pub(crate) struct Hidden(pub Value);

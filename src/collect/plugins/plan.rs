@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
-use zeroize::Zeroize;
+use zeroize::Zeroize as _;
 
 /// The credential plugins of a consumer.
 #[derive(Clone)]

@@ -86,9 +86,10 @@ fn url_fault(url: &str) -> Option<&'static str> {
     if !matches!(scheme, Some("https" | "http")) {
         return Some("endpoint is no http or https URL");
     }
-    let is_valid = match url.contains('[') {
-        true => place.host.parse::<Ipv6Addr>().is_ok(),
-        false => is_host(place.host),
+    let is_valid = if url.contains('[') {
+        place.host.parse::<Ipv6Addr>().is_ok()
+    } else {
+        is_host(place.host)
     };
     if !is_valid {
         return Some("endpoint has no valid host");
@@ -206,9 +207,10 @@ impl<'a> Place<'a> {
         if scheme.is_some_and(|scheme| scheme != "https") {
             return None;
         }
-        let host = match place.host.contains(':') {
-            true => format!("[{}]", place.host),
-            false => place.host.to_ascii_lowercase(),
+        let host = if place.host.contains(':') {
+            format!("[{}]", place.host)
+        } else {
+            place.host.to_ascii_lowercase()
         };
         let path = place.path.split(['?', '#']).next().unwrap_or_default();
         let path = path.trim_end_matches('/');

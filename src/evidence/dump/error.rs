@@ -11,6 +11,7 @@ pub enum DumpError {
         /// The file.
         file: String,
         /// What the system says.
+        #[source]
         cause: io::Error,
     },
     /// There is nothing in it.

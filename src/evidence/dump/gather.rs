@@ -14,8 +14,8 @@ use super::{
 use crate::{
     Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
     api::names,
-    crd, unfit,
-    unfit::{Loose, MASK},
+    crd, lenient,
+    lenient::{MASK, Untyped},
 };
 
 /// Takes the objects of a dump one by one.
@@ -110,7 +110,7 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_profile(&mut self, item: &Item<'_>) {
-        let mut profile = match item.body.loose().map(unfit::profile) {
+        let mut profile = match item.body.untyped().map(lenient::profile) {
             Ok(Ok(profile)) => profile,
             Ok(Err(unreadable)) => return self.give_up(item, names::KIND, &unreadable.message),
             Err(_) => return self.give_up(item, names::KIND, ""),
@@ -137,7 +137,7 @@ impl<'a> Gatherer<'a> {
 
     fn take_namespace(&mut self, item: &Item<'_>) {
         self.has_namespaces = true;
-        match item.body.loose().map(unfit::namespace) {
+        match item.body.untyped().map(lenient::namespace) {
             Ok(Ok(namespace)) => {
                 if self.is_new("Namespace", &ObjectRef::from(&namespace), item) {
                     self.evidence.namespaces.push(namespace);
@@ -151,11 +151,11 @@ impl<'a> Gatherer<'a> {
     fn take_secret(&mut self, item: &Item<'_>) {
         self.has_secrets = true;
         let mut fault = String::new();
-        let value = match item.body.loose() {
-            Ok(Loose::Value(value)) => Some(Cow::Borrowed(value)),
-            Ok(Loose::Text(json)) => {
+        let value = match item.body.untyped() {
+            Ok(Untyped::Value(value)) => Some(Cow::Borrowed(value)),
+            Ok(Untyped::Text(json)) => {
                 let parsed = serde_json::from_slice(json);
-                let parsed = parsed.inspect_err(|error| fault = unfit::unparsable(json, error));
+                let parsed = parsed.inspect_err(|error| fault = lenient::unparsable(json, error));
                 parsed.ok().map(Cow::Owned)
             }
             Err(_) => None,
@@ -188,14 +188,17 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_crd(&mut self, item: &Item<'_>) {
-        let served = match item.body.loose() {
-            Ok(Loose::Value(value)) => crd::served_versions(value),
-            Ok(Loose::Text(json)) => crd::served_versions(&serde_json::from_slice(json).unwrap_or_default()),
+        let served = match item.body.untyped() {
+            Ok(Untyped::Value(value)) => crd::served_versions(value),
+            Ok(Untyped::Text(json)) => {
+                crd::served_versions(&serde_json::from_slice(json).unwrap_or_default())
+            }
             Err(_) => Vec::new(),
         };
-        match served.is_empty() {
-            true => self.ignore("CustomResourceDefinition of another kind".to_owned()),
-            false => self.evidence.header.hub.served = served,
+        if served.is_empty() {
+            self.ignore("CustomResourceDefinition of another kind".to_owned());
+        } else {
+            self.evidence.header.hub.served = served;
         }
     }
 
@@ -205,8 +208,8 @@ impl<'a> Gatherer<'a> {
 
     /// Tells of an object that cannot be judged. What is known to be wrong with its text comes before the `message`.
     fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
-        let (object, message) = match item.body.loose() {
-            Ok(loose) => (unfit::identity(loose, kind), message.to_owned()),
+        let (object, message) = match item.body.untyped() {
+            Ok(untyped) => (lenient::identity(untyped, kind), message.to_owned()),
             Err(broken) => (broken.object.clone(), broken.why.to_string()),
         };
         let sure = |text: String| if text.contains(MASK) { String::new() } else { text };
@@ -296,9 +299,10 @@ impl<'a> Gatherer<'a> {
                 });
             }
         }
-        let notes = match self.ignored.is_empty() {
-            true => Vec::new(),
-            false => vec![format!("ignored in the dump: {}", counted(&self.ignored))],
+        let notes = if self.ignored.is_empty() {
+            Vec::new()
+        } else {
+            vec![format!("ignored in the dump: {}", counted(&self.ignored))]
         };
         let asked = self.asked();
         let mut evidence = self.evidence;
@@ -317,11 +321,8 @@ impl<'a> Gatherer<'a> {
 
     /// What a dump can hold and what it held.
     fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let yes_if = |held: bool, reason: &str| match held {
-            true => Asked::Yes,
-            false => Asked::No(reason.to_owned()),
-        };
         let no = |reason: &str| Asked::No(reason.to_owned());
+        let yes_if = |held: bool, reason: &str| if held { Asked::Yes } else { no(reason) };
         BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
             (

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use serde_json::{Value, value::RawValue};
 
 use super::DumpError;
-use crate::{ObjectRef, unfit::Loose};
+use crate::{ObjectRef, lenient::Untyped};
 
 /// How deep lists may lie within lists.
 pub(super) const DEEPEST: usize = 8;
@@ -75,10 +75,10 @@ impl Body<'_> {
     ///
     /// # Errors
     /// Where that is of no use.
-    pub fn loose(&self) -> Result<Loose<'_>, &Broken> {
+    pub fn untyped(&self) -> Result<Untyped<'_>, &Broken> {
         match self {
-            Body::Json(raw) => Ok(Loose::Text(raw.get().as_bytes())),
-            Body::Value(value) => Ok(Loose::Value(value)),
+            Body::Json(raw) => Ok(Untyped::Text(raw.get().as_bytes())),
+            Body::Value(value) => Ok(Untyped::Value(value)),
             Body::Broken(broken) => Err(broken),
         }
     }

@@ -10,7 +10,7 @@ use super::{
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     text::{ENDS_IN_THE_MIDDLE, without_place},
 };
-use crate::unfit::{Loose, identity};
+use crate::lenient::{Untyped, identity};
 
 /// Hands over the objects of a JSON value, or of several behind one another. What follows upon a value that cannot be
 /// parsed is lost with it.
@@ -24,9 +24,10 @@ pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
 }
 
 fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
-    let message = match error.is_eof() {
-        true => ENDS_IN_THE_MIDDLE.to_owned(),
-        false => without_place(&error.to_string()).to_owned(),
+    let message = if error.is_eof() {
+        ENDS_IN_THE_MIDDLE.to_owned()
+    } else {
+        without_place(&error.to_string()).to_owned()
     };
     DumpError::Syntax {
         file: place.file.to_owned(),
@@ -90,9 +91,10 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
                     items: part("items"),
                 };
                 let types = head.types();
-                match types.is_list() && head.items.is_some() {
-                    true => sink(Found::Lost(syntax(place, &error))),
-                    false => sink(item(raw, types.or(inherited), place)),
+                if types.is_list() && head.items.is_some() {
+                    sink(Found::Lost(syntax(place, &error)));
+                } else {
+                    sink(item(raw, types.or(inherited), place));
                 }
             }
         },
@@ -126,7 +128,7 @@ fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> 
     let body = match place.spoilt() {
         None => Body::Json(raw),
         Some(why) => Body::Broken(Box::new(Broken {
-            object: identity(Loose::Text(raw.get().as_bytes()), ""),
+            object: identity(Untyped::Text(raw.get().as_bytes()), ""),
             labelled: None,
             why,
         })),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use super::yaml::options;
+use super::text::options;
 
 /// A list, cut into its items.
 pub(super) struct List<'a> {

@@ -13,7 +13,7 @@ use super::{
     text::{self, Text},
     yaml,
 };
-use crate::{Digester, Input, input::open};
+use crate::{Digester, Input, open::open};
 
 /// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
 /// reader is.
@@ -68,9 +68,10 @@ pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpErr
 fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer<'_>) {
     for document in text::documents(text, file) {
         let mut sink = |found: Found<'_>| gatherer.take(found);
-        match document.document().trim_start().starts_with(['{', '[']) {
-            true => json::each_item(document, &mut sink),
-            false => yaml::each_item(document, &mut sink),
+        if document.document().trim_start().starts_with(['{', '[']) {
+            json::each_item(document, &mut sink);
+        } else {
+            yaml::each_item(document, &mut sink);
         }
     }
 }

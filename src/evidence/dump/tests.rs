@@ -173,12 +173,13 @@ fn a_misfit_is_told_and_the_others_are_judged() {
         ),
     ] {
         let odd = format!("apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\n{part}\n");
-        let odd = match part.starts_with("metadata") {
-            true => odd,
-            false => odd + "metadata: {name: odd, namespace: n, uid: u}\n",
+        let odd = if part.starts_with("metadata") {
+            odd
+        } else {
+            odd + "metadata: {name: odd, namespace: n, uid: u}\n"
         };
         let json = |yaml: &str| -> serde_json::Value {
-            let options = yaml::options(serde_saphyr::DuplicateKeyPolicy::Error);
+            let options = text::options(serde_saphyr::DuplicateKeyPolicy::Error);
             serde_saphyr::from_str_with_options(yaml, options).expect("YAML")
         };
         let fine = profile("a");
@@ -368,10 +369,11 @@ proptest! {
         gone in 0_usize..12,
         put in prop::sample::select(vec!["", "---", "\n---\n", "- ", "[", "{", "\"", "&a ", "*a", ": ", "null", "\t", "|\n", "!!x ", "é", "\u{FEFF}", "<<: "]),
     ) {
-        let whole = match yaml {
-            true => format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a")),
-            false => json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string(),
+        let whole = if yaml {
+            format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a"))
+        } else {
+            json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string()
         };
         let at = at.index(whole.len());
         let mut spoilt = whole.into_bytes();

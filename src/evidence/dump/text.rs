@@ -1,7 +1,9 @@
 //! From bytes to documents.
 
+use serde_saphyr::{DuplicateKeyPolicy, Options};
+
 use super::{DumpError, item::Place};
-use crate::unfit::masked;
+use crate::lenient::masked;
 
 /// A file as text.
 pub(super) struct Text {
@@ -29,9 +31,10 @@ pub(super) fn decode(bytes: Vec<u8>, file: &str) -> Result<Text, DumpError> {
         });
     }
     let mark = BYTE_ORDER_MARK.len_utf8();
-    let bytes = match bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
-        true => bytes[mark..].to_vec(),
-        false => bytes,
+    let bytes = if bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
+        bytes[mark..].to_vec()
+    } else {
+        bytes
     };
     let text = match String::from_utf8(bytes) {
         Ok(text) => {
@@ -111,4 +114,21 @@ fn is_blank(document: &str) -> bool {
 /// A parser's message without the place at its end, which counts from the document's beginning.
 pub(super) fn without_place(message: &str) -> &str {
     message.rfind(" at line ").map_or(message, |at| &message[..at])
+}
+
+/// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's
+/// own; depth and aliases stay bounded.
+pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    serde_saphyr::options! {
+        duplicate_keys: duplicate_keys,
+        strict_booleans: true,
+        // A snippet would show values, which may be secret.
+        with_snippet: false,
+        emit_comments: false,
+        budget: serde_saphyr::budget! {
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+        },
+    }
 }

@@ -1,17 +1,17 @@
 //! Objects out of a YAML document.
 
 use serde_json::Value;
-use serde_saphyr::{DuplicateKeyPolicy, Options};
+use serde_saphyr::DuplicateKeyPolicy;
 
 use super::{
     DumpError,
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     lines,
-    text::{ENDS_IN_THE_MIDDLE, without_place},
+    text::{ENDS_IN_THE_MIDDLE, options, without_place},
 };
 use crate::{
     api::names,
-    unfit::{Loose, identity},
+    lenient::{Untyped, identity},
 };
 
 /// Hands over the objects of a YAML document. Of one that cannot be parsed, those that can be told apart.
@@ -164,7 +164,7 @@ fn known_as<'a>(
     Found::Item(Item {
         types: types.or(inherited),
         body: Body::Broken(Box::new(Broken {
-            object: identity(Loose::Value(known), ""),
+            object: identity(Untyped::Value(known), ""),
             labelled: whole.then(|| labels.get(names::LABEL_SECRET_PROFILE).is_some()),
             why,
         })),
@@ -179,23 +179,6 @@ fn cut(place: Place<'_>) -> DumpError {
         line: place.line_at(place.document().trim_end().len()),
         language: "YAML",
         message: ENDS_IN_THE_MIDDLE.to_owned(),
-    }
-}
-
-/// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's
-/// own; depth and aliases stay bounded.
-pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
-    serde_saphyr::options! {
-        duplicate_keys: duplicate_keys,
-        strict_booleans: true,
-        // A snippet would show values, which may be secret.
-        with_snippet: false,
-        emit_comments: false,
-        budget: serde_saphyr::budget! {
-            max_events: usize::MAX,
-            max_nodes: usize::MAX,
-            max_total_scalar_bytes: usize::MAX,
-        },
     }
 }
 

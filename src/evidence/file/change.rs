@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::LineError;
 use crate::api::{
     AccessProvider, ClusterProfile, Condition, Metadata, ProfileLabels, Property, Spec, Status, Version,
     Writer,
@@ -107,7 +108,7 @@ impl Change {
     ///
     /// # Errors
     /// When it refers to a writer that `previous` does not have.
-    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, String> {
+    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, LineError> {
         let mut next = previous.clone();
         replace(&mut next.api_version, self.api_version);
         self.metadata.apply(&mut next.metadata)?;
@@ -151,7 +152,7 @@ impl MetadataChange {
         }
     }
 
-    fn apply(self, metadata: &mut Metadata) -> Result<(), String> {
+    fn apply(self, metadata: &mut Metadata) -> Result<(), LineError> {
         replace(&mut metadata.name, self.name);
         replace(&mut metadata.namespace, self.namespace);
         replace(&mut metadata.uid, self.uid);
@@ -167,7 +168,7 @@ impl MetadataChange {
             Some(None) => metadata.writers = None,
             Some(Some(changes)) => {
                 let before = metadata.writers.as_deref().unwrap_or_default();
-                let writers: Result<Vec<Writer>, String> =
+                let writers: Result<Vec<Writer>, LineError> =
                     changes.into_iter().map(|change| change.writer(before)).collect();
                 metadata.writers = Some(writers?.into());
             }
@@ -224,12 +225,12 @@ impl WriterChange {
         }
     }
 
-    fn writer(self, before: &[Writer]) -> Result<Writer, String> {
+    fn writer(self, before: &[Writer]) -> Result<Writer, LineError> {
         let entry = |index: usize| {
-            before
-                .get(index)
-                .cloned()
-                .ok_or_else(|| format!("refers to writer {index} of a version that has {}", before.len()))
+            before.get(index).cloned().ok_or(LineError::NoWriter {
+                index,
+                count: before.len(),
+            })
         };
         match self {
             Self::Same(same) => entry(same),

@@ -37,7 +37,7 @@ mod strategies;
 mod tests;
 mod write;
 
-pub use error::FileError;
+pub use error::{FileError, LineError};
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
 use schemars::Schema;

@@ -9,12 +9,12 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    FileError,
+    FileError, LineError,
     record::{First, Misfit, Record},
 };
 use crate::{
     Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
-    api::names, input::open,
+    api::names, open::open,
 };
 
 /// Reads an evidence file; whether it is packed is told from its content.
@@ -45,7 +45,7 @@ pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
             Err(_) if line.text.trim_ascii().is_empty() => {}
             // The run that wrote it, or a copy of it, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
-            Err(cause) => return Err(broken(number, cause)),
+            Err(flaw) => return Err(broken(number, flaw)),
         }
         whole = number;
     }
@@ -77,11 +77,8 @@ fn next_line<'a>(reader: &mut impl BufRead, buffer: &'a mut Vec<u8>) -> io::Resu
     Ok(Some(RawLine { text: buffer, cut }))
 }
 
-fn broken(line: usize, cause: impl ToString) -> FileError {
-    FileError::Line {
-        line,
-        message: cause.to_string(),
-    }
+fn broken(line: usize, flaw: LineError) -> FileError {
+    FileError::Line { line, flaw }
 }
 
 /// Looks at the version first: the header of another version may have any shape.
@@ -146,13 +143,10 @@ struct Gathered {
 impl Gathered {
     fn take(&mut self, record: Record, line: usize) -> Result<(), FileError> {
         if self.section == Section::End {
-            return Err(broken(
-                line,
-                "a record after the end: are these two files in one?",
-            ));
+            return Err(broken(line, LineError::AfterEnd));
         }
         if matches!(record, Record::Header(_)) != (line == 1) {
-            return Err(broken(line, "a second header: are these two files in one?"));
+            return Err(broken(line, LineError::SecondHeader));
         }
         if self.skips && matches!(record, Record::Change(_) | Record::Gone(_)) {
             return Ok(());
@@ -192,9 +186,7 @@ impl Gathered {
             Record::Change(change) => {
                 let at = change.at;
                 let history = last_history(evidence, line)?;
-                let profile = change
-                    .onto(history.last())
-                    .map_err(|message| broken(line, message))?;
+                let profile = change.onto(history.last()).map_err(|flaw| broken(line, flaw))?;
                 history.versions.push(Version { at, profile });
                 Section::Profiles
             }
@@ -212,7 +204,7 @@ impl Gathered {
             Record::Request(request) => {
                 let requests = evidence.requests.as_mut();
                 requests
-                    .ok_or_else(|| broken(line, "a request, and no `requests` record above it"))?
+                    .ok_or_else(|| broken(line, LineError::NoRequests))?
                     .events
                     .push(request);
                 Section::Requests
@@ -318,5 +310,5 @@ fn last_history(evidence: &mut Evidence, line: usize) -> Result<&mut ProfileHist
     evidence
         .profiles
         .last_mut()
-        .ok_or_else(|| broken(line, "a change, and no profile above it"))
+        .ok_or_else(|| broken(line, LineError::NoProfile))
 }

@@ -10,13 +10,13 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::change::Change;
+use super::{LineError, change::Change};
 use crate::{
     Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
     Unreadable, Window,
     api::{ClusterProfile, names},
-    unfit,
-    unfit::{Loose, masked, without_values},
+    lenient,
+    lenient::{Untyped, masked, without_values},
 };
 
 /// How every evidence file begins, white space aside: the header is first, and so is the format within it.
@@ -120,25 +120,23 @@ impl Record {
     /// # Errors
     /// When it does not hold a record, or one of what the run did that does not fit. Of an object that does not fit,
     /// there is a [`Misfit`].
-    pub fn parse(line: &[u8]) -> Result<Self, String> {
+    pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         // Bytes that are no UTF-8 spoil the object that they are in.
         let text = masked(line);
         let OneKey { kind, content } = parse(text.as_bytes())?;
         let content = content.get();
-        if matches!(text, Cow::Owned(_)) {
-            let misfit = Misfit::of(&kind, content, "it is no UTF-8 text".to_owned());
-            return misfit
-                .map(Record::Misfit)
-                .ok_or_else(|| "it is no UTF-8 text".to_owned());
-        }
-        let read = Self::of(&kind, content.as_bytes());
-        read.or_else(|message| match Misfit::of(&kind, content, message.clone()) {
+        let read = if matches!(text, Cow::Owned(_)) {
+            Err(LineError::NotUtf8)
+        } else {
+            Self::of(&kind, content.as_bytes())
+        };
+        read.or_else(|error| match Misfit::of(&kind, content, error.to_string()) {
             Some(misfit) => Ok(Record::Misfit(misfit)),
-            None => Err(message),
+            None => Err(error),
         })
     }
 
-    fn of(kind: &str, content: &[u8]) -> Result<Self, String> {
+    fn of(kind: &str, content: &[u8]) -> Result<Self, LineError> {
         Ok(match kind {
             "header" => Record::Header(parse(content)?),
             "gap" => Record::Gap(parse(content)?),
@@ -177,11 +175,11 @@ impl Misfit {
                 let FirstRaw { profile, .. } = parse(content.as_bytes()).ok()?;
                 ObjectRef {
                     kind: names::KIND.to_owned(),
-                    ..unfit::identity(Loose::Text(profile.get().as_bytes()), names::KIND)
+                    ..lenient::identity(Untyped::Text(profile.get().as_bytes()), names::KIND)
                 }
             }
-            "namespace" => unfit::identity_in_evidence(content.as_bytes(), "Namespace"),
-            "secret" => unfit::identity_in_evidence(content.as_bytes(), "Secret"),
+            "namespace" => lenient::identity_in_evidence(content.as_bytes(), "Namespace"),
+            "secret" => lenient::identity_in_evidence(content.as_bytes(), "Secret"),
             "change" => ObjectRef::default(),
             _ => return None,
         };
@@ -194,17 +192,17 @@ impl Misfit {
 }
 
 /// Reads an object; says which part does not fit.
-fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    unfit::read(Loose::Text(json), "").map_err(|unreadable| unreadable.message)
+fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T, LineError> {
+    lenient::read(Untyped::Text(json), "").map_err(|unreadable| LineError::Shape(unreadable.message))
 }
 
 /// Parses JSON. The place in the message is left out, as it counts from the part's beginning, and so is what it quotes:
 /// a value that stands in the wrong place may be a secret.
-fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, LineError> {
     serde_json::from_slice(json).map_err(|error| {
         let message = error.to_string();
         let end = message.rfind(" at line ").unwrap_or(message.len());
-        without_values(&message[..end])
+        LineError::Shape(without_values(&message[..end]))
     })
 }
 

@@ -8,10 +8,11 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use regex::Captures;
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
 
 use super::{
-    Grade, LeakKind, der,
+    Grade, LeakKind,
     grade::Find,
     keys::{looks_random, mentioned},
     patterns::{BASE64, BASIC, BEARER, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
@@ -70,9 +71,10 @@ fn web_tokens(text: &str, finds: &mut Vec<Find>) {
         let header = WITH_DASH.decode(&found["header"]).unwrap_or_default();
         let names_algorithm =
             serde_json::from_slice::<Value>(&header).is_ok_and(|header| header["alg"].is_string());
-        let grade = match is_signed && names_algorithm {
-            true => Grade::Certain,
-            false => Grade::Shaped,
+        let grade = if is_signed && names_algorithm {
+            Grade::Certain
+        } else {
+            Grade::Shaped
         };
         finds.push(Find::new(found.get_match().range(), LeakKind::WebToken, grade));
     }
@@ -83,19 +85,22 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         let value = &found["value"];
         let is_coded = value.len() >= 32 || value.contains(|c: char| c.is_ascii_digit());
         let is_header = found.name("header").is_some() && is_coded;
-        let grade = match looks_random(value) || is_header {
-            true => Grade::Certain,
+        let grade = if looks_random(value) || is_header {
+            Grade::Certain
+        } else if value.len() < 20 {
             // A word.
-            false if value.len() < 20 => continue,
-            false => Grade::Shaped,
+            continue;
+        } else {
+            Grade::Shaped
         };
         finds.push(Find::new(from_scheme(&found), LeakKind::BearerToken, grade));
     }
     for found in BASIC.captures_iter(text) {
         let decoded = WITH_PLUS.decode(&found["value"]).unwrap_or_default();
-        let grade = match decoded.contains(&b':') {
-            true => Grade::Certain,
-            false => Grade::Shaped,
+        let grade = if decoded.contains(&b':') {
+            Grade::Certain
+        } else {
+            Grade::Shaped
         };
         let kind = LeakKind::BasicAuthentication;
         finds.push(Find::new(from_scheme(&found), kind, grade));
@@ -115,9 +120,10 @@ fn named(text: &str, finds: &mut Vec<Find>) {
         // Words follow a name in every sentence; behind an option they are its value.
         let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
-        let mentioned = match is_prose {
-            true => None,
-            false => mentioned(&found["key"], &text[value.clone()], is_assigned),
+        let mentioned = if is_prose {
+            None
+        } else {
+            mentioned(&found["key"], &text[value.clone()], is_assigned)
         };
         start = match mentioned {
             Some((kind, grade)) => {
@@ -158,12 +164,13 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
         1 => &whole[..whole.len() - 1],
         _ => whole,
     };
-    let engine = match whole.contains(['-', '_']) {
-        true => &WITH_DASH,
-        false => &WITH_PLUS,
+    let engine = if whole.contains(['-', '_']) {
+        &WITH_DASH
+    } else {
+        &WITH_PLUS
     };
     let bytes = engine.decode(whole).ok()?;
-    if der::is_private_key(&bytes) {
+    if PrivateKeyDer::try_from(&*bytes).is_ok() {
         return Some((LeakKind::PrivateKey, Grade::Certain));
     }
     let text = std::str::from_utf8(&bytes).ok()?;

@@ -7,7 +7,6 @@
 //!
 //! Text is taken as what it is: JSON, YAML and base64 are looked into, up to a depth.
 
-mod der;
 mod finds;
 mod grade;
 mod keys;

@@ -1,4 +1,7 @@
-//! Looks into texts and documents.
+//! Searches texts and documents for credentials.
+//!
+//! This file and `finds.rs` call each other, and have to: a document holds texts, and a text may hold base64 of another
+//! document. [`DEEPEST`] bounds the recursion.
 
 use serde_json::Value;
 

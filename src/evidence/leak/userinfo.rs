@@ -41,8 +41,10 @@ pub fn has_userinfo(url: &str) -> bool {
 fn grade(userinfo: &str, host: &str, before: &str) -> Grade {
     let is_image = host.starts_with("sha256:") || host.starts_with("sha512:");
     let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
-    match before.ends_with(':') && !is_image {
-        true if !says_nothing(password) || looks_random(user) => Grade::Certain,
-        _ => Grade::Shaped,
+    let is_url = before.ends_with(':') && !is_image;
+    if is_url && (!says_nothing(password) || looks_random(user)) {
+        Grade::Certain
+    } else {
+        Grade::Shaped
     }
 }

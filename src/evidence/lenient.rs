@@ -11,7 +11,7 @@ use crate::api::{ClusterProfile, Metadata, names, shape::Object};
 
 /// An object of which nobody has looked yet whether it fits.
 #[derive(Clone, Copy, Debug)]
-pub enum Loose<'a> {
+pub enum Untyped<'a> {
     /// Its text, which ought to be JSON.
     Text(&'a [u8]),
     /// What it was parsed into.
@@ -32,19 +32,19 @@ pub const MASK: char = '?';
 ///
 /// # Errors
 /// When it does not have the shape of one, or no name; tells which part does not fit.
-pub fn profile(object: Loose<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
+pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
     let profile: ClusterProfile = read(object, names::KIND)?;
-    match profile.metadata.name.is_empty() {
-        true => Err(unreadable(object, names::KIND, NAMELESS)),
-        false => Ok(profile),
+    if profile.metadata.name.is_empty() {
+        return Err(unreadable(object, names::KIND, NAMELESS));
     }
+    Ok(profile)
 }
 
 /// Reads a namespace.
 ///
 /// # Errors
 /// When it does not have the shape of one, or no name; tells which part does not fit.
-pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
+pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named {
@@ -52,23 +52,23 @@ pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
     }
     let Named { metadata } = read(object, "Namespace")?;
     let metadata = metadata.map(|metadata| metadata.0).unwrap_or_default();
-    match metadata.name.is_empty() {
-        true => Err(unreadable(object, "Namespace", NAMELESS)),
-        false => Ok(Namespace {
-            name: metadata.name.to_string(),
-            uid: metadata.uid.to_string(),
-            resource_version: metadata.resource_version,
-            labels: metadata.labels.to_map(),
-        }),
+    if metadata.name.is_empty() {
+        return Err(unreadable(object, "Namespace", NAMELESS));
     }
+    Ok(Namespace {
+        name: metadata.name.to_string(),
+        uid: metadata.uid.to_string(),
+        resource_version: metadata.resource_version,
+        labels: metadata.labels.to_map(),
+    })
 }
 
 /// Which object it is, as far as it can be made out, even where it is no JSON through and through; `kind` where it does
 /// not tell its own.
-pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
+pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
     match object {
-        Loose::Text(json) => of_text(json, kind),
-        Loose::Value(value) => ObjectRef::of_value(value, kind),
+        Untyped::Text(json) => of_text(json, kind),
+        Untyped::Value(value) => ObjectRef::of_value(value, kind),
     }
 }
 
@@ -76,10 +76,10 @@ pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
 ///
 /// # Errors
 /// When it does not have that shape; tells which part does not fit.
-pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
+pub(super) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
     let read = match object {
-        Loose::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
-        Loose::Value(value) => {
+        Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
+        Untyped::Value(value) => {
             Object::<T>::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error))
         }
     };
@@ -87,7 +87,7 @@ pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result
         .map_err(|message| unreadable(object, kind, &message))
 }
 
-fn unreadable(object: Loose<'_>, kind: &str, message: &str) -> Box<Unreadable> {
+fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable> {
     Box::new(Unreadable {
         object: identity(object, kind),
         message: message.to_owned(),
@@ -125,9 +125,10 @@ pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
 fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
     let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
     let (path, error) = narrow(value, &refused, String::new(), error.to_string());
-    match path.is_empty() {
-        true => without_values(&error),
-        false => format!("{path}: {}", without_values(&error)),
+    if path.is_empty() {
+        without_values(&error)
+    } else {
+        format!("{path}: {}", without_values(&error))
     }
 }
 
@@ -151,9 +152,10 @@ fn narrow(
             for (key, child) in map {
                 let alone = |part: Value| refused(Value::Object(Map::from_iter([(key.clone(), part)])));
                 if let Some(error) = alone(child.clone()) {
-                    let path = match path.is_empty() {
-                        true => key.clone(),
-                        false => format!("{path}.{key}"),
+                    let path = if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
                     };
                     return narrow(child, &alone, path, error);
                 }
