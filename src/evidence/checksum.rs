@@ -1,4 +1,4 @@
-//! By what an evidence file is known again: the SHA-256 of its content, before it was packed.
+//! Identifies an evidence file by the SHA-256 of its unpacked content.
 
 use std::{
     io::{self, Read, Write},
@@ -9,18 +9,18 @@ use sha2::{Digest, Sha256};
 
 use super::open::open;
 
-/// What a file held.
+/// The digest and the size of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     /// The SHA-256 of its content, unpacked, in hexadecimal.
     pub sha256: String,
-    /// How long the content is, in bytes.
+    /// The length of the content, unpacked, in bytes.
     pub bytes: u64,
 }
 
 impl Checksum {
-    /// Reads a file, piece by piece; what zstd packed is unpacked. None of what has no content of its own to come back
-    /// to: a directory, standard input or a pipe.
+    /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
+    /// standard input or a pipe.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -34,7 +34,7 @@ impl Checksum {
         loop {
             let read = match reader.read(&mut piece) {
                 Ok(read) => read,
-                // A packed file that was cut is judged up to the cut.
+                // A truncated packed file is judged up to the cut.
                 Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => 0,
                 Err(cause) => return Err(cause),
             };
@@ -46,7 +46,7 @@ impl Checksum {
     }
 }
 
-/// Sums up what passes through it.
+/// A writer that sums up what passes through it.
 pub(super) struct Summing<W> {
     into: W,
     digest: Sha256,

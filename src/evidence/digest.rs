@@ -1,8 +1,7 @@
-//! Reads consumers' Secrets and keeps no secret: credentials become keyed digests.
+//! Reads consumers' Secrets without keeping a secret: credentials become keyed digests.
 //!
-//! The key is drawn anew for each run and is never written anywhere, so a digest tells that two credentials are
-//! equal within one run, and nothing else. What a Secret holds may be hostile: its size, depth and aliases are
-//! bounded, and no message quotes any of it.
+//! Each run draws a new key and never writes it anywhere. So equal digests mean equal credentials within one run, and
+//! nothing else. A Secret may be hostile: its size, depth and aliases are bounded, and no message quotes it.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -18,10 +17,10 @@ use super::{
 };
 use crate::api::{Labels, names};
 
-/// The largest kubeconfig that is read: a Secret cannot hold more than 1 MiB in all.
+/// The largest kubeconfig to read: a Secret cannot exceed 1 MiB.
 const LARGEST: usize = 1 << 20;
 
-/// Turns Secrets into evidence that holds no secret.
+/// Turns Secrets into evidence without secrets.
 pub struct Digester {
     keyed: Hmac<Sha256>,
 }
@@ -69,7 +68,7 @@ type Object = Map<String, Value>;
 type Entries<'a> = BTreeMap<&'a str, &'a str>;
 
 impl Digester {
-    /// Digests with that key. Draw it at random for each run, and never write it anywhere.
+    /// Creates a digester. Draw the key at random for each run, and never write it anywhere.
     pub fn new(key: [u8; 32]) -> Self {
         let keyed = Hmac::new_from_slice(&*Zeroizing::new(key));
         Self {
@@ -77,11 +76,11 @@ impl Digester {
         }
     }
 
-    /// Reads a Secret object as the hub or a dump has it (`data` in base64, or `stringData`).
+    /// Reads a Secret object from the hub or a dump (`data` in base64, or `stringData`).
     ///
     /// # Errors
-    /// When it does not have the shape of a Secret. What its `Config` holds is no cause of an error:
-    /// [`Secret::kubeconfig_error`] tells of that.
+    /// When it does not have the shape of a Secret. A bad `Config` is no error: [`Secret::kubeconfig_error`] reports
+    /// it.
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
         let metadata = &value["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
@@ -90,7 +89,7 @@ impl Digester {
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
-            // Nothing but a time: a stranger's text stays out.
+            // Only a valid time: arbitrary text stays out.
             creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
             ..Secret::default()
         };
@@ -165,7 +164,7 @@ impl Digester {
         }
         let key = string(user, "client-key-data", at)?.trim();
         if !key.is_empty() {
-            // One key may be wrapped in two ways; what does not decode is digested as it is.
+            // Line breaks in base64 do not matter. A value that is not base64 is digested as it is.
             let bytes = BASE64
                 .decode(unwrapped(key))
                 .unwrap_or_else(|_| key.as_bytes().to_vec());
@@ -187,11 +186,11 @@ impl Digester {
         Ok(credentials)
     }
 
-    /// The first 128 bits of the keyed digest, in hexadecimal: enough to tell any two credentials apart.
+    /// The first 128 bits of the keyed digest, in hexadecimal: enough to distinguish any two credentials.
     fn digest(&self, parts: &[&[u8]]) -> String {
         let mut digest = self.keyed.clone();
         for part in parts {
-            // With its length, so that no part can pass for the end of the one before.
+            // The length keeps the boundaries of the parts apart.
             digest.update(&(part.len() as u64).to_be_bytes());
             digest.update(part);
         }
@@ -203,7 +202,7 @@ impl Digester {
 }
 
 impl fmt::Debug for Digester {
-    /// Without the key.
+    /// Leaves out the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Digester").finish_non_exhaustive()
     }
@@ -217,7 +216,7 @@ fn labels(value: &Value) -> Result<Labels, SecretError> {
         .collect())
 }
 
-/// A map of strings; absent and `null` are empty, a `null` value is an empty string.
+/// Reads a map of strings. Absent and `null` mean empty; a `null` value is an empty string.
 fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     let entry = |(key, value): (&'a String, &'a Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.as_str())),
@@ -231,10 +230,10 @@ fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     }
 }
 
-/// The text under the data key `Config`.
+/// Returns the text of the data key `Config`.
 fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     let key = names::SECRET_CONFIG_KEY;
-    // As on the API server, `stringData` wins.
+    // `stringData` wins, as on the API server.
     match (string_data.get(key), data.get(key)) {
         (Some(text), _) => Some(Ok((*text).to_owned())),
         (None, Some(encoded)) => Some(decode(encoded)),
@@ -242,11 +241,11 @@ fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Secret
     }
 }
 
-/// The kubeconfig of a Secret object with all that is secret in it, read within the same bounds as for its digests;
-/// none where the data key `Config` is not there. It is never to be kept longer than it is used.
+/// Reads the kubeconfig of a Secret, with its secrets, within the bounds of [`Digester::secret`]. Returns `None`
+/// without a data key `Config`. Drop it as soon as possible.
 ///
 /// # Errors
-/// Where it is no kubeconfig; quotes nothing of it.
+/// When it is not a kubeconfig. The error quotes nothing of it.
 pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
@@ -259,7 +258,7 @@ pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>>
 }
 
 fn decode(encoded: &str) -> Result<String, SecretError> {
-    // Four characters of base64 carry three bytes.
+    // Four characters of base64 hold three bytes.
     if encoded.len() / 4 > LARGEST / 3 {
         return Err(SecretError::TooLarge);
     }
@@ -273,7 +272,7 @@ fn unwrapped(base64: &str) -> String {
     base64.split_ascii_whitespace().collect()
 }
 
-/// Reads YAML or JSON of strangers: in bounds, and without quoting any of it.
+/// Reads untrusted YAML or JSON, within bounds and without quoting it.
 pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     if text.len() > LARGEST {
         return Err(SecretError::TooLarge);
@@ -299,7 +298,7 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
         strict_booleans: true,
         with_snippet: false,
     };
-    // The parser's own message may quote the input, so only the place is told.
+    // The parser's message may quote the input, so the error keeps only the line.
     serde_saphyr::from_str_with_options(text, options).map_err(|error| SecretError::NotYaml {
         line: error
             .location()
@@ -308,7 +307,7 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     })
 }
 
-/// The entries of a kubeconfig's list: name, where it stands, and the part of that name's kind.
+/// The entries of a kubeconfig's list: name, path, and the part of its kind.
 fn named<'a>(
     root: &'a Object,
     list: &str,
@@ -356,7 +355,7 @@ fn join(at: &str, key: &str) -> String {
     }
 }
 
-/// Those of the fields that have a value.
+/// The fields that have a value.
 fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, SecretError> {
     let mut filled = Vec::new();
     for field in fields {
@@ -367,14 +366,14 @@ fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Secret
     Ok(filled)
 }
 
-/// The URL without what may be secret in it: userinfo, query and fragment.
+/// Removes userinfo, query and fragment from a URL: they may hold secrets.
 fn without_userinfo(url: &str) -> String {
     let (scheme, rest) = match url.find("://") {
-        // What is no scheme may be the beginning of a password.
+        // Without a valid scheme, the text may begin with a password.
         Some(end) if url[..end].bytes().all(|byte| byte.is_ascii_alphanumeric()) => url.split_at(end + 3),
         _ => ("", url),
     };
-    // The last `@`, wherever it is: an unescaped password may hold every other character.
+    // The last `@`: an unescaped password may hold any other character.
     let rest = rest.rsplit('@').next().unwrap_or_default();
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     format!("{scheme}{}", &rest[..end])

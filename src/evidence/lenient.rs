@@ -1,5 +1,5 @@
-//! Reads objects out of loose JSON, and says what does not fit without quoting it: a value that stands in the wrong
-//! place may be a secret.
+//! Reads objects from untrusted JSON. An error names the part that does not fit and quotes no value: a misplaced one
+//! may be a secret.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -9,29 +9,29 @@ use serde_json::{Map, Value, value::RawValue};
 use super::{Namespace, ObjectRef, Unreadable};
 use crate::api::{ClusterProfile, Metadata, names, shape::Object};
 
-/// An object of which nobody has looked yet whether it fits.
+/// An object whose type is not checked yet.
 #[derive(Clone, Copy, Debug)]
 pub enum Untyped<'a> {
-    /// Its text, which ought to be JSON.
+    /// Its text, which should be JSON.
     Text(&'a [u8]),
-    /// What it was parsed into.
+    /// Its parsed value.
     Value(&'a Value),
 }
 
-/// Parts whose content is anybody's: what lies below them is not named.
+/// Parts with arbitrary content: errors name nothing below them.
 const OPEN: [&str; 4] = ["annotations", "extension", "fieldsV1", "labels"];
 
-/// What is wrong with an object that no hub can have given out.
+/// The flaw of an object that no hub can have served.
 const NAMELESS: &str = "metadata.name is missing";
 
-/// Stands for a byte that is no UTF-8, so that all others keep their places. None of the texts that identify an object
-/// may have it.
+/// Stands for a byte that is not UTF-8, so that all others keep their offsets. An identity that contains it is not
+/// trusted.
 pub const MASK: char = '?';
 
 /// Reads a profile.
 ///
 /// # Errors
-/// When it does not have the shape of one, or no name; tells which part does not fit.
+/// When it has another shape or no name. The error names the part that does not fit.
 pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
     let profile: ClusterProfile = read(object, names::KIND)?;
     if profile.metadata.name.is_empty() {
@@ -43,7 +43,7 @@ pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
 /// Reads a namespace.
 ///
 /// # Errors
-/// When it does not have the shape of one, or no name; tells which part does not fit.
+/// When it has another shape or no name. The error names the part that does not fit.
 pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -63,8 +63,7 @@ pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     })
 }
 
-/// Which object it is, as far as it can be made out, even where it is no JSON through and through; `kind` where it does
-/// not tell its own.
+/// Identifies an object as far as possible, even in broken JSON. `kind` is the default.
 pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
     match object {
         Untyped::Text(json) => of_text(json, kind),
@@ -75,7 +74,7 @@ pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
 /// Reads an object into any shape.
 ///
 /// # Errors
-/// When it does not have that shape; tells which part does not fit.
+/// When it has another shape. The error names the part that does not fit.
 pub(super) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
     let read = match object {
         Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
@@ -94,19 +93,19 @@ fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable>
     })
 }
 
-/// What is wrong with a text that cannot be read.
+/// Describes why a text cannot be read.
 fn fault<T: DeserializeOwned>(json: &[u8]) -> String {
     match serde_json::from_slice::<Value>(json) {
         Ok(value) => match T::deserialize(&value) {
             Err(error) => narrowed::<T>(&value, &error),
-            // Only the reading from text minds a key that is repeated.
+            // Only reading from text detects a repeated key.
             Ok(_) => "a key is repeated".to_owned(),
         },
         Err(error) => unparsable(json, &error),
     }
 }
 
-/// Why a text cannot be parsed.
+/// Describes why a text cannot be parsed.
 pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
     if std::str::from_utf8(json).is_err() {
         return "it is no UTF-8 text".to_owned();
@@ -121,7 +120,7 @@ pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
     known.map_or("it is no JSON", |(_, message)| message).to_owned()
 }
 
-/// The smallest part that does not fit, and why.
+/// Describes the smallest part that does not fit.
 fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
     let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
     let (path, error) = narrow(value, &refused, String::new(), error.to_string());
@@ -132,7 +131,7 @@ fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> St
     }
 }
 
-/// Goes down into the first part that is refused even where it stands alone, as long as what is around it fits.
+/// Descends into the first part that is refused even on its own, while its surroundings fit.
 fn narrow(
     value: &Value,
     refused: &dyn Fn(Value) -> Option<String>,
@@ -175,7 +174,7 @@ fn narrow(
 }
 
 impl ObjectRef {
-    /// The identity of an object, as far as it can be made out, of that kind unless it says another one.
+    /// Identifies an object as far as possible. `kind` is the default.
     pub fn of_value(object: &Value, kind: &str) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &object["metadata"];
@@ -189,7 +188,7 @@ impl ObjectRef {
     }
 }
 
-/// Looks at the few parts that matter and leaves the others unread, so that these may be what they like.
+/// Reads only the parts that identify the object, so the others may be anything.
 fn of_text(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     let spoilt = matches!(whole, Cow::Owned(_));
@@ -201,7 +200,7 @@ fn of_text(json: &[u8], kind: &str) -> ObjectRef {
     }
 }
 
-/// The same for one in the shape that evidence gives it, where what identifies it stands on top.
+/// Like [`of_text`], for an object in the shape of evidence, whose identity is at the top level.
 pub(super) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     ObjectRef {
@@ -221,7 +220,7 @@ fn of_metadata(metadata: &HashMap<String, &RawValue>, spoilt: bool) -> ObjectRef
     }
 }
 
-/// A part that is a text; none where it is another than it was.
+/// A part that is a text; `None` if it contains masked bytes.
 fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<String> {
     let text: Option<String> = parts
         .get(key)
@@ -229,12 +228,12 @@ fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<S
     text.filter(|text| !(spoilt && text.contains(MASK)))
 }
 
-/// The parts of a JSON object, unread; none where it is none.
+/// The unread parts of a JSON object; empty for anything else.
 fn parts(json: &str) -> HashMap<String, &RawValue> {
     serde_json::from_str(json).unwrap_or_default()
 }
 
-/// The bytes as text. Those that are no UTF-8 are masked, one by one, so that all others keep their places.
+/// The bytes as text. Each byte that is not UTF-8 is masked, so that all others keep their offsets.
 pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -247,7 +246,7 @@ pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// serde's message without what it quotes of the input.
+/// Removes what serde's message quotes of the input.
 pub fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),

@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Why a dump could not be read. Quotes nothing of its values: they may be secret.
+/// Why a dump could not be read. Quotes no value: any of them may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// The system refuses.
+    /// The system cannot read it.
     #[error("failed to read {file}: {cause}")]
     Read {
         /// The file.
@@ -14,26 +14,26 @@ pub enum DumpError {
         #[source]
         cause: io::Error,
     },
-    /// There is nothing in it.
+    /// It is empty.
     #[error("{file} is empty: did the kubectl command that wrote it fail?")]
     Empty {
         /// The file.
         file: String,
     },
-    /// There is no file of a dump in it.
+    /// The directory holds no dump.
     #[error("{path} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)")]
     EmptyDirectory {
         /// The directory.
         path: String,
     },
-    /// It is no UTF-8 text.
+    /// It is not UTF-8 text.
     #[error("{file}:{line} is no UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
     Encoding {
         /// The file.
         file: String,
-        /// The first line that is none.
+        /// The first line that is not UTF-8.
         line: usize,
-        /// Whether it looks like UTF-16.
+        /// True if it looks like UTF-16.
         utf16: bool,
     },
     /// It cannot be parsed.
@@ -48,7 +48,7 @@ pub enum DumpError {
         /// What is wrong.
         message: String,
     },
-    /// It holds something that is no object.
+    /// It holds something other than an object.
     #[error("{file}:{line} is no Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
     NoObject {
         /// The file.
@@ -56,7 +56,7 @@ pub enum DumpError {
         /// The line.
         line: usize,
     },
-    /// It holds a list that cannot be one.
+    /// It holds a malformed list.
     #[error("{file}:{line} is a list whose items are none, or are lists of lists of lists")]
     NoList {
         /// The file.

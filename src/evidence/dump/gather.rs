@@ -1,4 +1,4 @@
-//! From objects to evidence.
+//! Gathers the objects of a dump into evidence.
 
 use std::{
     borrow::Cow,
@@ -18,31 +18,31 @@ use crate::{
     lenient::{MASK, Untyped},
 };
 
-/// Takes the objects of a dump one by one.
+/// Gathers the objects of a dump one by one.
 pub(super) struct Gatherer<'a> {
     evidence: Evidence,
     digester: &'a Digester,
     seen: HashMap<Key, Seen>,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
-    /// Objects that were left out, by what they are.
+    /// Ignored objects, counted by kind.
     ignored: BTreeMap<String, usize>,
     has_namespaces: bool,
     has_secrets: bool,
     has_writers: bool,
-    /// What was wrong first with a stretch that cannot be trusted.
+    /// The first flaw that made part of the dump unusable.
     failure: Option<DumpError>,
 }
 
 /// Kind, namespace, name.
 type Key = (&'static str, String, String);
 
-/// A version of an object, and the file that it stands in.
+/// A version of an object, and its file.
 struct Seen {
     uid: String,
     resource_version: String,
     file: String,
-    /// Whether another version came, too.
+    /// True if the dump also holds another version.
     is_ambiguous: bool,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// Takes what was found.
+    /// Takes one finding.
     pub fn take(&mut self, found: Found<'_>) {
         match found {
             Found::Item(item) => {
@@ -87,7 +87,7 @@ impl<'a> Gatherer<'a> {
             .rsplit_once('/')
             .unwrap_or(("", &item.types.api_version));
         match (group, &*item.types.kind) {
-            // Which kind it is was masked.
+            // Its kind is unknown, since a byte of it was masked.
             (group, kind) if group.contains(MASK) || kind.contains(MASK) => self.give_up(item, "", ""),
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
@@ -164,7 +164,7 @@ impl<'a> Gatherer<'a> {
             (Body::Broken(broken), _) => broken.labelled,
             (_, Some(value)) => {
                 let labels = &value["metadata"]["labels"];
-                // Labels of another shape may be meant to have it.
+                // Malformed labels may be meant to include it.
                 Some(
                     !labels.is_object() && !labels.is_null()
                         || labels.get(names::LABEL_SECRET_PROFILE).is_some(),
@@ -206,7 +206,7 @@ impl<'a> Gatherer<'a> {
         *self.ignored.entry(what).or_default() += 1;
     }
 
-    /// Tells of an object that cannot be judged. What is known to be wrong with its text comes before the `message`.
+    /// Records an object that cannot be judged. A flaw of its text takes precedence over `message`.
     fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
         let (object, message) = match item.body.untyped() {
             Ok(untyped) => (lenient::identity(untyped, kind), message.to_owned()),
@@ -228,8 +228,8 @@ impl<'a> Gatherer<'a> {
         self.evidence.unreadable.push(Unreadable { object, message });
     }
 
-    /// Whether nothing of that name was taken before. The same version may come twice, as when two dumps overlap; of
-    /// two versions nobody can tell which is newer, so that neither counts.
+    /// Returns `true` if the name is new. Overlapping dumps may repeat a version. Of two versions neither counts, as
+    /// the newer one is unknown.
     fn is_new(&mut self, kind: &'static str, object: &ObjectRef, item: &Item<'_>) -> bool {
         let key = (kind, object.namespace.clone(), object.name.clone());
         let seen = match self.seen.entry(key) {
@@ -262,7 +262,7 @@ impl<'a> Gatherer<'a> {
         false
     }
 
-    /// Takes back what is there in two versions.
+    /// Removes objects that are in the dump in two versions.
     fn withdraw(&mut self) {
         let seen = &self.seen;
         let is_clear = |kind: &'static str, object: ObjectRef| {
@@ -281,10 +281,10 @@ impl<'a> Gatherer<'a> {
             .retain(|secret| is_clear("Secret", secret.into()));
     }
 
-    /// The evidence.
+    /// Returns the evidence.
     ///
     /// # Errors
-    /// When there was no ClusterProfile at all, or nothing but what cannot be read.
+    /// When the dump holds no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
         self.withdraw();
         if self.evidence.profiles.is_empty() {
@@ -319,7 +319,7 @@ impl<'a> Gatherer<'a> {
         Ok(Input { evidence, notes })
     }
 
-    /// What a dump can hold and what it held.
+    /// The kinds of evidence that the dump has.
     fn asked(&self) -> BTreeMap<Kind, Asked> {
         let no = |reason: &str| Asked::No(reason.to_owned());
         let yes_if = |held: bool, reason: &str| if held { Asked::Yes } else { no(reason) };
@@ -360,7 +360,7 @@ impl<'a> Gatherer<'a> {
         ])
     }
 
-    /// What was found, counted.
+    /// Counts what the dump holds.
     fn found(&self) -> String {
         let mut found = self.ignored.clone();
         for (kind, _, _) in self.seen.keys() {
@@ -370,10 +370,10 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-/// Such as `2 × Pod, 1 × Secret`; of many kinds the first.
+/// Formats counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
 fn counted(what: &BTreeMap<String, usize>) -> String {
     const SHOWN: usize = 20;
-    // As long as a kind with its group may be.
+    // The longest kind with its group.
     const LONGEST: usize = 320;
     let shown = what.iter().take(SHOWN);
     let mut counts: Vec<String> = shown

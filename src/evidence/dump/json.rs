@@ -1,4 +1,4 @@
-//! Objects out of JSON, each still unread: no tree of a whole list is ever built.
+//! Finds objects in JSON and leaves them unread, so that no tree of a whole list is ever built.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -12,8 +12,7 @@ use super::{
 };
 use crate::lenient::{Untyped, identity};
 
-/// Hands over the objects of a JSON value, or of several behind one another. What follows upon a value that cannot be
-/// parsed is lost with it.
+/// Hands over the objects of a JSON value, or of several in a row. A syntax error loses everything after it.
 pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
     for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {
         match raw {
@@ -37,7 +36,7 @@ fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
     }
 }
 
-/// The parts of an object that say what it is.
+/// The parts that identify an object's type.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Head<'a> {
@@ -49,12 +48,12 @@ struct Head<'a> {
     items: Option<&'a RawValue>,
 }
 
-/// Tells `null` from what is not there.
+/// Distinguishes `null` from absent.
 fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
+/// Hands over an object, or those of a list. `deepest` bounds the nesting of lists.
 fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepest: usize, sink: Sink<'_>) {
     let place = place.of(raw.get());
     let Some(deepest) = deepest.checked_sub(1) else {
@@ -81,7 +80,7 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
                     _ => sink(item(raw, types.or(inherited), place)),
                 }
             }
-            // One of them is repeated. In a list, either may hold objects.
+            // A key is repeated. In a list, either `items` may hold objects.
             Err(error) => {
                 let parts: HashMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
                 let part = |key: &str| parts.get(key).copied();
@@ -102,7 +101,7 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
     }
 }
 
-/// Hands over the objects of an array; `around`: the list that it belongs to, or itself.
+/// Hands over the objects of an array. `around` is its list, or the array itself.
 fn each_of_list<'a>(
     array: &'a RawValue,
     types: &Types<'a>,
@@ -136,7 +135,7 @@ fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> 
     Found::Item(Item { types, body, place })
 }
 
-/// What stands in place of an object.
+/// Stands for something other than an object.
 fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
     Found::Item(Item {
         types: inherited.clone(),
@@ -146,7 +145,7 @@ fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Its type; empty where that is no text.
+    /// Its type; empty parts are not text.
     fn types(&self) -> Types<'a> {
         let text = |raw: Option<&'a RawValue>| -> Cow<'a, str> {
             let text = raw.and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
@@ -159,6 +158,6 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A text that is borrowed where it can be.
+/// A text, borrowed if possible.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

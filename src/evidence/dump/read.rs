@@ -15,11 +15,10 @@ use super::{
 };
 use crate::{Digester, Input, open::open};
 
-/// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
-/// reader is.
+/// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader.
 ///
 /// # Errors
-/// When it cannot be read, or holds no ClusterProfile that could be.
+/// When it cannot be read, or holds no readable ClusterProfile.
 pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
@@ -37,11 +36,11 @@ pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> 
     gatherer.finish(name)
 }
 
-/// Reads the `*.yaml`, `*.yml` and `*.json` in a directory as one dump, by name; subdirectories are left alone, and
-/// so are empty files.
+/// Reads the `*.yaml`, `*.yml` and `*.json` of a directory as one dump, in the order of their names. Ignores
+/// subdirectories and empty files.
 ///
 /// # Errors
-/// When one cannot be read, or none holds a ClusterProfile that could be.
+/// When a file cannot be read, or none holds a readable ClusterProfile.
 pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| DumpError::Read {

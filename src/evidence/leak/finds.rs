@@ -1,4 +1,4 @@
-//! Credentials in a text, by where they stand in it.
+//! Finds credentials in a text, by their position.
 
 use std::ops::Range;
 
@@ -25,15 +25,15 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
-/// How a private key begins in base64: something may stand right before it.
+/// The start of a private key in base64. Other text may precede it.
 const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
 
-/// All credentials in a text, of whatever grade: in the order of the text, and not overlapping.
+/// Returns all credentials in a text, of any grade, in order and without overlaps.
 pub(crate) fn finds(text: &str) -> Vec<Find> {
     finds_within(text, 0)
 }
 
-/// The same for a text that was found so deep in another.
+/// The same for a text at that depth within another.
 pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     if !may_hold(text) {
         return Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
     for found in PRIVATE_KEY.captures_iter(text) {
-        // A message may well quote the line that a key begins with.
+        // A message may quote only the first line of a key.
         let is_key = found.name("body").is_some_and(|body| {
             let of_base64 = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
             body.as_str().chars().filter(of_base64).count() >= 32
@@ -66,7 +66,7 @@ fn private_keys(text: &str, finds: &mut Vec<Find>) {
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {
     for found in WEB_TOKEN.captures_iter(text) {
-        // Nothing keeps an unsigned one secret.
+        // An unsigned one is no secret.
         let is_signed = found["signature"].len() > 1;
         let header = WITH_DASH.decode(&found["header"]).unwrap_or_default();
         let names_algorithm =
@@ -88,7 +88,7 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         let grade = if looks_random(value) || is_header {
             Grade::Certain
         } else if value.len() < 20 {
-            // A word.
+            // An ordinary word.
             continue;
         } else {
             Grade::Shaped
@@ -107,7 +107,7 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// What a header holds, without its name.
+/// The content of a header, without its name.
 fn from_scheme(found: &Captures) -> Range<usize> {
     let start = found.name("scheme").map_or(0, |scheme| scheme.start());
     start..found.get_match().end()
@@ -117,7 +117,7 @@ fn named(text: &str, finds: &mut Vec<Find>) {
     let mut start = 0;
     while let Some(found) = NAMED.captures_at(text, start) {
         let value = found.name("value").map_or(0..0, |value| value.range());
-        // Words follow a name in every sentence; behind an option they are its value.
+        // In prose, words follow a name; after an option comes its value.
         let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
         let mentioned = if is_prose {
@@ -130,13 +130,13 @@ fn named(text: &str, finds: &mut Vec<Find>) {
                 finds.push(Find::new(value.clone(), kind, grade));
                 value.end
             }
-            // The value may be a name in its turn.
+            // The value may itself be a name.
             None => value.start,
         };
     }
 }
 
-/// Adds the runs of base64 that have a credential in them.
+/// Adds the runs of base64 that hold a credential.
 fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
     if depth >= scan::DEEPEST {
         return;
@@ -156,10 +156,10 @@ fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
     }
 }
 
-/// The surest credential in a run of base64.
+/// The most certain credential in a run of base64.
 fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     let whole = run.trim_end_matches('=');
-    // What remains of an incomplete group says nothing.
+    // An incomplete group holds no byte.
     let whole = match whole.len() % 4 {
         1 => &whole[..whole.len() - 1],
         _ => whole,
@@ -179,8 +179,7 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     Some((surest.kind, surest.grade))
 }
 
-/// Of finds that overlap only the surest remains, in the place of all of them; of equally sure ones the first that was
-/// looked for.
+/// Merges overlapping finds into the most certain one; among equals, into the first.
 fn without_overlaps(mut finds: Vec<Find>) -> Vec<Find> {
     finds.sort_by_key(|find| find.range.start);
     let mut kept: Vec<Find> = Vec::new();
