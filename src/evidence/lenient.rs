@@ -108,16 +108,16 @@ fn fault<T: DeserializeOwned>(json: &[u8]) -> String {
 /// Describes why a text cannot be parsed.
 pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
     if std::str::from_utf8(json).is_err() {
-        return "it is no UTF-8 text".to_owned();
+        return "it is not UTF-8 text".to_owned();
     }
     let error = error.to_string();
     let known = [
         ("recursion limit", "it nests too deep"),
         ("number out of range", "a number in it is out of range"),
-        ("hex escape", "a text in it is no Unicode"),
+        ("hex escape", "a text in it is not Unicode"),
     ];
     let known = known.iter().find(|(sign, _)| error.contains(sign));
-    known.map_or("it is no JSON", |(_, message)| message).to_owned()
+    known.map_or("it is not JSON", |(_, message)| message).to_owned()
 }
 
 /// Describes the smallest part that does not fit.

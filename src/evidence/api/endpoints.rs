@@ -81,10 +81,10 @@ pub fn fault(endpoint: &str) -> Option<&'static str> {
 fn url_fault(url: &str) -> Option<&'static str> {
     let (scheme, place) = Place::split(url);
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Some("endpoint is no valid URL");
+        return Some("endpoint is not a valid URL");
     }
     if !matches!(scheme, Some("https" | "http")) {
-        return Some("endpoint is no http or https URL");
+        return Some("endpoint is not an http or https URL");
     }
     let is_valid = if url.contains('[') {
         place.host.parse::<Ipv6Addr>().is_ok()

@@ -27,7 +27,7 @@ pub enum DumpError {
         path: String,
     },
     /// It is not UTF-8 text.
-    #[error("{file}:{line} is no UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
+    #[error("{file}:{line} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
     Encoding {
         /// The file.
         file: String,
@@ -37,7 +37,7 @@ pub enum DumpError {
         utf16: bool,
     },
     /// It cannot be parsed.
-    #[error("{file}:{line} is no valid {language}: {message}")]
+    #[error("{file}:{line} is not valid {language}: {message}")]
     Syntax {
         /// The file.
         file: String,
@@ -49,7 +49,7 @@ pub enum DumpError {
         message: String,
     },
     /// It holds something other than an object.
-    #[error("{file}:{line} is no Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
+    #[error("{file}:{line} is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
     NoObject {
         /// The file.
         file: String,
@@ -57,7 +57,7 @@ pub enum DumpError {
         line: usize,
     },
     /// It holds a malformed list.
-    #[error("{file}:{line} is a list whose items are none, or are lists of lists of lists")]
+    #[error("{file}:{line} is a malformed list: its items are not a list, or nest too deep")]
     NoList {
         /// The file.
         file: String,

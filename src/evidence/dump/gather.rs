@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    DumpError,
+    DumpError, NO_AUDIT_LOG,
     item::{Body, Found, Item},
 };
 use crate::{
@@ -94,9 +94,9 @@ impl<'a> Gatherer<'a> {
                 self.take_profile(item);
             }
             ("", names::KIND) if version.is_empty() => {
-                self.give_up(item, names::KIND, "apiVersion is missing or no text");
+                self.give_up(item, names::KIND, "apiVersion is missing or not text");
             }
-            (names::GROUP, "") => self.give_up(item, "", "kind is missing or no text"),
+            (names::GROUP, "") => self.give_up(item, "", "kind is missing or not text"),
             ("", "Namespace") => self.take_namespace(item),
             ("", "Secret") => self.take_secret(item),
             ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
@@ -350,7 +350,7 @@ impl<'a> Gatherer<'a> {
                 Kind::Timeline,
                 no("a dump has no timeline: observe a hub, or judge an evidence file"),
             ),
-            (Kind::Requests, no("no audit log was given: add --audit-log FILE")),
+            (Kind::Requests, no(NO_AUDIT_LOG)),
             (Kind::Probe, no("a dump cannot be asked: run against the hub")),
             (
                 Kind::Members,

@@ -135,7 +135,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// This type, with the empty parts filled from `other`.
+    /// This type, with the empty parts filled from `those`.
     pub fn or(self, those: &Types<'a>) -> Types<'a> {
         let either =
             |this: Cow<'a, str>, that: &Cow<'a, str>| if this.is_empty() { that.clone() } else { this };

@@ -24,3 +24,6 @@ mod yaml;
 
 pub use error::DumpError;
 pub use read::{read_directory, read_from};
+
+/// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
+pub const NO_AUDIT_LOG: &str = "no audit log was given";

@@ -84,7 +84,7 @@ fn says_what_a_dump_cannot_tell() {
         (Kind::Secrets, "kubectl get secrets"),
         (Kind::Writers, "--show-managed-fields"),
         (Kind::Timeline, "observe a hub"),
-        (Kind::Requests, "--audit-log"),
+        (Kind::Requests, "no audit log was given"),
     ] {
         let Asked::No(reason) = bare.asked(kind) else {
             panic!("{kind} was asked for")
@@ -223,12 +223,12 @@ fn a_repeated_key_spoils_its_document_only() {
     assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
     assert_eq!(
         unreadable.message,
-        "dumps/hub.yaml:22 is no valid YAML: the key `status` is repeated"
+        "dumps/hub.yaml:22 is not valid YAML: the key `status` is repeated"
     );
 
     assert_eq!(
         refused(&odd),
-        "dumps/hub.yaml:11 is no valid YAML: the key `status` is repeated"
+        "dumps/hub.yaml:11 is not valid YAML: the key `status` is repeated"
     );
     let json = r#"{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "spec": {},
         "metadata": {"name": "odd"}, "spec": {}}"#;
@@ -254,21 +254,21 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
     assert!(
         refused("items: []\nkind: List\n").starts_with("dumps/hub.yaml holds no ClusterProfile: dump with")
     );
-    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is no Kubernetes object"));
-    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is no Kubernetes object"));
+    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
+    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
     assert_eq!(
         refused("{\"kind\": \"List\",\n\"items\": [{}"),
-        "dumps/hub.yaml:2 is no valid JSON: it ends in the middle: was the dump cut short?"
+        "dumps/hub.yaml:2 is not valid JSON: it ends in the middle: was the dump cut short?"
     );
     assert_eq!(
         refused("kind: Secret\ndata: *canary\n"),
-        "dumps/hub.yaml:2 is no valid YAML: alias references unknown anchor"
+        "dumps/hub.yaml:2 is not valid YAML: alias references unknown anchor"
     );
 
     let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
-    assert_eq!(latin, "x:2 is no UTF-8 text: is this a dump of kubectl?");
+    assert_eq!(latin, "x:2 is not UTF-8 text: is this a dump of kubectl?");
     let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
@@ -335,7 +335,7 @@ fn a_directory_is_one_dump() {
     assert_eq!(names(&input), ["a", "b"]);
     let told = input.evidence.unreadable[0].to_string();
     assert!(
-        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is no valid JSON"),
+        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is not valid JSON"),
         "{told}"
     );
     let missing = read_input(&folder.path().join("none.yaml"), &Digester::new([7; 32]))

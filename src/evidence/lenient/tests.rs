@@ -112,7 +112,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         ),
         (
             r#"{"version": {"kubernetes": "\ud800"}}"#,
-            "a text in it is no Unicode",
+            "a text in it is not Unicode",
         ),
         (r#"{}, "status": {}"#, "a key is repeated"),
     ] {
@@ -135,7 +135,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         (
             "ClusterProfile a".to_owned(),
             "u".to_owned(),
-            "it is no UTF-8 text".to_owned()
+            "it is not UTF-8 text".to_owned()
         )
     );
     assert_eq!(
@@ -143,7 +143,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         (
             "ClusterProfile ".to_owned(),
             String::new(),
-            "it is no JSON".to_owned()
+            "it is not JSON".to_owned()
         )
     );
 }
