@@ -351,12 +351,18 @@ impl<'a> Gatherer<'a> {
                 no("a dump has no timeline: observe a hub, or judge an evidence file"),
             ),
             (Kind::Requests, no(NO_AUDIT_LOG)),
-            (Kind::Probe, no("a dump cannot be asked: run against the hub")),
+            (
+                Kind::Probe,
+                no("a dump cannot answer dry runs: run against the hub"),
+            ),
             (
                 Kind::Members,
-                no("a dump tells nothing of the members: run against the hub"),
+                no("a dump has no answers of members: run against the hub"),
             ),
-            (Kind::Driver, no("a dump cannot be driven: run against the hub")),
+            (
+                Kind::Driver,
+                no("a dump cannot run a driver: run against the hub"),
+            ),
         ])
     }
 

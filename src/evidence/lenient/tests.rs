@@ -125,7 +125,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
             )
         );
     }
-    // What nobody reads may be what it likes.
+    // Unread parts may be anything.
     let fine = text(&format!(r#"{{"x": {deep}, "y": 1e999}}"#));
     profile(Untyped::Text(fine.as_bytes())).expect("fits");
 
