@@ -70,8 +70,8 @@ pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not), `--key
-/// value`, and `"name":"key","value":"value"`.
+/// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
+/// `--key value`, and `"name":"key","value":"value"`.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
