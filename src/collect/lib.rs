@@ -7,6 +7,7 @@
 mod call;
 pub mod clock;
 pub mod connect;
+mod digester;
 pub mod driver;
 mod error;
 #[cfg(fuzzing)]
@@ -31,6 +32,7 @@ mod target;
 mod timeline;
 mod words;
 
+pub use digester::new_digester;
 pub use error::CollectError;
 pub use members::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
 pub use plan::{Plan, Progress, Quiet, Wish};

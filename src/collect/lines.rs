@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use bytes::{Buf as _, BytesMut};
-use evidence::unfit::masked;
+use evidence::lenient::masked;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evidence::{Namespace, Unreadable, unfit, unfit::Loose};
+use evidence::{Namespace, Unreadable, lenient, lenient::Untyped};
 use kube::client::Client;
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    fn take(&mut self, object: Loose<'_>) {
-        match unfit::namespace(object) {
+    fn take(&mut self, object: Untyped<'_>) {
+        match lenient::namespace(object) {
             Ok(namespace) => self.namespaces.push(namespace),
             Err(unreadable) => self.unreadable.push(*unreadable),
         }
@@ -52,7 +52,7 @@ pub(super) async fn namespaces(
         let mut found = Namespaces::default();
         for name in scope {
             match get::<Value>(client, &format!("/api/v1/namespaces/{}", segment(name))).await {
-                Ok(object) => found.take(Loose::Value(&object)),
+                Ok(object) => found.take(Untyped::Value(&object)),
                 Err(failure) if failure.code() == 404 => {}
                 Err(failure) => return Err(failure),
             }
@@ -63,7 +63,7 @@ pub(super) async fn namespaces(
         let into = Arc::clone(&found);
         let each = move |json: &[u8]| {
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
-            found.take(Loose::Text(json));
+            found.take(Untyped::Text(json));
         };
         list(client, "/api/v1/namespaces", each).await?;
         std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner))

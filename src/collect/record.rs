@@ -8,8 +8,8 @@ use std::{
 use evidence::{
     Gap, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
     api::{ClusterProfile, names},
-    unfit,
-    unfit::Loose,
+    lenient,
+    lenient::Untyped,
 };
 use jiff::Timestamp;
 
@@ -200,7 +200,7 @@ impl Record {
 
     /// Reads a profile, or notes that it does not fit, and gives its identity.
     fn read(&mut self, json: &[u8], at: Timestamp) -> Result<ClusterProfile, ObjectRef> {
-        unfit::profile(Loose::Text(json)).map_err(|unreadable| {
+        lenient::profile(Untyped::Text(json)).map_err(|unreadable| {
             let object = ObjectRef {
                 kind: names::KIND.to_owned(),
                 ..unreadable.object
@@ -306,6 +306,6 @@ fn whole_key(object: &ObjectRef) -> String {
 fn identity(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),
-        ..unfit::identity(Loose::Text(json), names::KIND)
+        ..lenient::identity(Untyped::Text(json), names::KIND)
     }
 }

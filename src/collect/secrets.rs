@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evidence::{Asked, Digester, Gap, Kind, Secret, Unreadable, api::names, unfit, unfit::Loose};
+use evidence::{Asked, Gap, Kind, Secret, Unreadable, api::names, lenient, lenient::Untyped};
 use kube::client::Client;
 use serde_json::Value;
 
 use super::{
     Wish,
     call::{Failure, segment},
+    digester::new_digester,
     list::list,
     permissions::Permissions,
 };
@@ -75,7 +76,7 @@ pub(super) fn gap(reason: impl Into<String>) -> Gap {
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
 pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secrets, Failure> {
-    let digester = Arc::new(Digester::new());
+    let digester = Arc::new(new_digester());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
         let path = path(namespace);
@@ -84,8 +85,8 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
             let digested = match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
-                    object: unfit::identity(Loose::Text(json), "Secret"),
-                    message: unfit::unparsable(json, &error),
+                    object: lenient::identity(Untyped::Text(json), "Secret"),
+                    message: lenient::unparsable(json, &error),
                 })),
             };
             let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);

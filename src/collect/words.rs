@@ -1,6 +1,6 @@
 //! What others say, made fit to be told; and files that the user wrote, read without quoting what may be secret.
 
-use evidence::{redact::without_credentials, unfit::without_values};
+use evidence::{lenient::without_values, redact::without_credentials};
 use serde::de::DeserializeOwned;
 
 /// Somebody's words in one line, without credentials and of no more than so many characters.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::{Claim, Input, Scope, read_input};
+use evidence::{Asked, Claim, Input, InputError, Kind, Scope, dump::NO_AUDIT_LOG, read_input};
 use report::inert;
 
 use super::{
@@ -179,7 +179,22 @@ pub fn from_file(
 }
 
 fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
-    let mut input = read_input(path).map_err(Failure::usage)?;
+    let mut input = read_evidence(path).map_err(Failure::usage)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
+    Ok(input)
+}
+
+/// Reads an evidence file or a dump, and names the flags that bring what a dump lacks.
+///
+/// # Errors
+/// When it cannot be read, or holds nothing to judge.
+pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
+    let mut input = read_input(path, &collect::new_digester())?;
+    let requests = input.evidence.header.asked.get_mut(&Kind::Requests);
+    if let Some(Asked::No(reason)) = requests
+        && reason == NO_AUDIT_LOG
+    {
+        reason.push_str(": add --audit-log FILE");
+    }
     Ok(input)
 }

@@ -1,26 +1,26 @@
-//! By what an evidence file is known again: the SHA-256 of its content, before it was packed.
+//! Identifies an evidence file by the SHA-256 of its unpacked content.
 
 use std::{
     io::{self, Read, Write},
     path::Path,
 };
 
-use ring::digest::{Context, SHA256};
+use sha2::{Digest, Sha256};
 
-use super::input::open;
+use super::open::open;
 
-/// What a file held.
+/// The digest and the size of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checksum {
     /// The SHA-256 of its content, unpacked, in hexadecimal.
     pub sha256: String,
-    /// How long the content is, in bytes.
+    /// The length of the content, unpacked, in bytes.
     pub bytes: u64,
 }
 
 impl Checksum {
-    /// Reads a file, piece by piece; what zstd packed is unpacked. None of what has no content of its own to come back
-    /// to: a directory, standard input or a pipe.
+    /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
+    /// standard input or a pipe.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -34,7 +34,7 @@ impl Checksum {
         loop {
             let read = match reader.read(&mut piece) {
                 Ok(read) => read,
-                // A packed file that was cut is judged up to the cut.
+                // A truncated packed file is judged up to the cut.
                 Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => 0,
                 Err(cause) => return Err(cause),
             };
@@ -46,10 +46,10 @@ impl Checksum {
     }
 }
 
-/// Sums up what passes through it.
+/// A writer that sums up what passes through it.
 pub(super) struct Summing<W> {
     into: W,
-    context: Context,
+    digest: Sha256,
     bytes: u64,
 }
 
@@ -57,15 +57,19 @@ impl<W: Write> Summing<W> {
     pub(super) fn new(into: W) -> Self {
         Self {
             into,
-            context: Context::new(&SHA256),
+            digest: Sha256::new(),
             bytes: 0,
         }
     }
 
     pub(super) fn finish(self) -> Checksum {
-        let digest = self.context.finish();
         Checksum {
-            sha256: digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: self
+                .digest
+                .finalize()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
             bytes: self.bytes,
         }
     }
@@ -74,7 +78,7 @@ impl<W: Write> Summing<W> {
 impl<W: Write> Write for Summing<W> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let written = self.into.write(piece)?;
-        self.context.update(&piece[..written]);
+        self.digest.update(&piece[..written]);
         self.bytes += written as u64;
         Ok(written)
     }

@@ -1,11 +1,11 @@
-//! Reads the CRD of ClusterProfile: which versions it serves, and what it guards by itself.
+//! Reads the CRD of ClusterProfile: the versions that it serves, and what its schema enforces.
 
 use serde_json::Value;
 
 use super::ServedVersion;
 use crate::api::names;
 
-/// The versions that a CustomResourceDefinition object serves, in its order; none when it is not that of
+/// Returns the versions that a CustomResourceDefinition serves, in its order. Empty if it does not define
 /// ClusterProfile.
 pub fn served_versions(crd: &Value) -> Vec<ServedVersion> {
     let spec = &crd["spec"];
@@ -24,8 +24,8 @@ pub fn served_versions(crd: &Value) -> Vec<ServedVersion> {
         .collect()
 }
 
-/// Whether a transition rule of the schema compares the manager with what it was: a rule on the manager or its name
-/// needs no more than `oldSelf` for that, one on the spec has to mention the manager or to keep the spec whole.
+/// Returns `true` if a transition rule compares the manager with its previous value. A rule on the manager or its name
+/// only needs `oldSelf`; one on the spec must mention the manager, or keep the whole spec.
 fn keeps_manager(schema: &Value) -> bool {
     let spec = &schema["properties"]["spec"];
     let manager = &spec["properties"]["clusterManager"];
@@ -43,7 +43,7 @@ fn keeps_manager(schema: &Value) -> bool {
             .any(of_manager)
 }
 
-/// The CEL rules of a schema that look at the object as it was before.
+/// The CEL rules of a schema that read the previous object.
 fn transition_rules(schema: &Value) -> impl Iterator<Item = &str> {
     let rules = schema["x-kubernetes-validations"].as_array();
     rules

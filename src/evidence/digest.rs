@@ -1,14 +1,15 @@
-//! Reads consumers' Secrets and keeps no secret: credentials become keyed digests.
+//! Reads consumers' Secrets without keeping a secret: credentials become keyed digests.
 //!
-//! The key is drawn anew for each run and is never written anywhere, so a digest tells that two credentials are
-//! equal within one run, and nothing else. What a Secret holds may be hostile: its size, depth and aliases are
-//! bounded, and no message quotes any of it.
+//! Each run draws a new key and never writes it anywhere. So equal digests mean equal credentials within one run, and
+//! nothing else. A Secret may be hostile: its size, depth and aliases are bounded, and no message quotes it.
 
 use std::{collections::BTreeMap, fmt};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use ring::{hmac, rand::SystemRandom};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Map, Value};
+use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use super::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
@@ -16,38 +17,70 @@ use super::{
 };
 use crate::api::{Labels, names};
 
-/// The largest kubeconfig that is read: a Secret cannot hold more than 1 MiB in all.
+/// The largest kubeconfig to read: a Secret cannot exceed 1 MiB.
 const LARGEST: usize = 1 << 20;
 
-/// Turns Secrets into evidence that holds no secret.
+/// Turns Secrets into evidence without secrets.
 pub struct Digester {
-    key: hmac::Key,
+    keyed: Hmac<Sha256>,
 }
 
-/// Why something is no kubeconfig. Holds nothing of what was read.
-type Flaw = String;
+/// What is wrong with a Secret or its kubeconfig. Quotes nothing of either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// It is larger than a Secret can be.
+    #[error("it is larger than 1 MiB")]
+    TooLarge,
+    /// It is empty.
+    #[error("it is empty")]
+    Empty,
+    /// Its value is not base64.
+    #[error("it is not valid base64")]
+    NotBase64,
+    /// Its value is not text.
+    #[error("it is not text in UTF-8")]
+    NotUtf8,
+    /// It is not YAML, or exceeds a bound.
+    #[error("it is not YAML that can be read{}", line.map(|line| format!(" (line {line})")).unwrap_or_default())]
+    NotYaml {
+        /// The line, from 1, where it is known.
+        line: Option<u64>,
+    },
+    /// A part is not a mapping.
+    #[error("{0} is not a mapping")]
+    NotMapping(String),
+    /// A part is not a list.
+    #[error("{0} is not a list")]
+    NotList(String),
+    /// A part is not a string.
+    #[error("{0} is not a string")]
+    NotString(String),
+    /// A mapping of strings holds something else.
+    #[error("{0} has a value that is not a string")]
+    NotStrings(String),
+    /// A part is missing.
+    #[error("{0} is missing")]
+    Missing(String),
+}
 
 type Object = Map<String, Value>;
 
 type Entries<'a> = BTreeMap<&'a str, &'a str>;
 
 impl Digester {
-    /// Draws a new key.
-    ///
-    /// # Panics
-    /// When the system has no randomness to give, without which there is no TLS either.
-    pub fn new() -> Self {
-        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+    /// Creates a digester. Draw the key at random for each run, and never write it anywhere.
+    pub fn new(key: [u8; 32]) -> Self {
+        let keyed = Hmac::new_from_slice(&*Zeroizing::new(key));
         Self {
-            key: key.expect("the system gives random bytes"),
+            keyed: keyed.expect("HMAC takes keys of any length"),
         }
     }
 
-    /// Reads a Secret object as the hub or a dump has it (`data` in base64, or `stringData`).
+    /// Reads a Secret object from the hub or a dump (`data` in base64, or `stringData`).
     ///
     /// # Errors
-    /// When it does not have the shape of a Secret. What its `Config` holds is no cause of an error:
-    /// [`Secret::kubeconfig_error`] tells of that.
+    /// When it does not have the shape of a Secret. A bad `Config` is no error: [`Secret::kubeconfig_error`] reports
+    /// it.
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
         let metadata = &value["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
@@ -56,16 +89,18 @@ impl Digester {
             name: text("name"),
             uid: text("uid"),
             resource_version: text("resourceVersion"),
-            // Nothing but a time: a stranger's text stays out.
+            // Only a valid time: arbitrary text stays out.
             creation_timestamp: Some(text("creationTimestamp")).filter(|text| parse_time(text).is_some()),
             ..Secret::default()
         };
-        let unreadable = |message: String| {
-            let object = ObjectRef::from(&secret);
-            Box::new(Unreadable { object, message })
+        let unreadable = |error: SecretError| {
+            Box::new(Unreadable {
+                object: ObjectRef::from(&secret),
+                message: error.to_string(),
+            })
         };
         if secret.name.is_empty() {
-            return Err(unreadable("metadata.name is missing".to_owned()));
+            return Err(unreadable(SecretError::Missing("metadata.name".to_owned())));
         }
         let labels = labels(&metadata["labels"]).map_err(unreadable)?;
         let data = entries(&value["data"], "data").map_err(unreadable)?;
@@ -81,15 +116,15 @@ impl Digester {
         secret.keys.dedup();
         match config(&data, &string_data).map(|text| self.kubeconfig(&text?)) {
             Some(Ok(kubeconfig)) => secret.kubeconfig = Some(kubeconfig),
-            Some(Err(flaw)) => secret.kubeconfig_error = Some(flaw),
+            Some(Err(error)) => secret.kubeconfig_error = Some(error.to_string()),
             None => {}
         }
         Ok(secret)
     }
 
-    fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, Flaw> {
+    fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, SecretError> {
         let Value::Object(root) = read_yaml(text)? else {
-            return Err("it is not a mapping".to_owned());
+            return Err(SecretError::NotMapping("it".to_owned()));
         };
         let named = |list: &str, item: &str| named(&root, list, item);
         let mut kubeconfig = Kubeconfig {
@@ -120,7 +155,7 @@ impl Digester {
         Ok(kubeconfig)
     }
 
-    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, Flaw> {
+    fn credentials(&self, user: &Object, at: &str) -> Result<Vec<Credential>, SecretError> {
         let mut credentials = Vec::new();
         let mut add = |kind, digest| credentials.push(Credential { kind, digest });
         let token = string(user, "token", at)?.trim();
@@ -129,7 +164,7 @@ impl Digester {
         }
         let key = string(user, "client-key-data", at)?.trim();
         if !key.is_empty() {
-            // One key may be wrapped in two ways; what does not decode is digested as it is.
+            // Line breaks in base64 do not matter. A value that is not base64 is digested as it is.
             let bytes = BASE64
                 .decode(unwrapped(key))
                 .unwrap_or_else(|_| key.as_bytes().to_vec());
@@ -151,35 +186,29 @@ impl Digester {
         Ok(credentials)
     }
 
-    /// The first 128 bits of the keyed digest, in hexadecimal: enough to tell any two credentials apart.
+    /// The first 128 bits of the keyed digest, in hexadecimal: enough to distinguish any two credentials.
     fn digest(&self, parts: &[&[u8]]) -> String {
-        let mut context = hmac::Context::with_key(&self.key);
+        let mut digest = self.keyed.clone();
         for part in parts {
-            // With its length, so that no part can pass for the end of the one before.
-            context.update(&(part.len() as u64).to_be_bytes());
-            context.update(part);
+            // The length keeps the boundaries of the parts apart.
+            digest.update(&(part.len() as u64).to_be_bytes());
+            digest.update(part);
         }
-        context.sign().as_ref()[..16]
+        digest.finalize().into_bytes()[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
     }
 }
 
-impl Default for Digester {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl fmt::Debug for Digester {
-    /// Without the key.
+    /// Leaves out the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Digester").finish_non_exhaustive()
     }
 }
 
-fn labels(value: &Value) -> Result<Labels, Flaw> {
+fn labels(value: &Value) -> Result<Labels, SecretError> {
     let labels = entries(value, "metadata.labels")?;
     Ok(labels
         .into_iter()
@@ -187,24 +216,24 @@ fn labels(value: &Value) -> Result<Labels, Flaw> {
         .collect())
 }
 
-/// A map of strings; absent and `null` are empty, a `null` value is an empty string.
-fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, Flaw> {
+/// Reads a map of strings. Absent and `null` mean empty; a `null` value is an empty string.
+fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     let entry = |(key, value): (&'a String, &'a Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.as_str())),
         Value::Null => Ok((key.as_str(), "")),
-        _ => Err(format!("{at} has a value that is not a string")),
+        _ => Err(SecretError::NotStrings(at.to_owned())),
     };
     match value {
         Value::Null => Ok(BTreeMap::new()),
         Value::Object(map) => map.iter().map(entry).collect(),
-        _ => Err(format!("{at} is not a mapping")),
+        _ => Err(SecretError::NotMapping(at.to_owned())),
     }
 }
 
-/// The text under the data key `Config`.
-fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Flaw>> {
+/// Returns the text of the data key `Config`.
+fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     let key = names::SECRET_CONFIG_KEY;
-    // As on the API server, `stringData` wins.
+    // `stringData` wins, as on the API server.
     match (string_data.get(key), data.get(key)) {
         (Some(text), _) => Some(Ok((*text).to_owned())),
         (None, Some(encoded)) => Some(decode(encoded)),
@@ -212,57 +241,44 @@ fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, Flaw>>
     }
 }
 
-/// The kubeconfig of a Secret object with all that is secret in it, read within the same bounds as for its digests;
-/// none where the data key `Config` is not there. It is never to be kept longer than it is used.
+/// Reads the kubeconfig of a Secret, with its secrets, within the bounds of [`Digester::secret`]. Returns `None`
+/// without a data key `Config`. Drop it as soon as possible.
 ///
 /// # Errors
-/// Where it is no kubeconfig; quotes nothing of it.
-pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, String>> {
+/// When it is not a kubeconfig. The error quotes nothing of it.
+pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>> {
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
         (Ok(data), Ok(string_data)) => config(&data, &string_data).map(|text| {
-            let text = text?;
-            let parsed = read_yaml(&text);
-            wipe(text.into_bytes());
-            parsed
+            let text = Zeroizing::new(text?);
+            read_yaml(&text)
         }),
-        (Err(flaw), _) | (_, Err(flaw)) => Some(Err(flaw)),
+        (Err(error), _) | (_, Err(error)) => Some(Err(error)),
     }
 }
 
-/// Overwrites what was secret.
-pub fn wipe(mut secret: Vec<u8>) {
-    secret.fill(0);
-    // So that nobody finds the writing needless.
-    std::hint::black_box(&secret);
-}
-
-fn decode(encoded: &str) -> Result<String, Flaw> {
-    // Four characters of base64 carry three bytes.
+fn decode(encoded: &str) -> Result<String, SecretError> {
+    // Four characters of base64 hold three bytes.
     if encoded.len() / 4 > LARGEST / 3 {
-        return Err(too_large());
+        return Err(SecretError::TooLarge);
     }
     let bytes = BASE64
         .decode(unwrapped(encoded))
-        .map_err(|_| "it is not valid base64".to_owned())?;
-    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+        .map_err(|_| SecretError::NotBase64)?;
+    String::from_utf8(bytes).map_err(|_| SecretError::NotUtf8)
 }
 
 fn unwrapped(base64: &str) -> String {
     base64.split_ascii_whitespace().collect()
 }
 
-fn too_large() -> Flaw {
-    "it is larger than 1 MiB".to_owned()
-}
-
-/// Reads YAML or JSON of strangers: in bounds, and without quoting any of it.
-pub(super) fn read_yaml(text: &str) -> Result<Value, Flaw> {
+/// Reads untrusted YAML or JSON, within bounds and without quoting it.
+pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     if text.len() > LARGEST {
-        return Err(too_large());
+        return Err(SecretError::TooLarge);
     }
     if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
+        return Err(SecretError::Empty);
     }
     if text.trim_start().starts_with('{')
         && let Ok(value) = serde_json::from_str(text)
@@ -282,48 +298,52 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, Flaw> {
         strict_booleans: true,
         with_snippet: false,
     };
-    // The parser's own message may quote the input, so only the place is told.
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| match error.location() {
-        Some(place) if place.line() > 0 => {
-            format!("it is not YAML that can be read (line {})", place.line())
-        }
-        _ => "it is not YAML that can be read".to_owned(),
+    // The parser's message may quote the input, so the error keeps only the line.
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| SecretError::NotYaml {
+        line: error
+            .location()
+            .map(|place| place.line())
+            .filter(|line| *line > 0),
     })
 }
 
-/// The entries of a kubeconfig's list: name, where it stands, and the part of that name's kind.
-fn named<'a>(root: &'a Object, list: &str, item: &str) -> Result<Vec<(String, String, &'a Object)>, Flaw> {
+/// The entries of a kubeconfig's list: name, path, and the part of its kind.
+fn named<'a>(
+    root: &'a Object,
+    list: &str,
+    item: &str,
+) -> Result<Vec<(String, String, &'a Object)>, SecretError> {
     let entries = match root.get(list) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return Err(format!("{list} is not a list")),
+        Some(_) => return Err(SecretError::NotList(list.to_owned())),
     };
     let read = |(index, entry): (usize, &'a Value)| {
         let at = format!("{list}[{index}]");
         let entry = entry
             .as_object()
-            .ok_or_else(|| format!("{at} is not a mapping"))?;
+            .ok_or_else(|| SecretError::NotMapping(at.clone()))?;
         let name = string(entry, "name", &at)?.to_owned();
-        let part = object(entry, item, &at)?.ok_or_else(|| format!("{at}.{item} is missing"))?;
+        let part = object(entry, item, &at)?.ok_or_else(|| SecretError::Missing(join(&at, item)))?;
         Ok((name, format!("{at}.{item}"), part))
     };
     entries.iter().enumerate().map(read).collect()
 }
 
 /// A string; absent and `null` are empty.
-fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, Flaw> {
+fn string<'a>(map: &'a Object, key: &str, at: &str) -> Result<&'a str, SecretError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("{} is not a string", join(at, key))),
+        Some(_) => Err(SecretError::NotString(join(at, key))),
     }
 }
 
-fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, Flaw> {
+fn object<'a>(map: &'a Object, key: &str, at: &str) -> Result<Option<&'a Object>, SecretError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(part)) => Ok(Some(part)),
-        Some(_) => Err(format!("{} is not a mapping", join(at, key))),
+        Some(_) => Err(SecretError::NotMapping(join(at, key))),
     }
 }
 
@@ -335,8 +355,8 @@ fn join(at: &str, key: &str) -> String {
     }
 }
 
-/// Those of the fields that have a value.
-fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Flaw> {
+/// The fields that have a value.
+fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, SecretError> {
     let mut filled = Vec::new();
     for field in fields {
         if !string(map, field, at)?.is_empty() {
@@ -346,14 +366,14 @@ fn filled(map: &Object, at: &str, fields: &[&str]) -> Result<Vec<String>, Flaw> 
     Ok(filled)
 }
 
-/// The URL without what may be secret in it: userinfo, query and fragment.
+/// Removes userinfo, query and fragment from a URL: they may hold secrets.
 fn without_userinfo(url: &str) -> String {
     let (scheme, rest) = match url.find("://") {
-        // What is no scheme may be the beginning of a password.
+        // Without a valid scheme, the text may begin with a password.
         Some(end) if url[..end].bytes().all(|byte| byte.is_ascii_alphanumeric()) => url.split_at(end + 3),
         _ => ("", url),
     };
-    // The last `@`, wherever it is: an unescaped password may hold every other character.
+    // The last `@`: an unescaped password may hold any other character.
     let rest = rest.rsplit('@').next().unwrap_or_default();
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     format!("{scheme}{}", &rest[..end])
@@ -403,7 +423,7 @@ users:
 
     #[test]
     fn keeps_the_shape_and_no_secret() {
-        let digester = Digester::new();
+        let digester = Digester::new([7; 32]);
         let secret = digester.secret(&config(WHOLE)).expect("a secret");
         let kubeconfig = secret.kubeconfig.clone().expect("a kubeconfig");
         assert_eq!(secret.keys, ["Config", "other"]);
@@ -449,16 +469,23 @@ users:
         let yaml = "users: [{name: a, user: {token: t}}]";
         let as_json = r#"{"users": [{"name": "b", "user": {"token": "t"}}]}"#;
         let other = "users: [{name: a, user: {token: u}}]";
-        let run = Digester::new();
+        let run = Digester::new([7; 32]);
         assert_eq!(credential(&run, yaml), credential(&run, as_json));
         assert_ne!(credential(&run, yaml), credential(&run, other));
-        assert_ne!(credential(&run, yaml), credential(&Digester::new(), yaml));
+        assert_ne!(credential(&run, yaml), credential(&Digester::new([8; 32]), yaml));
         let wrapped = "users: [{name: a, user: {client-key-data: \"QUFB\\nQUFB\"}}]";
         let plain = "users: [{name: a, user: {client-key-data: QUFBQUFB}}]";
         assert_eq!(credential(&run, wrapped), credential(&run, plain));
         let one = "users: [{name: a, user: {username: ab, password: c}}]";
         let two = "users: [{name: a, user: {username: a, password: bc}}]";
         assert_ne!(credential(&run, one), credential(&run, two));
+    }
+
+    #[test]
+    fn a_digest_is_the_first_half_of_an_hmac_sha256() {
+        let run = Digester::new([7; 32]);
+        assert_eq!(run.digest(&[b"t"]), "fd6242d654e9b93d91bc76071c2379ab");
+        assert_eq!(run.digest(&[b"ab", b"c"]), "6073d5bcf26efd7ddc06c90652db4766");
     }
 
     #[test]
@@ -500,7 +527,7 @@ users:
             (long.as_str(), "it is larger than 1 MiB"),
         ];
         for (text, expected) in cases {
-            let secret = Digester::new().secret(&config(text)).expect("a secret");
+            let secret = Digester::new([7; 32]).secret(&config(text)).expect("a secret");
             assert_eq!(secret.kubeconfig, None, "{expected}");
             let flaw = secret.kubeconfig_error.expect("an error");
             assert!(flaw.starts_with(expected), "{flaw} instead of {expected}");
@@ -523,7 +550,7 @@ users:
 
     #[test]
     fn tells_of_what_is_no_secret() {
-        let digester = Digester::new();
+        let digester = Digester::new([7; 32]);
         let mut value = config("{}");
         value["data"]["Config"] = json!("CANARY!");
         let secret = digester.secret(&value).expect("a secret");

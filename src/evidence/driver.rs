@@ -1,7 +1,7 @@
-//! What the run had the implementation do, and what it did itself to see the implementation's answer.
+//! The driver's steps: what it had the implementation do, and what the run changed on the hub.
 //!
-//! The driver tells only what was done and when. What came of it stands in the profiles' histories, where rules look
-//! for it: within a step's patience, and no longer than the run looked.
+//! A driver records only actions and their times. Rules look for the outcome in the profiles' histories, within a
+//! step's patience and the time of observation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
-/// All that was done in one run.
+/// The steps of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Driver {
-    /// The run's id: all that the run created bears it.
+    /// The run's id. Everything that the run created carries it.
     pub run: String,
-    /// The actions that could be done at all. Rules that need another one are skipped, for the reason in `lacking`.
+    /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
     pub able: BTreeSet<DriverAction>,
-    /// Why other actions could not be done: `the driver file has no hook \`upgrade\``, `add --allow-mutations`.
+    /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
     pub lacking: BTreeMap<DriverAction, String>,
-    /// What was done, in the order of its beginning.
+    /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
-    /// Profiles that the run wrote to or put there itself: what is seen of them is not the implementation's work alone,
-    /// so that only rules on the driver's steps judge them.
+    /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the
+    /// implementation's work alone.
     pub touched: BTreeSet<ProfileKey>,
 }
 
@@ -46,42 +46,40 @@ impl From<&ObjectRef> for ProfileKey {
     }
 }
 
-/// One thing that was done.
+/// One step of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriverStep {
-    /// The scenario that it is part of.
+    /// Its scenario.
     pub scenario: Scenario,
-    /// What was done.
+    /// Its action.
     pub action: DriverAction,
-    /// The member that it was done to; empty where it concerns the whole implementation.
+    /// The member; empty for a step on the whole implementation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub member: String,
-    /// The profile of that member, as it was when the step began; of a member that joins, the one that was found for
-    /// it. None where there is none, or none was found.
+    /// The member's profile when the step began; for a joining member, the profile found for it. None if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
-    /// When it began, by the runner's clock.
+    /// Start, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
-    /// When it was done: a hook had ended, a write was answered.
+    /// End: the hook exited, or the hub answered.
     #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
-    /// How it went.
+    /// Its result.
     pub outcome: StepOutcome,
-    /// How long the implementation may take to answer, in seconds after `until`.
+    /// Seconds after `until` that the implementation has to react.
     pub patience_seconds: i64,
-    /// Until when the run looked for the answer. Where nothing was there by then and the patience was not over, the
-    /// run was cut short.
+    /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
     #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
-    /// What was changed, where the step wrote to a profile or asked for another version.
+    /// The change, if the step wrote to a profile or requested another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// How many consumers' Secrets there were for the profile just before; none where they could not be read.
+    /// Number of consumers' Secrets for the profile just before the step; none if they could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_before: Option<usize>,
-    /// The end of what the hook printed, without credentials.
+    /// The end of the hook's output, without credentials.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
 }
@@ -93,40 +91,40 @@ pub struct DriverStep {
 pub struct Change {
     /// The field, such as `status.version.kubernetes`.
     pub path: String,
-    /// Its value before; none where there was none.
+    /// Its value before; none if it was absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Its value after; none where it was removed.
+    /// Its value after; none if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// How a step went.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "how")]
 pub enum StepOutcome {
-    /// It was done.
+    /// The step succeeded.
     Done,
-    /// It was not: nothing can be said of the implementation's answer.
+    /// The step failed, so the implementation's reaction is unknown.
     Failed {
-        /// Why: the hook's exit code, the hub's refusal, a time-out.
+        /// The reason: the hook's exit code, the hub's refusal, a timeout.
         reason: String,
     },
 }
 
-/// A sequence of steps with members of its own. Scenarios that do not disturb each other run side by side.
+/// A sequence of steps with its own members. Independent scenarios run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scenario {
-    /// A member joins, and leaves.
+    /// A member joins and leaves.
     JoinAndLeave,
-    /// A member's control plane breaks, and heals.
+    /// A member's control plane fails and recovers.
     Outage,
     /// A member is upgraded.
     Upgrade,
     /// The run tampers with a profile of the implementation.
     Tampering,
-    /// The run puts a profile of another manager beside.
+    /// The run creates a profile of another manager.
     Foreigner,
     /// Many members join.
     Scale,
@@ -134,17 +132,17 @@ pub enum Scenario {
     Restart,
 }
 
-/// What a step does.
+/// An action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriverAction {
-    /// Has the implementation take a member (hook).
+    /// Joins a member (hook).
     Join,
-    /// Has it let a member go (hook).
+    /// Removes a member (hook).
     Leave,
     /// Breaks a member's control plane (hook, or the stand-in itself).
     Break,
-    /// Heals it (hook, or the stand-in itself).
+    /// Repairs it (hook, or the stand-in itself).
     Heal,
     /// Upgrades a member (hook, or the stand-in itself).
     Upgrade,
@@ -152,25 +150,25 @@ pub enum DriverAction {
     Restart,
     /// Deletes a profile (a write on the hub).
     DeleteProfile,
-    /// Writes something untrue into a status (a write on the hub).
+    /// Writes a false value into a status (a write on the hub).
     TamperStatus,
     /// Removes the manager label (a write on the hub).
     RemoveLabel,
-    /// Sets the display name, as a consumer may (a write on the hub).
+    /// Sets the display name, as a consumer would (a write on the hub).
     SetDisplayName,
     /// Creates a profile of another manager (a write on the hub).
     PutForeigner,
 }
 
 impl Driver {
-    /// The steps that did this, in their order.
+    /// The steps of that action, in order.
     pub fn steps_of(&self, action: DriverAction) -> impl Iterator<Item = &DriverStep> {
         self.steps.iter().filter(move |step| step.action == action)
     }
 }
 
 impl DriverStep {
-    /// Until when the implementation has time to answer.
+    /// The end of the implementation's time to react.
     pub fn deadline(&self) -> Timestamp {
         let patience = jiff::SignedDuration::from_secs(self.patience_seconds);
         self.until.saturating_add(patience).unwrap_or(Timestamp::MAX)
@@ -208,7 +206,7 @@ impl DriverAction {
         DriverAction::PutForeigner,
     ];
 
-    /// Whether it is a write of the run's own on the hub.
+    /// Returns `true` if the run itself writes to the hub.
     pub fn is_mutation(self) -> bool {
         match self {
             DriverAction::Join

@@ -1,4 +1,4 @@
-//! Who looked, at what, when, with which rights, and by which documents.
+//! The header of evidence: the observer, the hub, the time, the permissions and the edition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,36 +12,36 @@ use crate::api::{ClusterProfile, Edition, Feature, names};
 /// The version of the evidence format that this suite writes.
 pub const FORMAT: &str = "conformance.clusterprofile/evidence/v1";
 
-/// The head of the evidence.
+/// The header of the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Header {
     /// Version of the format: [`FORMAT`].
     pub format: String,
-    /// Version of the suite that collected.
+    /// Version of the suite that collected the evidence.
     pub suite_version: String,
-    /// By which documents to judge, and what the implementation claims.
+    /// The edition to judge by, and the implementation's claims.
     pub claim: Claim,
     /// The hub.
     pub hub: Hub,
-    /// Which profiles are judged.
+    /// The profiles to judge.
     pub scope: Scope,
-    /// When the runner looked; none for a dump, which does not tell.
+    /// When the runner observed the hub; none for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// Why the run ended before it had seen all that it was to see, where it did.
+    /// Why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
-    /// How far the hub's clock runs ahead of the runner's, in milliseconds, where it could be told.
+    /// How far the hub's clock is ahead of the runner's, in milliseconds, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_skew_ms: Option<i64>,
-    /// What the runner may do on the hub.
+    /// The runner's permissions on the hub.
     pub permissions: Vec<Permission>,
-    /// Which kinds of evidence were asked for; a kind that is absent was not.
+    /// Which kinds of evidence were requested. An absent kind was not.
     pub asked: BTreeMap<Kind, Asked>,
 }
 
-/// By which documents to judge, and what the implementation claims.
+/// The edition to judge by, and the implementation's claims.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Claim {
@@ -50,26 +50,26 @@ pub struct Claim {
     /// Features that the implementation claims.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub features: BTreeSet<Feature>,
-    /// Features that the implementation declares not to have.
+    /// Features that the implementation declares unsupported.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub no_features: BTreeSet<Feature>,
-    /// Whether a broken SHOULD counts as a failure.
+    /// True if a broken SHOULD counts as a failure.
     pub strict: bool,
-    /// Names of the consumers that are declared to need credentials.
+    /// Names of the consumers declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
-    /// By how many a profile's node count may differ from the member's.
+    /// Largest accepted difference between a profile's node count and the member's.
     #[serde(skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
-    /// ClusterSets that are declared to be represented by the profiles of a namespace, by the namespace's name.
+    /// Declared ClusterSets by namespace: the set that the profiles of the namespace represent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub clustersets: BTreeMap<String, String>,
-    /// Who made the implementation, for reports that are submitted.
+    /// The vendor of the implementation, for submitted reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation: Option<Implementation>,
 }
 
-/// Who made the implementation, and which version of it was looked at.
+/// The vendor of the implementation, and the version under test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Implementation {
@@ -79,25 +79,25 @@ pub struct Implementation {
     pub project: String,
     /// The project's home.
     pub url: String,
-    /// The version that was looked at.
+    /// The version under test.
     pub version: String,
-    /// Who answers questions: names, addresses or handles.
+    /// Contacts for questions: names, addresses or handles.
     pub contact: Vec<String>,
 }
 
-/// The hub, as far as it told of itself.
+/// The hub, as far as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hub {
-    /// Where the evidence comes from, such as `context kind-hub`, `lab` or a file's name.
+    /// The source of the evidence, such as `context kind-hub`, `lab` or a file's name.
     pub source: String,
     /// The API server's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_version: Option<String>,
-    /// The version of the ClusterProfile API that was read.
+    /// The version of the ClusterProfile API that the run read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
-    /// The versions that the CRD serves; empty where the CRD could not be read.
+    /// The versions that the CRD serves; empty if the CRD could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub served: Vec<ServedVersion>,
 }
@@ -108,20 +108,20 @@ pub struct Hub {
 pub struct ServedVersion {
     /// Its name, such as `v1alpha1`.
     pub name: String,
-    /// Whether its schema has a rule that keeps `spec.clusterManager` as it is.
+    /// True if a rule of its schema makes `spec.clusterManager` immutable.
     pub immutable_manager: bool,
-    /// Whether status is a subresource.
+    /// True if status is a subresource.
     pub status_subresource: bool,
 }
 
-/// Which profiles are judged; empty means all.
+/// The profiles to judge; empty means all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Scope {
-    /// Namespaces that were looked at.
+    /// The observed namespaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
-    /// The manager whose profiles are judged.
+    /// The manager whose profiles to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
 }
@@ -137,7 +137,7 @@ pub struct Window {
     pub until: Timestamp,
 }
 
-/// One answer of the hub on what the runner may do (SelfSubjectAccessReview).
+/// The hub's answer to one permission check (SelfSubjectAccessReview).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Permission {
@@ -150,13 +150,13 @@ pub struct Permission {
     /// Namespace; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Whether it is allowed.
+    /// True if it is allowed.
     pub allowed: bool,
 }
 
 impl Scope {
-    /// Whether a profile is judged. A profile belongs to a manager that its spec or its label names, so that one
-    /// whose label and spec disagree is not lost.
+    /// Returns `true` if the profile is judged. Either spec or label may name its manager, so a profile where they
+    /// disagree is not lost.
     pub fn holds(&self, profile: &ClusterProfile) -> bool {
         let namespace =
             self.namespaces.is_empty() || self.namespaces.iter().any(|n| **n == *profile.metadata.namespace);
@@ -168,7 +168,7 @@ impl Scope {
 }
 
 impl Window {
-    /// The span from the beginning of the first of the two to the end of the last.
+    /// The span from the earlier start to the later end.
     pub fn with(self, other: Self) -> Self {
         Self {
             from: self.from.min(other.from),
@@ -186,7 +186,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Reads an RFC 3339 time as the hub writes it.
+/// Reads an RFC 3339 time, as the hub writes it.
 pub fn parse_time(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A profile over time.
+//! The history of a profile.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::ClusterProfile;
 
-/// One profile (one uid) in every version that was seen, oldest first. Never empty.
+/// One profile (one uid) in every version seen, oldest first. Never empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProfileHistory {
-    /// How it came into view.
+    /// How the run first saw it.
     pub origin: Origin,
-    /// The versions; parts that did not change are shared between them.
+    /// The versions. They share the parts that did not change.
     pub versions: Vec<Version>,
-    /// When it was seen to be gone.
+    /// When the run saw that it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Timestamp>,
 }
 
-/// One version of a profile, and when the runner saw it.
+/// One version of a profile, and when the runner received it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Version {
-    /// When it reached the runner, by the runner's clock.
+    /// When the runner received it, by the runner's clock.
     pub at: Timestamp,
     /// The profile.
     pub profile: ClusterProfile,
 }
 
-/// How a profile came into view.
+/// How the run first saw a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// It was there when the runner first looked.
+    /// It was in the first list.
     Listed,
-    /// The watch told of its creation: its first version is the one that it was created with.
+    /// The watch reported its creation, so its first version is the one created.
     Created,
-    /// It turned up in a later list, after the watch had been lost: earlier versions may have been missed.
+    /// It was in a later list, after the watch had been lost. Earlier versions may be missing.
     Relisted,
 }
 
 impl ProfileHistory {
-    /// The last version that was seen.
+    /// The last version seen.
     pub fn last(&self) -> &ClusterProfile {
         &self
             .versions
@@ -50,7 +50,7 @@ impl ProfileHistory {
             .profile
     }
 
-    /// The first version that was seen.
+    /// The first version seen.
     pub fn first(&self) -> &ClusterProfile {
         &self
             .versions
@@ -59,7 +59,7 @@ impl ProfileHistory {
             .profile
     }
 
-    /// The last version, unless the profile is gone.
+    /// The last version, unless the profile was deleted.
     pub fn current(&self) -> Option<&ClusterProfile> {
         self.deleted.is_none().then(|| self.last())
     }

@@ -1,59 +1,52 @@
-//! Input files of either kind: evidence files and kubectl dumps, told apart by what they hold.
+//! Reads an evidence file or a kubectl dump, whichever a path holds.
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Cursor, Read},
+    io::{self, Cursor, Read},
     path::Path,
 };
 
 use super::{
-    Evidence,
+    Digester, Input,
     dump::{self, DumpError},
     file::{self, FileError},
+    open::open,
 };
-
-/// Evidence that was read from a file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Input {
-    /// The evidence.
-    pub evidence: Evidence,
-    /// What a person should know of the reading, and no verdict depends on: what was ignored, and how often.
-    pub notes: Vec<String>,
-}
 
 /// Why an input could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// It cannot be opened or read.
+    /// The system cannot open or read it.
     #[error("failed to read {path}: {cause}")]
     Read {
         /// The path, as it was given.
         path: String,
         /// What the system says.
+        #[source]
         cause: io::Error,
     },
-    /// It is an evidence file that cannot be used.
+    /// It is an unusable evidence file.
     #[error("failed to read the evidence file {path}: {cause}")]
     File {
         /// The path, as it was given.
         path: String,
         /// What is wrong.
+        #[source]
         cause: FileError,
     },
-    /// It is a kubectl dump that cannot be used.
+    /// It is an unusable kubectl dump.
     #[error(transparent)]
     Dump(#[from] DumpError),
 }
 
 /// Reads an evidence file or a kubectl dump: a file, a directory (a dump: its `*.yaml`, `*.yml` and `*.json`, without
-/// its subdirectories), or `-` for standard input. What it is, compression included, is told from the content, never
-/// from the name.
+/// its subdirectories), or `-` for standard input. The content decides which it is, and whether it is compressed; the
+/// name never does. `digester` takes the place of the credentials in a dump's Secrets.
 ///
 /// # Errors
-/// When there is nothing to read, or nothing that can be judged in it.
-pub fn read_input(path: &Path) -> Result<Input, InputError> {
+/// When it cannot be read, or holds nothing to judge.
+pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError> {
     if path.is_dir() {
-        return Ok(dump::read_directory(path)?);
+        return Ok(dump::read_directory(path, digester)?);
     }
     let shown = path.display().to_string();
     let unread = |cause| InputError::Read {
@@ -73,38 +66,11 @@ pub fn read_input(path: &Path) -> Result<Input, InputError> {
             Some("-") => "standard input".to_owned(),
             _ => shown.clone(),
         };
-        Ok(dump::read_from(reader, &name)?)
+        Ok(dump::read_from(reader, &name, digester)?)
     }
 }
 
-/// Opens a file, or standard input for `-`; what zstd packed is unpacked.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let plain: Box<dyn Read> = match path.to_str() {
-        Some("-") => Box::new(io::stdin()),
-        _ => Box::new(File::open(path)?),
-    };
-    unpacked(plain)
-}
-
-/// The first bytes of every zstd frame (RFC 8878, 3.1.1).
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-
-/// Unpacks what begins like a zstd frame.
-fn unpacked(mut plain: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
-    let mut head = Vec::new();
-    plain
-        .by_ref()
-        .take(ZSTD_MAGIC.len() as u64)
-        .read_to_end(&mut head)?;
-    let packed = head == ZSTD_MAGIC;
-    let whole = Cursor::new(head).chain(plain);
-    Ok(match packed {
-        true => Box::new(BufReader::new(zstd::Decoder::new(whole)?)),
-        false => Box::new(BufReader::new(whole)),
-    })
-}
-
-/// Reads enough to tell an evidence file; gives back what was read.
+/// Reads enough to recognize an evidence file; returns what it read, and whether it is one.
 fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::new();
     reader.take(256).read_to_end(&mut head)?;

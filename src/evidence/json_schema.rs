@@ -1,10 +1,10 @@
-//! JSON Schemas (draft 2020-12) of the files that the suite reads and writes, made from their types.
+//! JSON Schemas (draft 2020-12) of the files that the suite reads and writes, generated from their types.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 
-/// The schema of what the suite reads: what may be left out need not be there.
+/// The schema of a file that the suite reads: optional keys may be absent.
 pub fn read<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_deserialize()
@@ -12,7 +12,7 @@ pub fn read<T: JsonSchema>() -> Schema {
         .into_root_schema_for::<T>()
 }
 
-/// The schema of what the suite writes: what is always there is required.
+/// The schema of a file that the suite writes: keys that it always writes are required.
 pub fn written<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()

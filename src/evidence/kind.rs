@@ -1,4 +1,4 @@
-//! The kinds of evidence, whether each was asked for, and what was missed of it.
+//! The kinds of evidence, which of them were requested, and their gaps.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
-/// A kind of evidence that rules may need (the ledger's list; namespaces stand alone, as a runner that is confined
-/// to some namespaces sees profiles but may not list namespaces).
+/// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
+/// not list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -29,40 +29,40 @@ pub enum Kind {
     Requests,
     /// Dry-run writes.
     Probe,
-    /// Hooks that make the implementation act.
+    /// Hooks that drive the implementation.
     Driver,
-    /// Who owns which fields (`managedFields`), which a kubectl dump usually lacks.
+    /// Field ownership (`managedFields`), which a kubectl dump usually lacks.
     Writers,
 }
 
-/// Whether evidence was asked for.
+/// Whether evidence was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Asked {
-    /// It was; what of it could not be had is a [`Gap`].
+    /// It was requested. A [`Gap`] records what was unavailable.
     Yes,
-    /// It was not, and why: which flag or grant would change that.
+    /// It was not requested. Holds the reason, and what would change it.
     No(String),
 }
 
-/// Something that was asked for and could not be had.
+/// Evidence that was requested but unavailable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gap {
-    /// Of which kind of evidence.
+    /// The kind of evidence.
     pub kind: Kind,
-    /// When it began, where that is known.
+    /// Start, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]
     pub from: Option<Timestamp>,
-    /// When it ended, where that is known.
+    /// End, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]
     pub until: Option<Timestamp>,
-    /// The one object that it concerns; none: all of them.
+    /// The one object concerned; none means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
-    /// Why, for a person.
+    /// The reason, for people.
     pub reason: String,
 }
 

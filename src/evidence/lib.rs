@@ -1,7 +1,7 @@
-//! What was seen, as plain data: the only thing that rules know of the world.
+//! Evidence: what a run observed, as plain data. Rules see nothing else of the world.
 //!
-//! Collecting fills an [`Evidence`]; judging reads it. What could not be had stands in it as a [`Gap`] or as an
-//! [`Asked::No`] with its reason, so that a rule can tell "not broken" from "not seen".
+//! Collecting fills an [`Evidence`]; judging reads it. Unavailable evidence is a [`Gap`] or an [`Asked::No`] with its
+//! reason, so that a rule can distinguish "not broken" from "not seen".
 
 pub mod api;
 mod checksum;
@@ -16,23 +16,24 @@ mod input;
 pub mod json_schema;
 mod kind;
 pub mod leak;
+pub mod lenient;
 mod member;
 mod object;
+mod open;
 mod probe;
 pub mod redact;
 mod request;
 mod secret;
-pub mod unfit;
 pub mod user_file;
 
 pub use checksum::Checksum;
-pub use digest::{Digester, kubeconfig_in_clear, wipe};
+pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
 };
 pub use history::{Origin, ProfileHistory, Version};
-pub use input::{Input, InputError, read_input};
+pub use input::{InputError, read_input};
 pub use kind::{Asked, Gap, Kind};
 pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
@@ -47,60 +48,69 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::ClusterProfile;
 
-/// Everything that one run saw of one hub.
+/// Everything that one run observed of one hub.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
-    /// Who looked, at what, when and with which rights.
+    /// The observer, the hub, the time and the permissions.
     pub header: Header,
     /// The namespaces, as last seen.
     pub namespaces: Vec<Namespace>,
-    /// The profiles, each with every version that was seen, in the order in which they were first seen.
+    /// The profiles, each with every version seen, in the order of their first appearance.
     pub profiles: Vec<ProfileHistory>,
-    /// Labelled Secrets, as last seen; never a value of one.
+    /// Labelled Secrets, as last seen; never their values.
     pub secrets: Vec<Secret>,
-    /// What the hub answered to dry runs.
+    /// The hub's answers to dry runs.
     pub probes: Vec<Probe>,
-    /// What the API server's audit log tells of requests on profiles.
+    /// Requests on profiles, from the API server's audit log.
     pub requests: Option<Requests>,
-    /// What members told of themselves: those that the runner was given a way to.
+    /// The answers of the members that the runner could reach.
     pub members: Vec<Member>,
-    /// Endpoints of profiles that were called.
+    /// The endpoints of profiles that the run called.
     pub endpoint_calls: Vec<EndpointCall>,
-    /// Credentials that were tried on their members.
+    /// The credentials that the run tried on their members.
     pub logins: Vec<Login>,
-    /// What the run had the implementation do.
+    /// The steps of the implementation's driver.
     pub driver: Option<Driver>,
-    /// What was asked for and could not be had.
+    /// Evidence that was requested but unavailable.
     pub gaps: Vec<Gap>,
     /// Objects that do not fit the shape of their kind.
     pub unreadable: Vec<Unreadable>,
 }
 
-/// For kinds that the header does not mention.
+/// Evidence that was read from a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// The evidence.
+    pub evidence: Evidence,
+    /// What the reader should know and no verdict depends on: what was ignored, and how often.
+    pub notes: Vec<String>,
+}
+
+/// Stands for kinds that the header does not mention.
 static NEVER: Asked = Asked::No(String::new());
 
-/// How long a new profile may take until its status counts, in seconds: the ledger's default grace of 2 minutes.
+/// Seconds until a new profile's status counts: the ledger's default grace of 2 minutes.
 pub const GRACE_SECONDS: i64 = 120;
 
 impl Evidence {
-    /// The profiles in scope that are there at the end, each in its last version.
+    /// The last versions of the profiles in scope that still exist.
     pub fn inventory(&self) -> impl Iterator<Item = &ClusterProfile> {
         self.histories().filter_map(ProfileHistory::current)
     }
 
-    /// Like [`Self::inventory`], without those that are too young or already going: what a manager fills in after
-    /// the creation need not be there yet, and need no longer be.
+    /// Like [`Self::inventory`], without profiles that are too young or being deleted: managers fill in the rest after
+    /// creation.
     pub fn settled(&self) -> impl Iterator<Item = &ClusterProfile> {
         self.inventory().filter(|profile| self.is_settled(profile))
     }
 
-    /// Every profile that is there at the end, in scope or not: for rules that compare.
+    /// The last versions of all profiles that still exist, in scope or not: for rules that compare.
     pub fn everyone(&self) -> impl Iterator<Item = &ClusterProfile> {
         self.profiles.iter().filter_map(ProfileHistory::current)
     }
 
-    /// The histories of the profiles in scope, gone ones included; not those that the run touched itself
+    /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
@@ -112,13 +122,13 @@ impl Evidence {
         })
     }
 
-    /// Whether the run wrote to the profile of that name, or put it there.
+    /// Returns `true` if the run wrote to or created the profile of that name.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
         let mut touched = self.driver.iter().flat_map(|driver| &driver.touched);
         touched.any(|key| *key.namespace == *namespace && *key.name == *name)
     }
 
-    /// The histories of all profiles that have had that name, whatever the scope: for rules on a driver's steps.
+    /// The histories of all profiles of that name, in scope or not: for rules on a driver's steps.
     pub fn histories_named(&self, namespace: &str, name: &str) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(move |history| {
             let metadata = &history.last().metadata;
@@ -126,8 +136,8 @@ impl Evidence {
         })
     }
 
-    /// Whether a profile has existed for longer than the grace, and is not being deleted. Where the time of the
-    /// look is not known (a dump has none), every profile counts as settled.
+    /// Returns `true` if a profile is older than the grace and not being deleted. Without a window, as in a dump, every
+    /// profile is settled.
     pub fn is_settled(&self, profile: &ClusterProfile) -> bool {
         if profile.metadata.deletion_timestamp.is_some() {
             return false;
@@ -143,19 +153,19 @@ impl Evidence {
         }
     }
 
-    /// The namespace of that name, where it was seen.
+    /// The namespace of that name, if it was seen.
     pub fn namespace(&self, name: &str) -> Option<&Namespace> {
         self.namespaces.iter().find(|namespace| namespace.name == name)
     }
 
-    /// Whether an object of that kind and name may be among those that could not be read, of which not all is known.
+    /// Returns `true` if an unreadable object may be of that kind and name. Parts of its identity may be unknown.
     pub fn may_be_unread(&self, kind: &str, name: &str) -> bool {
         let may_be = |known: &str, wanted: &str| known.is_empty() || known == wanted;
         let mut objects = self.unreadable.iter().map(|unreadable| &unreadable.object);
         objects.any(|object| may_be(&object.kind, kind) && may_be(&object.name, name))
     }
 
-    /// Whether evidence of that kind was asked for.
+    /// Returns whether evidence of that kind was requested.
     pub fn asked(&self, kind: Kind) -> &Asked {
         self.header.asked.get(&kind).unwrap_or(&NEVER)
     }
@@ -165,7 +175,7 @@ impl Evidence {
         self.gaps.iter().filter(move |gap| gap.kind == kind)
     }
 
-    /// Whether evidence of that kind was asked for and is whole.
+    /// Returns `true` if evidence of that kind was requested and is complete.
     pub fn is_whole(&self, kind: Kind) -> bool {
         matches!(self.asked(kind), Asked::Yes) && self.gaps(kind).next().is_none()
     }

@@ -1,4 +1,4 @@
-//! Members: what their own API servers tell, and whether credentials for them work.
+//! Members: the answers of their API servers, and whether credentials for them work.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,54 +11,52 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
-/// One member cluster that the runner was given a way to.
+/// One member cluster that the runner could access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Member {
-    /// The profile that describes it.
+    /// The profile of the member.
     pub profile: ObjectRef,
-    /// The way, for people: `context lisbon of members.yaml`, `Secret consumer/a`.
+    /// The access, for people: `context lisbon of members.yaml`, `Secret consumer/a`.
     pub way: String,
-    /// What it said, each time that it was asked, oldest first; empty where it never said anything: a gap tells why.
+    /// Its answers, oldest first. Empty if it never answered; a gap has the reason.
     pub looks: Vec<Look>,
 }
 
-/// What a member said when it was asked once.
+/// One round of answers of a member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
-    /// When the first question was sent, by the runner's clock.
+    /// When the first request was sent, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
-    /// When the last answer had come.
+    /// When the last answer arrived.
     #[schemars(with = "crate::json_schema::Time")]
     pub until: Timestamp,
     /// `gitVersion` of `/version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What `/readyz` says.
+    /// The answer of `/readyz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readyz: Option<Readyz>,
-    /// The leases in `kube-system` by which the controller manager and the scheduler tell that they live; empty where
-    /// the member has none, as those that keep them elsewhere.
+    /// The leases of controller manager and scheduler in `kube-system`; empty if the member keeps none there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leases: Option<Vec<Lease>>,
-    /// How many nodes there are.
+    /// The number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// The API groups that its CRDs define; one set for all looks that found the same.
+    /// The API groups of its CRDs. Equal looks share one set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_resource_groups: Option<Arc<BTreeSet<String>>>,
-    /// Its ClusterProperties (KEP-2149); empty where it does not serve the kind. One list for all looks that found the
-    /// same.
+    /// Its ClusterProperties (KEP-2149); empty if it does not serve the kind. Equal looks share one list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_properties: Option<Arc<[ClusterProperty]>>,
-    /// What could not be had this time, and why.
+    /// The parts that were unavailable this time, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<MemberPart, String>,
 }
 
-/// A part of what a member is asked for.
+/// A part of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MemberPart {
@@ -76,26 +74,26 @@ pub enum MemberPart {
     ClusterProperties,
 }
 
-/// What `/readyz?verbose` says.
+/// The answer of `/readyz?verbose`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Readyz {
-    /// Whether the member calls itself ready.
+    /// True if the member reports ready.
     pub ready: bool,
-    /// The checks that fail, such as `etcd`, as far as the member names them.
+    /// The failing checks, such as `etcd`, if the member names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
 
-/// A lease of a part of the control plane.
+/// A lease of a control plane component.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Lease {
     /// `kube-controller-manager` or `kube-scheduler`.
     pub name: String,
-    /// How long ago it was renewed when the member was asked, in seconds, by the member's clock.
+    /// Seconds since its last renewal at the time of the request, by the member's clock.
     pub age_seconds: i64,
-    /// For how long a renewal lasts, in seconds.
+    /// The lease's duration, in seconds.
     pub duration_seconds: i64,
 }
 
@@ -107,30 +105,30 @@ pub struct ClusterProperty {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Whether it has the label `multicluster.x-k8s.io/clusterProfile: "true"`.
+    /// True if it has the label `multicluster.x-k8s.io/clusterProfile: "true"`.
     pub labelled: bool,
 }
 
-/// An endpoint of a profile that was called from where the runner stands.
+/// A call to an endpoint of a profile, from the runner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointCall {
     /// When, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
-    /// The profile that names it.
+    /// The profile with the endpoint.
     pub profile: ObjectRef,
-    /// The endpoint, as the profile names it.
+    /// The endpoint, as in the profile.
     pub endpoint: String,
-    /// The HTTP status code; none where nothing answered in HTTP over TLS.
+    /// The HTTP status code; none without an answer in HTTP over TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
-    /// Why nothing answered.
+    /// Why there was no answer.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// A credential that was tried on the member that it is for.
+/// A credential that the run tried on its member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Login {
@@ -139,55 +137,55 @@ pub struct Login {
     pub at: Timestamp,
     /// The profile of the member.
     pub profile: ObjectRef,
-    /// Where the credential came from.
+    /// The source of the credential.
     pub with: LoginWith,
-    /// What came of it.
+    /// The result.
     pub outcome: LoginOutcome,
 }
 
-/// Where a credential came from.
+/// The source of a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LoginWith {
     /// A consumer's Secret.
     Secret(ObjectRef),
-    /// The credential plugin of that access provider (KEP-5339).
+    /// The credential plugin of this access provider (KEP-5339).
     Plugin(String),
 }
 
-/// What came of a credential.
+/// The result of trying a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum LoginOutcome {
-    /// The member knows who asks (SelfSubjectReview).
+    /// The member authenticates the user (SelfSubjectReview).
     Accepted {
-        /// As whom.
+        /// The user.
         user: String,
-        /// Whether that user may do everything to everything; none where the member did not tell.
+        /// True if that user has all permissions; none if the member did not answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         everything: Option<bool>,
     },
-    /// The member does not accept the credential.
+    /// The member rejects the credential.
     Refused {
         /// HTTP status code.
         code: u16,
         /// The member's message, without credentials.
         message: String,
     },
-    /// There was no credential to try: the plugin failed.
+    /// The plugin failed, so there was no credential to try.
     NoCredential {
-        /// In which way; quotes nothing of what may be a credential.
+        /// How it failed. Quotes no output that may be a credential.
         reason: String,
     },
-    /// The member did not answer: this tells nothing of the credential.
+    /// The member did not answer, so nothing is known of the credential.
     Unanswered {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Member {
-    /// The last look that has that part.
+    /// The last look with that part.
     pub fn last<T>(&self, part: impl Fn(&Look) -> Option<T>) -> Option<(&Look, T)> {
         self.looks
             .iter()
@@ -197,7 +195,7 @@ impl Member {
 }
 
 impl Look {
-    /// Whether it has that part.
+    /// Returns `true` if it has that part.
     pub fn has(&self, part: MemberPart) -> bool {
         match part {
             MemberPart::Version => self.version.is_some(),
@@ -221,7 +219,7 @@ impl MemberPart {
         MemberPart::ClusterProperties,
     ];
 
-    /// For people: completes "could not be read: ".
+    /// The name for people: completes "could not be read: ".
     pub fn name(self) -> &'static str {
         match self {
             MemberPart::Version => "version",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{ClusterProfile, Labels};
 
-/// Which object, in which version.
+/// An object in one version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectRef {
@@ -15,9 +15,9 @@ pub struct ObjectRef {
     pub namespace: String,
     /// Name.
     pub name: String,
-    /// Identity; empty where it is not known.
+    /// Uid; empty if unknown.
     pub uid: String,
-    /// Version; empty where it is not known.
+    /// `resourceVersion`; empty if unknown.
     pub resource_version: String,
 }
 
@@ -27,21 +27,21 @@ pub struct ObjectRef {
 pub struct Namespace {
     /// Name.
     pub name: String,
-    /// Identity.
+    /// Uid.
     pub uid: String,
-    /// Version.
+    /// `resourceVersion`.
     pub resource_version: String,
     /// Labels.
     pub labels: Labels,
 }
 
-/// An object that does not fit the shape of its kind, and so could not be judged.
+/// An object that does not have the shape of its kind, so that it cannot be judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unreadable {
-    /// Which object, as far as it could be made out: where its kind is empty, it may be of any.
+    /// The object, as far as it is known. An empty kind may be any.
     pub object: ObjectRef,
-    /// What does not fit.
+    /// What is wrong with it.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ impl std::fmt::Display for ObjectRef {
 }
 
 impl std::fmt::Display for Unreadable {
-    /// Names the object as far as it could be made out, and says what does not fit.
+    /// Names the object as far as it is known, and what is wrong with it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.object.kind.as_str(), self.object.name.as_str()) {
             ("", _) => f.write_str("an object")?,

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
-/// A dry-run change of `spec.clusterManager`, and what the hub said.
+/// A dry-run change of `spec.clusterManager`, and the hub's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
-    /// When it was sent.
+    /// When the request was sent.
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
-    /// The profile that it would have changed.
+    /// The profile in the request.
     pub object: ObjectRef,
-    /// How it was sent.
+    /// The method of the request.
     pub method: ProbeMethod,
-    /// What came back.
+    /// The answer.
     pub outcome: ProbeOutcome,
 }
 
-/// The request that a probe makes.
+/// The method of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeMethod {
@@ -35,9 +35,9 @@ pub enum ProbeMethod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum ProbeOutcome {
-    /// The hub would have made the change.
+    /// The hub would accept the change.
     Accepted,
-    /// The hub refuses the change because of what it changes.
+    /// The hub rejects the content of the change.
     Refused {
         /// HTTP status code.
         code: u16,
@@ -45,14 +45,14 @@ pub enum ProbeOutcome {
         reason: String,
         /// The hub's message.
         message: String,
-        /// The fields that the hub names as the cause.
+        /// The fields that the hub names as causes.
         fields: Vec<String>,
     },
-    /// The hub refuses for another cause, such as missing rights or a conflict: this tells nothing of the rule.
+    /// The hub refuses for another reason, such as missing permissions or a conflict: this says nothing about the rule.
     Unanswered {
-        /// HTTP status code; 0 where there was no answer at all.
+        /// HTTP status code; 0 without an answer.
         code: u16,
-        /// The hub's message, or why there was no answer.
+        /// The hub's message, or the reason for no answer.
         message: String,
     },
 }

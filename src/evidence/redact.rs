@@ -1,16 +1,16 @@
-//! Takes credentials out of the hub's text, before it is shown or kept as somebody's words.
+//! Redacts credentials in text from the hub, before it is shown or kept.
 //!
-//! Rules judge what the hub holds as it is; what is told to people must not spread a credential that stands where
-//! none should. What may be one is taken out, so a harmless word may go with it: see [`super::leak`].
+//! Rules judge the original text. What people see must not spread a leaked credential, so a doubtful word is redacted
+//! too: see [`super::leak`].
 
 use std::borrow::Cow;
 
 use super::leak::finds;
 
-/// What stands for a credential.
+/// Replaces a credential.
 const TAKEN: &str = "…";
 
-/// The text without the credentials that can be told from other text.
+/// Replaces all recognizable credentials in a text.
 pub fn without_credentials(text: &str) -> Cow<'_, str> {
     let finds = finds(text);
     if finds.is_empty() {

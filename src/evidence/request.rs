@@ -1,4 +1,4 @@
-//! Requests on profiles, as the hub's audit log tells of them.
+//! Requests on profiles, from the hub's audit log.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use super::Window;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requests {
-    /// The time that the log covers.
+    /// The time span of the log.
     pub covers: Window,
-    /// Write requests on profiles, in the order in which the hub received them.
+    /// Write requests on profiles, in the order of the hub's receipt.
     pub events: Vec<Request>,
 }
 
-/// One write request on a profile that the hub has answered.
+/// One answered write request on a profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
@@ -27,58 +27,58 @@ pub struct Request {
     pub at: Timestamp,
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: Arc<str>,
-    /// The user who asked.
+    /// The user.
     pub user: Arc<str>,
-    /// The user agent that asked.
+    /// The user agent.
     pub user_agent: Arc<str>,
     /// Namespace of the profile.
     pub namespace: Arc<str>,
-    /// Name of the profile; empty where the log does not tell (a create with `generateName`).
+    /// Name of the profile; empty if the log omits it (a create with `generateName`).
     pub name: Arc<str>,
     /// The subresource; empty for the object itself.
     pub subresource: Arc<str>,
     /// HTTP status code of the answer.
     pub code: u16,
-    /// Whether nothing was to be stored.
+    /// True for a dry run.
     pub dry_run: bool,
-    /// Whether the object changed, where the log tells (resourceVersion before and after).
+    /// True if the object changed, by its resourceVersion; none if the log does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<bool>,
-    /// What was sent, where the log tells (level Request and above).
+    /// The body, if the log has it (level Request and above).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<RequestBody>,
 }
 
-/// What rules ask of a request's body.
+/// The parts of a request's body that rules need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestBody {
-    /// `metadata.name`, for creations that the log names only here.
+    /// `metadata.name`, for creates whose name is only in the body.
     pub name: Option<String>,
     /// The manager label's value.
     pub manager_label: Option<String>,
     /// `spec.clusterManager.name`.
     pub manager: Option<String>,
-    /// The parts that the body mentions: `metadata.labels`, `spec`, `status` and so on, sorted.
+    /// The parts in the body: `metadata.labels`, `spec`, `status` and so on, sorted.
     pub parts: Vec<String>,
 }
 
-/// How the suite's user agent begins, whatever its version.
+/// The prefix of the suite's user agent, in any version.
 const SUITE: &str = "clusterprofile-conformance/";
 
 impl Request {
-    /// Whether the suite itself asked, in this run or in another: it writes to profiles only to see what the
-    /// implementation makes of it.
+    /// Returns `true` if the suite sent it, in this run or another. It writes to profiles only to see the
+    /// implementation's reaction.
     pub fn is_the_suites(&self) -> bool {
         self.user_agent.starts_with(SUITE)
     }
 
-    /// Whether it was a write that the hub carried out.
+    /// Returns `true` for a write that the hub carried out.
     pub fn is_write(&self) -> bool {
         !self.dry_run && (200..300).contains(&self.code)
     }
 
-    /// Whether it wrote, or tried to write, the status of a profile.
+    /// Returns `true` for a write of a profile's status.
     pub fn is_status_write(&self) -> bool {
         self.is_write() && &*self.subresource == "status" && matches!(&*self.verb, "update" | "patch")
     }

@@ -1,4 +1,4 @@
-//! Consumers' Secrets: what they hold, never a value.
+//! Consumers' Secrets: their contents without values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,22 +14,21 @@ pub struct Secret {
     pub namespace: String,
     /// Name.
     pub name: String,
-    /// Identity.
+    /// Uid.
     pub uid: String,
-    /// Version.
+    /// `resourceVersion`.
     pub resource_version: String,
-    /// When it was created, RFC 3339: secrets and profiles are listed one after the other, so that a Secret may be
-    /// younger than the list of profiles.
+    /// Creation time, RFC 3339. Secrets are listed after profiles, so a Secret may be newer than the list of profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creation_timestamp: Option<String>,
     /// Labels.
     pub labels: Labels,
     /// The keys of its data, sorted.
     pub keys: Vec<String>,
-    /// What its data key `Config` holds, where there is one and it is a kubeconfig.
+    /// The content of the data key `Config`, if it is a kubeconfig.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig: Option<Kubeconfig>,
-    /// Why the data key `Config` is no kubeconfig, where it is none; quotes nothing of it.
+    /// Why the data key `Config` is not a kubeconfig. Quotes nothing of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig_error: Option<String>,
 }
@@ -66,9 +65,9 @@ pub struct KubeconfigContext {
 pub struct KubeconfigCluster {
     /// Its name.
     pub name: String,
-    /// URL of the API server, without any userinfo.
+    /// URL of the API server, without userinfo.
     pub server: String,
-    /// Fields that name a file, such as `certificate-authority`.
+    /// Fields with a file name, such as `certificate-authority`.
     pub files: Vec<String>,
 }
 
@@ -80,18 +79,17 @@ pub struct KubeconfigUser {
     pub name: String,
     /// Its credentials.
     pub credentials: Vec<Credential>,
-    /// Fields that name a file, such as `client-key`.
+    /// Fields with a file name, such as `client-key`.
     pub files: Vec<String>,
 }
 
-/// A credential, known by its digest.
+/// A credential, identified by its digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Credential {
-    /// What it is.
+    /// Its kind.
     pub kind: CredentialKind,
-    /// Keyed digest of its value: equal within one run when the values are, and of no use outside of it. Empty
-    /// where there is no value to digest (an exec plugin).
+    /// Keyed digest of its value, comparable only within one run. Empty without a value (an exec plugin).
     pub digest: String,
 }
 

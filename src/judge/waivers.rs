@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ObjectRef, Scope, api::UnknownName, user_file};
+use evidence::{ObjectRef, Scope, api::UnknownName, user_file, user_file::UserFileError};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -68,8 +68,8 @@ pub struct WaiverOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum WaiversError {
     /// They are no YAML of that shape; the place comes first.
-    #[error("{0}")]
-    Unreadable(String),
+    #[error(transparent)]
+    Unreadable(#[from] UserFileError),
     /// One of them says what cannot be.
     #[error("line {line}: waiver {number}: {flaw}")]
     Wrong {
@@ -96,7 +96,7 @@ impl Waivers {
     /// When it has another shape, unknown keys, rules that are none, empty reasons, links that lead nowhere, or the same
     /// waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
-        let Text { waivers } = user_file::read(text).map_err(WaiversError::Unreadable)?;
+        let Text { waivers } = user_file::read(text)?;
         let mut known = BTreeMap::new();
         for (
             place,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use evidence::{Checksum, Implementation, read_input};
+use evidence::{Checksum, Digester, Implementation, read_input};
 use judge::{Selection, Waivers, judge};
 use report::{Report, submitted::compose};
 use serde_json::Value;
@@ -250,7 +250,9 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let faults = "reference=identity/manager-label-matches,conditions/well-formed";
     let (_, recorded) = folder.report(1, "lab", &["--hub", "lab", "--manager", faults]);
     let recorded = Path::new(&recorded);
-    let mut evidence = read_input(recorded).expect("evidence").evidence;
+    let mut evidence = read_input(recorded, &Digester::new([7; 32]))
+        .expect("evidence")
+        .evidence;
     evidence.header.claim.implementation = Some(Implementation {
         organization: "Example".to_owned(),
         project: "reference".to_owned(),

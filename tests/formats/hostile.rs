@@ -6,8 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Asked, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginOutcome,
-    LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
+    Asked, Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login,
+    LoginOutcome, LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
 };
 use jiff::Timestamp;
 use judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers, rules::Finding};
@@ -121,7 +121,9 @@ fn evidence(texts: &[String]) -> Evidence {
     let path = folder.path().join("dump.json");
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     fs::write(&path, list.to_string()).expect("written");
-    let mut evidence = read_input(&path).expect("a dump").evidence;
+    let mut evidence = read_input(&path, &Digester::new([7; 32]))
+        .expect("a dump")
+        .evidence;
     let all = texts.join(" ");
     let header = &mut evidence.header;
     header.hub.source.clone_from(&all);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evidence::{Asked, Evidence, Gap, Kind, read_input};
+use evidence::{Asked, Digester, Evidence, Gap, Kind, read_input};
 use jiff::{Timestamp, civil::Date};
 use judge::{Judgement, Selection, Verdict, Waivers, judge};
 use report::Report;
@@ -33,7 +33,9 @@ impl World {
     /// yet, of one that has, and of none.
     pub fn violating() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/violating.yaml");
-        let mut evidence = read_input(&path).expect("a dump").evidence;
+        let mut evidence = read_input(&path, &Digester::new([7; 32]))
+            .expect("a dump")
+            .evidence;
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
         evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);

@@ -221,7 +221,7 @@ fn a_later_version_in_an_evidence_file() {
     let evidence = read(&bytes);
     assert_eq!(reported(&evidence).len(), 1);
     assert!(
-        reported(&evidence)[0].contains("it is no UTF-8 text"),
+        reported(&evidence)[0].contains("it is not UTF-8 text"),
         "{:?}",
         reported(&evidence)
     );

@@ -49,13 +49,13 @@ fn indented(indent: &str, items: &[&str]) -> String {
 #[rstest]
 #[case::a_repeated_key(&format!("{ODD}spec: {{}}\n"), "the key `spec` is repeated")]
 #[case::a_repeated_key_deep_inside(&format!("{ODD}status: {{a: {{b: 1, b: 2}}}}\n"), "the key `b` is repeated")]
-#[case::a_tab(&format!("{ODD}\tstatus: {{}}\n"), "is no valid YAML: ")]
-#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "is no valid YAML: ")]
-#[case::an_open_quote(&format!("{ODD}status: \"canary\n"), "is no valid YAML: ")]
-#[case::an_unknown_alias(&format!("{ODD}status: *canary\n"), "is no valid YAML: alias references unknown anchor")]
-#[case::two_values(&format!("{ODD}status: a: canary\n"), "is no valid YAML: ")]
-#[case::no_indentation(&ODD.replace("spec:\n  displayName", "spec:\n canary\n  displayName"), "is no valid YAML: ")]
-#[case::too_deep(&format!("{ODD}status: {}{}\n", "[".repeat(5000), "]".repeat(5000)), "is no valid YAML: ")]
+#[case::a_tab(&format!("{ODD}\tstatus: {{}}\n"), "is not valid YAML: ")]
+#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "is not valid YAML: ")]
+#[case::an_open_quote(&format!("{ODD}status: \"canary\n"), "is not valid YAML: ")]
+#[case::an_unknown_alias(&format!("{ODD}status: *canary\n"), "is not valid YAML: alias references unknown anchor")]
+#[case::two_values(&format!("{ODD}status: a: canary\n"), "is not valid YAML: ")]
+#[case::no_indentation(&ODD.replace("spec:\n  displayName", "spec:\n canary\n  displayName"), "is not valid YAML: ")]
+#[case::too_deep(&format!("{ODD}status: {}{}\n", "[".repeat(5000), "]".repeat(5000)), "is not valid YAML: ")]
 fn a_text_that_cannot_be_parsed(#[case] odd: &str, #[case] message: &str) {
     let alone = read(GOOD.as_bytes());
     for dump in [
@@ -108,19 +108,19 @@ fn what_harms_nobody(#[case] text: &str) {
 
 /// What nobody can tell who it is may be anything: even a Secret, a Namespace or the neighbour's twin.
 #[rstest]
-#[case::a_text("hello\n", "is no Kubernetes object")]
-#[case::a_number("7\n", "is no Kubernetes object")]
-#[case::numbers_for_objects("kind: List\napiVersion: v1\nitems: [7, canary]\n", "is no Kubernetes object")]
-#[case::a_map_for_items(
-    "kind: List\napiVersion: v1\nitems: {a: canary}\n",
-    "is a list whose items are none"
+#[case::a_text("hello\n", "is not a Kubernetes object")]
+#[case::a_number("7\n", "is not a Kubernetes object")]
+#[case::numbers_for_objects(
+    "kind: List\napiVersion: v1\nitems: [7, canary]\n",
+    "is not a Kubernetes object"
 )]
+#[case::a_map_for_items("kind: List\napiVersion: v1\nitems: {a: canary}\n", "is a malformed list")]
 #[case::no_items(
     "kind: ClusterProfileList\napiVersion: multicluster.x-k8s.io/v1alpha1\n",
-    "is a list whose items are none"
+    "is a malformed list"
 )]
-#[case::lists_without_end(&format!("{}[]{}\n", "{\"items\": [".repeat(50), "]}".repeat(50)), "is a list whose items are none")]
-#[case::a_nameless_text("a: [canary\n", "is no valid YAML: ")]
+#[case::lists_without_end(&format!("{}[]{}\n", "{\"items\": [".repeat(50), "]}".repeat(50)), "is a malformed list")]
+#[case::a_nameless_text("a: [canary\n", "is not valid YAML: ")]
 #[case::half_a_list("{\"kind\": \"List\", \"items\": [{\n", "it ends in the middle")]
 #[case::two_kinds_of_items(
     "{\"kind\": \"List\", \"items\": [], \"items\": [7]}\n",
@@ -145,7 +145,7 @@ fn what_nobody_can_tell_who_it_is(#[case] text: &str, #[case] message: &str) {
     }
 }
 
-/// A byte that is no UTF-8 costs the object that it is in.
+/// A byte that is not UTF-8 costs the object that it is in.
 #[test]
 fn a_byte_that_is_no_text_costs_one_object() {
     let alone = read(GOOD.as_bytes());
@@ -180,7 +180,7 @@ fn a_byte_that_is_no_text_costs_one_object() {
             told.starts_with("ClusterProfile default/odd could not be read: "),
             "{told}"
         );
-        assert!(told.contains(" is no UTF-8 text"), "{told}");
+        assert!(told.contains(" is not UTF-8 text"), "{told}");
         let names: Vec<_> = evidence
             .inventory()
             .map(|profile| profile.metadata.name.to_string())
@@ -268,7 +268,7 @@ fn the_command_tells_of_it_in_every_report() {
             text.contains("odder") && text.contains("status.conditions: invalid type: integer"),
             "{text}"
         );
-        assert!(text.contains("dump.yaml:19 is no valid YAML"), "{text}");
+        assert!(text.contains("dump.yaml:19 is not valid YAML"), "{text}");
     }
     let report: Value = serde_json::from_str(&file("report.json")).expect("JSON");
     assert_eq!(report["unreadable"][0]["object"]["name"], "odder");

@@ -60,7 +60,7 @@ impl File {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn parse(text: &str, keys: &[Key]) -> Result<Self, String> {
-        let text: Text = user_file::read(text)?;
+        let text: Text = user_file::read(text).map_err(|error| error.to_string())?;
         for (key, found, wanted) in [
             ("apiVersion", &text.api_version, API_VERSION),
             ("kind", &text.kind, KIND),
@@ -215,7 +215,7 @@ mod tests {
             (&with("namespace: [a, {}]"), "line 3: `namespace` should be text"),
             (&with("strict: yes"), "`strict` should be true or false"),
             (&with("nodeTolerance: -1"), "whole number"),
-            (&with("strict: true\nstrict: true"), "`strict` stands there twice"),
+            (&with("strict: true\nstrict: true"), "`strict` is given twice"),
             (
                 &with("implementation: {name: x}"),
                 "line 3, column 18: unknown key `name`",

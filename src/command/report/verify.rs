@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use evidence::{Checksum, read_input};
+use evidence::Checksum;
 use report::{
     inert,
     page::Page,
@@ -12,7 +12,7 @@ use report::{
 };
 
 use super::read;
-use crate::command::{Exit, Failure, print::print};
+use crate::command::{Exit, Failure, print::print, run::read_evidence};
 
 /// Judge a report's evidence again, and compare
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ fn held(path: &Path) -> Result<Held, Failure> {
                 path.display()
             ))
         })?;
-    let input = read_input(path).map_err(Failure::usage)?;
+    let input = read_evidence(path).map_err(Failure::usage)?;
     Ok(Held {
         evidence: input.evidence,
         sum,

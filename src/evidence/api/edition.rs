@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A state of the ClusterProfile documents to judge by: they changed, and implementations lag.
+/// A version of the ClusterProfile documents to judge by: they change, and implementations lag.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -22,7 +22,7 @@ pub enum Edition {
     Y2026M09,
 }
 
-/// An optional part of the API that an implementation claims to have, or declares not to have.
+/// An optional part of the API that an implementation claims or disclaims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
@@ -30,11 +30,11 @@ pub enum Feature {
     ConsumerSecrets,
 }
 
-/// A name that is none of those known; carries the nearest one where there is any.
+/// An unknown name, with the nearest known one if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{given}`{}", .nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
 pub struct UnknownName {
-    /// What was to be named, such as `edition`.
+    /// What the name is of, such as `edition`.
     pub what: &'static str,
     /// The name as it was given.
     pub given: String,
@@ -43,9 +43,9 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// Looks for the nearest of the `known` names, to suggest it.
+    /// Finds the nearest of the `known` names, to suggest it.
     pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        // 0.7: a slip or two in a rule id still matches; an unrelated word does not.
+        // 0.7 matches a typo or two in a rule id, but no unrelated word.
         let nearest = known
             .into_iter()
             .map(|name| (strsim::jaro_winkler(given, name), name))

@@ -1,4 +1,4 @@
-//! Endpoints of members' API servers: the property's value, the forms of one endpoint, and when two are the same.
+//! Endpoints of members' API servers: the property's value, the formats of one endpoint, and equality.
 
 use std::{
     borrow::Cow,
@@ -9,17 +9,17 @@ use std::{
 
 use super::list::strings;
 
-/// What is wrong with a host that stands alone. It names a member all the same.
+/// The flaw of a host without a port. It still identifies a member.
 const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Endpoints<'a> {
-    /// A JSON list of strings, as the documents show it.
+    /// A JSON list of strings, as in the documents.
     List(Vec<Cow<'a, str>>),
-    /// One endpoint, or several between commas or white space.
+    /// One endpoint, or several separated by commas or white space.
     Plain(Vec<Cow<'a, str>>),
-    /// JSON, but no list of strings.
+    /// JSON, but not a list of strings.
     Unreadable,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Endpoints<'a> {
         )
     }
 
-    /// The endpoints, as they are written.
+    /// The endpoints, as written.
     pub fn entries(&self) -> &[Cow<'a, str>] {
         match self {
             Endpoints::List(entries) | Endpoints::Plain(entries) => entries,
@@ -57,7 +57,7 @@ impl<'a> Endpoints<'a> {
     }
 }
 
-/// What is wrong with one endpoint; nothing when it is a URL with a host, `host:port`, an IP address or `IP:port`.
+/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
 pub fn fault(endpoint: &str) -> Option<&'static str> {
     let endpoint = endpoint.trim();
     if endpoint.is_empty() {
@@ -81,14 +81,15 @@ pub fn fault(endpoint: &str) -> Option<&'static str> {
 fn url_fault(url: &str) -> Option<&'static str> {
     let (scheme, place) = Place::split(url);
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Some("endpoint is no valid URL");
+        return Some("endpoint is not a valid URL");
     }
     if !matches!(scheme, Some("https" | "http")) {
-        return Some("endpoint is no http or https URL");
+        return Some("endpoint is not an http or https URL");
     }
-    let is_valid = match url.contains('[') {
-        true => place.host.parse::<Ipv6Addr>().is_ok(),
-        false => is_host(place.host),
+    let is_valid = if url.contains('[') {
+        place.host.parse::<Ipv6Addr>().is_ok()
+    } else {
+        is_host(place.host)
     };
     if !is_valid {
         return Some("endpoint has no valid host");
@@ -99,20 +100,21 @@ fn url_fault(url: &str) -> Option<&'static str> {
     }
 }
 
-/// Where an endpoint leads, however it is written: two places are equal when they differ in the case of the host, in
-/// the scheme where it only tells the port, or in a slash at the end.
+/// The target of an endpoint. Equality ignores the case of the host, a scheme that only implies the port, and a
+/// trailing slash.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// A name, or an address without brackets.
     host: &'a str,
-    /// The port, where one is known.
+    /// The port, if known.
     port: Option<&'a str>,
-    /// With its slash at the beginning; empty for none.
+    /// Begins with a slash; empty for none.
     path: &'a str,
 }
 
 impl<'a> Place<'a> {
-    /// Reads an endpoint. None where it names no member: it is malformed, or means the machine of whoever reads it.
+    /// Reads an endpoint. Returns `None` if it identifies no member: it is malformed, or means the reader's own
+    /// machine.
     pub fn read(endpoint: &'a str) -> Option<Self> {
         let endpoint = endpoint.trim();
         if fault(endpoint).is_some_and(|fault| fault != NO_PORT) {
@@ -122,7 +124,7 @@ impl<'a> Place<'a> {
         (!means_the_reader(place.host)).then_some(place)
     }
 
-    /// Whether it is an address that many networks use, each for a machine of its own.
+    /// Returns `true` for a private address, which means another machine in each network.
     pub fn is_private(&self) -> bool {
         let is_shared = |ip: Ipv4Addr| ip.octets()[0] == 100 && ip.octets()[1] & 0xC0 == 0x40;
         let v4 = |ip: Ipv4Addr| ip.is_private() || ip.is_link_local() || is_shared(ip);
@@ -130,7 +132,7 @@ impl<'a> Place<'a> {
         self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
     }
 
-    /// Takes an endpoint apart, whether or not its parts are any good.
+    /// Splits an endpoint into parts, valid or not.
     fn split(endpoint: &'a str) -> (Option<&'a str>, Self) {
         let (scheme, rest) = match endpoint.split_once("://") {
             Some((scheme, rest)) => (Some(scheme), rest),
@@ -166,7 +168,7 @@ impl Eq for Place<'_> {}
 
 impl Hash for Place<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // In pieces, so that no copy in lower case is needed.
+        // In pieces, to avoid a copy in lower case.
         let mut piece = [0; 32];
         for part in self.host.as_bytes().chunks(piece.len()) {
             let piece = &mut piece[..part.len()];
@@ -190,13 +192,13 @@ impl fmt::Display for Place<'_> {
 }
 
 impl<'a> Place<'a> {
-    /// Whether the other is at the same host and port, whatever the paths.
+    /// Returns `true` if host and port are equal.
     pub fn is_same_server(&self, other: &Place) -> bool {
         self.host.eq_ignore_ascii_case(other.host) && self.port == other.port
     }
 
-    /// Where a request to the endpoint goes: `https://`, host, port and path, without what may be secret in it; one URL
-    /// for each port that is usual where the endpoint names none. None where nobody can be called there over TLS.
+    /// The URLs for a request to the endpoint: `https://`, host, port and path, without secrets. One for each usual
+    /// port if the endpoint names none. `None` if it cannot be called over TLS.
     pub fn urls(endpoint: &'a str) -> Option<Vec<String>> {
         let endpoint = endpoint.trim();
         if fault(endpoint).is_some() {
@@ -206,9 +208,10 @@ impl<'a> Place<'a> {
         if scheme.is_some_and(|scheme| scheme != "https") {
             return None;
         }
-        let host = match place.host.contains(':') {
-            true => format!("[{}]", place.host),
-            false => place.host.to_ascii_lowercase(),
+        let host = if place.host.contains(':') {
+            format!("[{}]", place.host)
+        } else {
+            place.host.to_ascii_lowercase()
         };
         let path = place.path.split(['?', '#']).next().unwrap_or_default();
         let path = path.trim_end_matches('/');
@@ -222,11 +225,11 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Where API servers listen.
+/// The usual ports of API servers.
 const USUAL_PORTS: [&str; 2] = ["443", "6443"];
 
-/// An endpoint in the form in which two ways to write it are equal: no scheme, the host in lower case, a port where
-/// one is known, no slash at the end. None as for [`Place::read`].
+/// An endpoint in normal form: no scheme, host in lower case, the port if known, no trailing slash. `None` as for
+/// [`Place::read`].
 pub fn normal(endpoint: &str) -> Option<String> {
     Place::read(endpoint).map(|place| place.to_string())
 }
@@ -247,7 +250,7 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a host is another one for each who reads it, so that it identifies no member.
+/// Returns `true` if the host means the reader's own machine or cluster, so that it identifies no member.
 fn means_the_reader(host: &str) -> bool {
     let in_any_cluster = ["kubernetes", "kubernetes.default"];
     let is = |name: &str| host.eq_ignore_ascii_case(name);
@@ -281,7 +284,7 @@ fn is_bracketed(text: &str) -> bool {
         .is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
 }
 
-/// What may stand before a port: an IPv4 address, a bracketed IPv6 address or a DNS name.
+/// Returns `true` for a valid host: an IPv4 address, an IPv6 address in brackets or a DNS name.
 fn is_host(text: &str) -> bool {
     if text.parse::<Ipv4Addr>().is_ok() || is_bracketed(text) {
         return true;
@@ -295,7 +298,7 @@ fn is_host(text: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    // A name that ends in a number is an IPv4 address gone wrong.
+    // A name that ends in a number is a malformed IPv4 address.
     let ends_in_number = name
         .rsplit('.')
         .next()

@@ -1,4 +1,4 @@
-//! JSON of any shape, in little room.
+//! Arbitrary JSON in little memory.
 
 use std::borrow::Cow;
 
@@ -6,19 +6,19 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error as _};
 use serde_json::Value;
 
-/// A JSON value, kept as its text with keys in order: as a tree it would take ten times the room.
+/// A JSON value as text with sorted keys: a tree would take ten times the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(Box<str>);
 
 impl Json {
-    /// Its text: keys in order, no white space around them.
+    /// Its text: sorted keys, no white space between them.
     pub fn text(&self) -> &str {
         &self.0
     }
 
     /// The value.
     pub fn value(&self) -> Value {
-        // The text was written from a value.
+        // The text was serialized from a value.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Labels and annotations, in little room: a map of a few texts on each of 100,000 profiles.
+//! Labels and annotations in little memory: 100,000 profiles have a few each.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Label keys and values.
 pub type Labels = BTreeMap<String, String>;
 
-/// The labels of a profile, or its annotations, sorted by key. A map would take several times the room.
+/// The labels or annotations of a profile, sorted by key. A map would take several times the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileLabels(Box<[(Arc<str>, Arc<str>)]>);
 
@@ -26,7 +26,7 @@ impl ProfileLabels {
         Some(&self.0[place].1)
     }
 
-    /// Whether there is such a label.
+    /// Returns `true` if the label exists.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -36,26 +36,26 @@ impl ProfileLabels {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// The same as a map.
+    /// Converts them to a map.
     pub fn to_map(&self) -> Labels {
         self.iter()
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect()
     }
 
-    /// The texts, to be shared with those of other labels.
+    /// The texts, to be replaced by shared ones.
     pub(super) fn texts(&mut self) -> impl Iterator<Item = (&mut Arc<str>, &mut Arc<str>)> {
         self.0.iter_mut().map(|(key, value)| (key, value))
     }
 
-    /// The texts, for others to share.
+    /// The texts, for sharing.
     pub(super) fn shared(&self) -> impl Iterator<Item = &(Arc<str>, Arc<str>)> {
         self.0.iter()
     }
 }
 
 impl<K: Into<Arc<str>>, V: Into<Arc<str>>> FromIterator<(K, V)> for ProfileLabels {
-    /// Of a key that comes more than once, the last value counts.
+    /// The last value of a repeated key counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(labels: I) -> Self {
         let sorted: BTreeMap<Arc<str>, Arc<str>> = labels
             .into_iter()
@@ -92,7 +92,7 @@ impl Serialize for ProfileLabels {
 }
 
 impl<'de> Deserialize<'de> for ProfileLabels {
-    /// A value that is `null` is empty, as the hub takes it.
+    /// Reads a `null` value as empty, like the hub.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let labels = BTreeMap::<Arc<str>, Option<Arc<str>>>::deserialize(deserializer)?;
         let labels = labels.into_iter();
@@ -102,8 +102,8 @@ impl<'de> Deserialize<'de> for ProfileLabels {
     }
 }
 
-/// Reads annotations. No hub has any that are not text; for one in a dump no profile should be lost, so that it is
-/// taken as the text that its writer has left the quotes off.
+/// Reads annotations. A hub only has text; in a dump, a value without quotes is read as text, so that its profile is
+/// not lost.
 pub(super) fn annotations<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Arc<ProfileLabels>, D::Error> {

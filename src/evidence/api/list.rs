@@ -1,10 +1,10 @@
-//! Lists in the values of properties: JSON, as the CRD stores every value as a string.
+//! Lists in the values of properties: JSON in strings, as the CRD only stores strings.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// A string that borrows from the JSON where it can (`Cow` by itself never does).
+/// A string that borrows from the JSON if possible (`Cow` alone never does).
 #[derive(Deserialize)]
 pub struct Text<'a>(
     /// The string.
@@ -12,7 +12,7 @@ pub struct Text<'a>(
     pub Cow<'a, str>,
 );
 
-/// The strings of a JSON list; none where it is something else.
+/// The strings of a JSON list; `None` for anything else.
 pub fn strings(value: &str) -> Option<Vec<Cow<'_, str>>> {
     let list: Vec<Text> = serde_json::from_str(value).ok()?;
     Some(list.into_iter().map(|text| text.0).collect())

@@ -2,40 +2,40 @@
 
 /// The API group of ClusterProfile.
 pub const GROUP: &str = "multicluster.x-k8s.io";
-/// The kind of the objects that the suite judges.
+/// The kind that the suite judges.
 pub const KIND: &str = "ClusterProfile";
-/// Their resource name in request paths.
+/// Its plural, as in request paths.
 pub const PLURAL: &str = "clusterprofiles";
-/// The API versions that this suite can read, newest first.
+/// The API versions that this suite reads, newest first.
 pub const VERSIONS: [&str; 2] = ["v1alpha2", "v1alpha1"];
 
 /// Names the cluster manager of a profile (KEP-4322 › Spec › Cluster Manager).
 pub const LABEL_MANAGER: &str = "x-k8s.io/cluster-manager";
 /// On a namespace: the ClusterSet that its profiles represent (KEP-4322 › Notes › organizing on a hub).
 pub const LABEL_CLUSTERSET: &str = "clusterset.multicluster.x-k8s.io";
-/// The key that the API's Go package publishes for the same purpose.
+/// The key for the same purpose in the API's Go package.
 pub const LABEL_CLUSTERSET_GO: &str = "multicluster.x-k8s.io/clusterset";
 /// Identifies a member within one inventory (edition 2026-09).
 pub const LABEL_MEMBER_ID: &str = "multicluster.x-k8s.io/inventory-member-id";
-/// On a Secret: the profile whose member it opens (KEP-4322 › Secret format).
+/// On a Secret: the profile whose member it gives access to (KEP-4322 › Secret format).
 pub const LABEL_SECRET_PROFILE: &str = "x-k8s.io/cluster-profile";
-/// On a Secret: the namespace of that profile, where it is not evident.
+/// On a Secret: the namespace of that profile, if it is ambiguous.
 pub const LABEL_SECRET_PROFILE_NAMESPACE: &str = "x-k8s.io/cluster-profile-namespace";
 /// On a Namespace: the consumer whose Secrets it holds (KEP-4322 › Secret format).
 pub const LABEL_CONSUMER: &str = "x-k8s.io/cluster-inventory-consumer";
-/// On a member's ClusterProperty: it may show in the profile (KEP-4322 › Properties).
+/// On a member's ClusterProperty: the profile may show it (KEP-4322 › Properties).
 pub const LABEL_HONOURED_PROPERTY: &str = "multicluster.x-k8s.io/clusterProfile";
 /// The data key of a consumer's Secret that holds the kubeconfig (KEP-4322 › Secret format).
 pub const SECRET_CONFIG_KEY: &str = "Config";
 
-/// Extension of an access provider: settings that its plugin is handed as they are (client authentication API).
+/// Extension of an access provider: settings passed to its plugin unchanged (client authentication API).
 pub const EXTENSION_EXEC: &str = "client.authentication.k8s.io/exec";
-/// Extension of an access provider: further arguments of its plugin (KEP-5339).
+/// Extension of an access provider: additional arguments of its plugin (KEP-5339).
 pub const EXTENSION_ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
-/// Extension of an access provider: further environment variables of its plugin (KEP-5339).
+/// Extension of an access provider: additional environment variables of its plugin (KEP-5339).
 pub const EXTENSION_ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
 
-/// Condition: the member's control plane is in good health (KEP-4322 › Conditions).
+/// Condition: the member's control plane is healthy (KEP-4322 › Conditions).
 pub const CONDITION_HEALTHY: &str = "ControlPlaneHealthy";
 /// Condition: the member is under management (KEP-4322 › Conditions).
 pub const CONDITION_JOINED: &str = "Joined";

@@ -1,9 +1,8 @@
-//! A ClusterProfile as the suite reads it: v1alpha1 and v1alpha2 in one, lenient, and compact.
+//! A ClusterProfile as the suite reads it: v1alpha1 and v1alpha2 in one, lenient and compact.
 //!
-//! Lenient, because a hub may hold what its schema would refuse today: absent and `null` are the same. Compact,
-//! because a hub may hold 100,000 of them and a watch brings each again and again: the parts that seldom change
-//! are shared between the versions of one profile ([`ClusterProfile::share_with`]), and `managedFields` shrinks to
-//! who owns what ([`Writer`]).
+//! Lenient: a hub may hold objects that its current schema would reject, so absent and `null` are the same. Compact: a
+//! hub may hold 100,000 of them, and a watch repeats each. So versions of one profile share the parts that seldom
+//! change ([`ClusterProfile::share_with`]), and `managedFields` is reduced to ownership ([`Writer`]).
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ pub struct ClusterProfile {
     /// The API version that it was read in, such as `multicluster.x-k8s.io/v1alpha1`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
-    /// Standard object metadata, as far as the rules use it.
+    /// The object metadata that rules use.
     #[serde(deserialize_with = "object_or_default::<_, Metadata, _>")]
     pub metadata: Metadata,
     /// What the manager set at creation.
@@ -40,7 +39,7 @@ pub struct ClusterProfile {
     pub status: Status,
 }
 
-/// The part of object metadata that rules look at.
+/// The object metadata that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
@@ -50,16 +49,16 @@ pub struct Metadata {
     /// Namespace; empty for a cluster-scoped object.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub namespace: Arc<str>,
-    /// Identity for the object's whole life; empty in hand-written input.
+    /// Uid; empty in hand-written input.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub uid: Arc<str>,
-    /// The hub's opaque revision of this version.
+    /// The hub's opaque version.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub resource_version: String,
     /// Counts the changes of the spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// The prefix from which the hub made the name.
+    /// The prefix of a generated name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate_name: Option<Arc<str>>,
     /// RFC 3339, as given by the hub.
@@ -71,15 +70,15 @@ pub struct Metadata {
     /// Labels.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub labels: Arc<ProfileLabels>,
-    /// Annotations: no rule is about them, but none may hold a credential.
+    /// Annotations. No rule is about them, but none may hold a credential.
     #[serde(deserialize_with = "annotations", skip_serializing_if = "is_default")]
     pub annotations: Arc<ProfileLabels>,
-    /// Who owns which fields; `None` where the input came without `managedFields`.
+    /// Field ownership; `None` if the input has no `managedFields`.
     #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
     pub writers: Option<Arc<[Writer]>>,
 }
 
-/// One entry of `managedFields`, reduced to who owns what.
+/// One entry of `managedFields`, reduced to ownership.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(default)]
@@ -88,7 +87,7 @@ pub struct Writer {
     pub manager: Arc<str>,
     /// `Apply` or `Update`.
     pub operation: Arc<str>,
-    /// The subresource that was written through; empty for the object itself.
+    /// The subresource of the write; empty for the object itself.
     #[serde(skip_serializing_if = "is_default")]
     pub subresource: Arc<str>,
     /// When the entry last changed, RFC 3339 to the second.
@@ -106,7 +105,7 @@ pub struct Spec {
     /// A human-readable name, set by the consumer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
-    /// Who manages the member.
+    /// The manager of the member.
     #[serde(deserialize_with = "object_or_none", skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<ClusterManager>,
 }
@@ -136,7 +135,7 @@ pub struct Status {
     /// Conditions in the format of `metav1.Condition`.
     #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub conditions: Arc<[Condition]>,
-    /// Ways to reach the member (Overview › Access to member clusters).
+    /// Access to the member (Overview › Access to member clusters).
     #[serde(deserialize_with = "objects_or_default", skip_serializing_if = "is_default")]
     pub access_providers: Arc<[AccessProvider]>,
     /// The deprecated name of the same list (v1alpha1 only).
@@ -192,19 +191,19 @@ pub struct Condition {
     pub observed_generation: Option<i64>,
 }
 
-/// One way to reach the member (Overview › Access to member clusters).
+/// One access to the member (Overview › Access to member clusters).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct AccessProvider {
-    /// The type of provider, by which a consumer picks its plugin.
+    /// The type of provider, by which a consumer selects its plugin.
     #[serde(deserialize_with = "or_default")]
     pub name: Arc<str>,
-    /// Connection details in the shape of a kubeconfig's cluster.
+    /// Connection details in the format of a kubeconfig's cluster.
     #[serde(deserialize_with = "object_or_default::<_, Cluster, _>")]
     pub cluster: Cluster,
 }
 
-/// Connection details of a member, in the shape of a kubeconfig's cluster.
+/// Connection details of a member, in the format of a kubeconfig's cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Cluster {
@@ -214,7 +213,7 @@ pub struct Cluster {
     /// Name to check the server's certificate against.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<Box<str>>,
-    /// Whether the certificate goes unchecked.
+    /// True if the certificate is not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
     /// Path of a file with certificates.
@@ -223,10 +222,10 @@ pub struct Cluster {
     /// PEM certificates in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate_authority_data: Option<Box<str>>,
-    /// URL of a proxy on the way.
+    /// URL of a proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<Box<str>>,
-    /// Whether responses go uncompressed.
+    /// True if responses are not compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_compression: Option<bool>,
     /// Named settings of credential plugins.
@@ -275,7 +274,7 @@ impl ClusterProfile {
             .find(|condition| &*condition.kind == kind)
     }
 
-    /// Access providers, then the deprecated list: both count, and the first wins where names agree.
+    /// Access providers, then the deprecated list. Both count; the first of a name wins.
     pub fn access(&self) -> impl Iterator<Item = &AccessProvider> {
         self.status
             .access_providers
@@ -283,9 +282,8 @@ impl ClusterProfile {
             .chain(self.status.credential_providers.iter())
     }
 
-    /// Lets go of every part that equals the one in `previous`, and shares that one. Of lists that differ in an
-    /// entry, the other entries' texts are shared: it may be another version of the same profile, or another profile
-    /// of the same manager.
+    /// Shares every part that equals the one in `previous`. In lists that differ, the equal entries and texts are
+    /// shared. `previous` may be another version of the profile, or another profile of the same manager.
     pub fn share_with(&mut self, previous: &ClusterProfile) {
         share(&mut self.api_version, &previous.api_version);
         share(&mut self.metadata.name, &previous.metadata.name);
@@ -353,7 +351,7 @@ fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option
     }
 }
 
-/// Shares all labels, else what they have in common.
+/// Shares all labels, or the equal ones.
 fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
     share(own, previous);
     let texts = Arc::get_mut(own).map(ProfileLabels::texts).into_iter().flatten();
@@ -365,17 +363,17 @@ fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
         });
 }
 
-/// Shares the whole list, else what its entries have in common.
+/// Shares the whole list, or its equal entries.
 fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
     share(own, previous);
-    // None where it is shared already.
+    // `None` if it is already shared.
     let entries = Arc::get_mut(own).into_iter().flatten();
     entries
         .zip(previous.iter())
         .for_each(|(own, previous)| entry(own, previous));
 }
 
-/// Absent and `null` mean the same: nothing.
+/// Reads absent and `null` as the default.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! Objects that are objects: what serde derives would take a list for one, too, and its items for the fields in order.
+//! Objects in braces: derived serde implementations also accept a list, with the fields in order.
 
 use std::{fmt, marker::PhantomData};
 
@@ -7,7 +7,7 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A value that stands between braces.
+/// A value in braces.
 pub struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -30,7 +30,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads an object. Absent and `null` mean the same: an empty one.
+/// Reads an object. Absent and `null` mean empty.
 pub(super) fn object_or_default<'de, D, T, P>(deserializer: D) -> Result<P, D::Error>
 where
     D: Deserializer<'de>,
@@ -51,7 +51,7 @@ where
     Ok(object.map(|object| object.0))
 }
 
-/// Reads a list of objects. Absent and `null` mean the same: an empty one.
+/// Reads a list of objects. Absent and `null` mean empty.
 pub(super) fn objects_or_default<'de, D, T, L>(deserializer: D) -> Result<L, D::Error>
 where
     D: Deserializer<'de>,

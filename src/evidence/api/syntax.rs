@@ -1,19 +1,19 @@
-//! What the hub takes as a name or a label's value.
+//! The hub's syntax of names and label values.
 
-/// Whether the hub would take it as a label's value: at most 63 letters, digits, `-`, `_` and `.`, a letter or
-/// digit at both ends, or nothing at all.
+/// Returns `true` for a valid label value: empty, or at most 63 letters, digits, `-`, `_` and `.`, with a letter or
+/// digit at both ends.
 pub fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= 63 && is_framed(text, u8::is_ascii_alphanumeric, b"-_."))
 }
 
-/// Whether it can be the name of a namespace: at most 63 small letters, digits and `-`, a letter or digit at both
+/// Returns `true` for a valid namespace name: at most 63 small letters, digits and `-`, with a letter or digit at both
 /// ends (RFC 1123).
 pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_subdomain(text)
 }
 
-/// Whether it can be an API group: at most 253 characters, parts of small letters, digits and `-` between dots, each
-/// with a letter or digit at both ends (RFC 1123).
+/// Returns `true` for a valid API group: at most 253 characters, parts of small letters, digits and `-` separated by
+/// dots, each with a letter or digit at both ends (RFC 1123).
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label_of_subdomain)
 }
@@ -27,7 +27,7 @@ fn is_label_of_subdomain(text: &str) -> bool {
     )
 }
 
-/// Whether it is not empty, all bytes are `plain` or `inner`, and the first and the last plain.
+/// Returns `true` if it is not empty, all bytes are `plain` or `inner`, and both ends are plain.
 pub fn is_framed(text: &str, plain: impl Fn(&u8) -> bool, inner: &[u8]) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(&plain)

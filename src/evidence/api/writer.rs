@@ -1,4 +1,4 @@
-//! Reads `managedFields`: of the tree of owned fields only two levels are kept.
+//! Reads `managedFields`, and keeps two levels of the tree of owned fields.
 
 use std::{fmt, sync::Arc};
 
@@ -10,7 +10,7 @@ use serde::{
 use super::{profile::Writer, shape::Object};
 
 impl<'de> Deserialize<'de> for Writer {
-    /// Takes an entry as the hub writes it (`fieldsV1`) and as the evidence file does (`owns`).
+    /// Reads an entry of the hub (`fieldsV1`) or of the evidence file (`owns`).
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for OwnedFields {
     }
 }
 
-/// One level of the tree: notes the path of each `f:` key, and goes deeper where that is of use.
+/// One level of the tree: records the path of each `f:` key, and descends where needed.
 struct Level<'a> {
     prefix: &'a str,
     depth: usize,

@@ -2,41 +2,42 @@
 
 use std::io;
 
-/// Why a dump could not be read. Quotes nothing of its values: they may be secret.
+/// Why a dump could not be read. Quotes no value: any of them may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// The system refuses.
+    /// The system cannot read it.
     #[error("failed to read {file}: {cause}")]
     Read {
         /// The file.
         file: String,
         /// What the system says.
+        #[source]
         cause: io::Error,
     },
-    /// There is nothing in it.
+    /// It is empty.
     #[error("{file} is empty: did the kubectl command that wrote it fail?")]
     Empty {
         /// The file.
         file: String,
     },
-    /// There is no file of a dump in it.
+    /// The directory holds no dump.
     #[error("{path} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)")]
     EmptyDirectory {
         /// The directory.
         path: String,
     },
-    /// It is no UTF-8 text.
-    #[error("{file}:{line} is no UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
+    /// It is not UTF-8 text.
+    #[error("{file}:{line} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
     Encoding {
         /// The file.
         file: String,
-        /// The first line that is none.
+        /// The first line that is not UTF-8.
         line: usize,
-        /// Whether it looks like UTF-16.
+        /// True if it looks like UTF-16.
         utf16: bool,
     },
     /// It cannot be parsed.
-    #[error("{file}:{line} is no valid {language}: {message}")]
+    #[error("{file}:{line} is not valid {language}: {message}")]
     Syntax {
         /// The file.
         file: String,
@@ -47,16 +48,16 @@ pub enum DumpError {
         /// What is wrong.
         message: String,
     },
-    /// It holds something that is no object.
-    #[error("{file}:{line} is no Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
+    /// It holds something other than an object.
+    #[error("{file}:{line} is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
     NoObject {
         /// The file.
         file: String,
         /// The line.
         line: usize,
     },
-    /// It holds a list that cannot be one.
-    #[error("{file}:{line} is a list whose items are none, or are lists of lists of lists")]
+    /// It holds a malformed list.
+    #[error("{file}:{line} is a malformed list: its items are not a list, or nest too deep")]
     NoList {
         /// The file.
         file: String,

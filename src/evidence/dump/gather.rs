@@ -1,4 +1,4 @@
-//! From objects to evidence.
+//! Gathers the objects of a dump into evidence.
 
 use std::{
     borrow::Cow,
@@ -8,49 +8,49 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    DumpError,
+    DumpError, NO_AUDIT_LOG,
     item::{Body, Found, Item},
 };
 use crate::{
     Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
     api::names,
-    crd, unfit,
-    unfit::{Loose, MASK},
+    crd, lenient,
+    lenient::{MASK, Untyped},
 };
 
-/// Takes the objects of a dump one by one.
-pub(super) struct Gatherer {
+/// Gathers the objects of a dump one by one.
+pub(super) struct Gatherer<'a> {
     evidence: Evidence,
-    digester: Digester,
+    digester: &'a Digester,
     seen: HashMap<Key, Seen>,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
-    /// Objects that were left out, by what they are.
+    /// Ignored objects, counted by kind.
     ignored: BTreeMap<String, usize>,
     has_namespaces: bool,
     has_secrets: bool,
     has_writers: bool,
-    /// What was wrong first with a stretch that cannot be trusted.
+    /// The first flaw that made part of the dump unusable.
     failure: Option<DumpError>,
 }
 
 /// Kind, namespace, name.
 type Key = (&'static str, String, String);
 
-/// A version of an object, and the file that it stands in.
+/// A version of an object, and its file.
 struct Seen {
     uid: String,
     resource_version: String,
     file: String,
-    /// Whether another version came, too.
+    /// True if the dump also holds another version.
     is_ambiguous: bool,
 }
 
-impl Gatherer {
-    pub fn new() -> Self {
+impl<'a> Gatherer<'a> {
+    pub fn new(digester: &'a Digester) -> Self {
         Self {
             evidence: Evidence::default(),
-            digester: Digester::new(),
+            digester,
             seen: HashMap::new(),
             versions: BTreeSet::new(),
             ignored: BTreeMap::new(),
@@ -61,7 +61,7 @@ impl Gatherer {
         }
     }
 
-    /// Takes what was found.
+    /// Takes one finding.
     pub fn take(&mut self, found: Found<'_>) {
         match found {
             Found::Item(item) => {
@@ -87,16 +87,16 @@ impl Gatherer {
             .rsplit_once('/')
             .unwrap_or(("", &item.types.api_version));
         match (group, &*item.types.kind) {
-            // Which kind it is was masked.
+            // Its kind is unknown, since a byte of it was masked.
             (group, kind) if group.contains(MASK) || kind.contains(MASK) => self.give_up(item, "", ""),
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
                 self.take_profile(item);
             }
             ("", names::KIND) if version.is_empty() => {
-                self.give_up(item, names::KIND, "apiVersion is missing or no text");
+                self.give_up(item, names::KIND, "apiVersion is missing or not text");
             }
-            (names::GROUP, "") => self.give_up(item, "", "kind is missing or no text"),
+            (names::GROUP, "") => self.give_up(item, "", "kind is missing or not text"),
             ("", "Namespace") => self.take_namespace(item),
             ("", "Secret") => self.take_secret(item),
             ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
@@ -110,7 +110,7 @@ impl Gatherer {
     }
 
     fn take_profile(&mut self, item: &Item<'_>) {
-        let mut profile = match item.body.loose().map(unfit::profile) {
+        let mut profile = match item.body.untyped().map(lenient::profile) {
             Ok(Ok(profile)) => profile,
             Ok(Err(unreadable)) => return self.give_up(item, names::KIND, &unreadable.message),
             Err(_) => return self.give_up(item, names::KIND, ""),
@@ -137,7 +137,7 @@ impl Gatherer {
 
     fn take_namespace(&mut self, item: &Item<'_>) {
         self.has_namespaces = true;
-        match item.body.loose().map(unfit::namespace) {
+        match item.body.untyped().map(lenient::namespace) {
             Ok(Ok(namespace)) => {
                 if self.is_new("Namespace", &ObjectRef::from(&namespace), item) {
                     self.evidence.namespaces.push(namespace);
@@ -151,11 +151,11 @@ impl Gatherer {
     fn take_secret(&mut self, item: &Item<'_>) {
         self.has_secrets = true;
         let mut fault = String::new();
-        let value = match item.body.loose() {
-            Ok(Loose::Value(value)) => Some(Cow::Borrowed(value)),
-            Ok(Loose::Text(json)) => {
+        let value = match item.body.untyped() {
+            Ok(Untyped::Value(value)) => Some(Cow::Borrowed(value)),
+            Ok(Untyped::Text(json)) => {
                 let parsed = serde_json::from_slice(json);
-                let parsed = parsed.inspect_err(|error| fault = unfit::unparsable(json, error));
+                let parsed = parsed.inspect_err(|error| fault = lenient::unparsable(json, error));
                 parsed.ok().map(Cow::Owned)
             }
             Err(_) => None,
@@ -164,7 +164,7 @@ impl Gatherer {
             (Body::Broken(broken), _) => broken.labelled,
             (_, Some(value)) => {
                 let labels = &value["metadata"]["labels"];
-                // Labels of another shape may be meant to have it.
+                // Malformed labels may be meant to include it.
                 Some(
                     !labels.is_object() && !labels.is_null()
                         || labels.get(names::LABEL_SECRET_PROFILE).is_some(),
@@ -188,14 +188,17 @@ impl Gatherer {
     }
 
     fn take_crd(&mut self, item: &Item<'_>) {
-        let served = match item.body.loose() {
-            Ok(Loose::Value(value)) => crd::served_versions(value),
-            Ok(Loose::Text(json)) => crd::served_versions(&serde_json::from_slice(json).unwrap_or_default()),
+        let served = match item.body.untyped() {
+            Ok(Untyped::Value(value)) => crd::served_versions(value),
+            Ok(Untyped::Text(json)) => {
+                crd::served_versions(&serde_json::from_slice(json).unwrap_or_default())
+            }
             Err(_) => Vec::new(),
         };
-        match served.is_empty() {
-            true => self.ignore("CustomResourceDefinition of another kind".to_owned()),
-            false => self.evidence.header.hub.served = served,
+        if served.is_empty() {
+            self.ignore("CustomResourceDefinition of another kind".to_owned());
+        } else {
+            self.evidence.header.hub.served = served;
         }
     }
 
@@ -203,10 +206,10 @@ impl Gatherer {
         *self.ignored.entry(what).or_default() += 1;
     }
 
-    /// Tells of an object that cannot be judged. What is known to be wrong with its text comes before the `message`.
+    /// Records an object that cannot be judged. A flaw of its text takes precedence over `message`.
     fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
-        let (object, message) = match item.body.loose() {
-            Ok(loose) => (unfit::identity(loose, kind), message.to_owned()),
+        let (object, message) = match item.body.untyped() {
+            Ok(untyped) => (lenient::identity(untyped, kind), message.to_owned()),
             Err(broken) => (broken.object.clone(), broken.why.to_string()),
         };
         let sure = |text: String| if text.contains(MASK) { String::new() } else { text };
@@ -225,8 +228,8 @@ impl Gatherer {
         self.evidence.unreadable.push(Unreadable { object, message });
     }
 
-    /// Whether nothing of that name was taken before. The same version may come twice, as when two dumps overlap; of
-    /// two versions nobody can tell which is newer, so that neither counts.
+    /// Returns `true` if the name is new. Overlapping dumps may repeat a version. Of two versions neither counts, as
+    /// the newer one is unknown.
     fn is_new(&mut self, kind: &'static str, object: &ObjectRef, item: &Item<'_>) -> bool {
         let key = (kind, object.namespace.clone(), object.name.clone());
         let seen = match self.seen.entry(key) {
@@ -259,7 +262,7 @@ impl Gatherer {
         false
     }
 
-    /// Takes back what is there in two versions.
+    /// Removes objects that are in the dump in two versions.
     fn withdraw(&mut self) {
         let seen = &self.seen;
         let is_clear = |kind: &'static str, object: ObjectRef| {
@@ -278,10 +281,10 @@ impl Gatherer {
             .retain(|secret| is_clear("Secret", secret.into()));
     }
 
-    /// The evidence.
+    /// Returns the evidence.
     ///
     /// # Errors
-    /// When there was no ClusterProfile at all, or nothing but what cannot be read.
+    /// When the dump holds no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
         self.withdraw();
         if self.evidence.profiles.is_empty() {
@@ -296,9 +299,10 @@ impl Gatherer {
                 });
             }
         }
-        let notes = match self.ignored.is_empty() {
-            true => Vec::new(),
-            false => vec![format!("ignored in the dump: {}", counted(&self.ignored))],
+        let notes = if self.ignored.is_empty() {
+            Vec::new()
+        } else {
+            vec![format!("ignored in the dump: {}", counted(&self.ignored))]
         };
         let asked = self.asked();
         let mut evidence = self.evidence;
@@ -315,13 +319,10 @@ impl Gatherer {
         Ok(Input { evidence, notes })
     }
 
-    /// What a dump can hold and what it held.
+    /// The kinds of evidence that the dump has.
     fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let yes_if = |held: bool, reason: &str| match held {
-            true => Asked::Yes,
-            false => Asked::No(reason.to_owned()),
-        };
         let no = |reason: &str| Asked::No(reason.to_owned());
+        let yes_if = |held: bool, reason: &str| if held { Asked::Yes } else { no(reason) };
         BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
             (
@@ -349,17 +350,23 @@ impl Gatherer {
                 Kind::Timeline,
                 no("a dump has no timeline: observe a hub, or judge an evidence file"),
             ),
-            (Kind::Requests, no("no audit log was given: add --audit-log FILE")),
-            (Kind::Probe, no("a dump cannot be asked: run against the hub")),
+            (Kind::Requests, no(NO_AUDIT_LOG)),
+            (
+                Kind::Probe,
+                no("a dump cannot answer dry runs: run against the hub"),
+            ),
             (
                 Kind::Members,
-                no("a dump tells nothing of the members: run against the hub"),
+                no("a dump has no answers of members: run against the hub"),
             ),
-            (Kind::Driver, no("a dump cannot be driven: run against the hub")),
+            (
+                Kind::Driver,
+                no("a dump cannot run a driver: run against the hub"),
+            ),
         ])
     }
 
-    /// What was found, counted.
+    /// Counts what the dump holds.
     fn found(&self) -> String {
         let mut found = self.ignored.clone();
         for (kind, _, _) in self.seen.keys() {
@@ -369,10 +376,10 @@ impl Gatherer {
     }
 }
 
-/// Such as `2 × Pod, 1 × Secret`; of many kinds the first.
+/// Formats counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
 fn counted(what: &BTreeMap<String, usize>) -> String {
     const SHOWN: usize = 20;
-    // As long as a kind with its group may be.
+    // The longest kind with its group.
     const LONGEST: usize = 320;
     let shown = what.iter().take(SHOWN);
     let mut counts: Vec<String> = shown

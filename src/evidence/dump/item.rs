@@ -1,51 +1,51 @@
-//! One object of a dump: who it is, and its content unread.
+//! One object of a dump: its identity, and its unread content.
 
 use std::{borrow::Cow, fmt};
 
 use serde_json::{Value, value::RawValue};
 
 use super::DumpError;
-use crate::{ObjectRef, unfit::Loose};
+use crate::{ObjectRef, lenient::Untyped};
 
-/// How deep lists may lie within lists.
+/// The deepest nesting of lists.
 pub(super) const DEEPEST: usize = 8;
 
-/// What receives the objects, one by one, and what is no object.
+/// Receives the findings, one by one.
 pub(super) type Sink<'s> = &'s mut dyn FnMut(Found<'_>);
 
-/// Something that was found in a dump.
+/// A finding in a dump.
 pub(super) enum Found<'a> {
     /// An object.
     Item(Item<'a>),
-    /// A stretch of which nobody can tell which objects are in it.
+    /// A stretch whose objects are unknown.
     Lost(DumpError),
 }
 
 /// An object of a dump.
 pub(super) struct Item<'a> {
-    /// Its API version and kind, or what its list tells of them.
+    /// Its API version and kind, or those of its list.
     pub types: Types<'a>,
     /// Its content.
     pub body: Body<'a>,
-    /// Where it stands; of an object in a YAML list, where the list does.
+    /// Its place; in a YAML list, the place of the list.
     pub place: Place<'a>,
 }
 
-/// The content of an object, not read yet.
+/// The unread content of an object.
 pub(super) enum Body<'a> {
     /// A stretch of JSON.
     Json(&'a RawValue),
-    /// What YAML made of it.
+    /// A parsed YAML value.
     Value(Value),
-    /// What cannot be trusted.
+    /// Unusable content.
     Broken(Box<Broken>),
 }
 
-/// An object that cannot be trusted.
+/// An object with unusable content.
 pub(super) struct Broken {
-    /// Which one it is, as far as it can be made out.
+    /// Its identity, as far as it is known.
     pub object: ObjectRef,
-    /// Whether it has the label of a consumer's Secret, where that is known.
+    /// True if it has the label of a consumer's Secret; none if unknown.
     pub labelled: Option<bool>,
     /// What is wrong.
     pub why: DumpError,
@@ -64,28 +64,28 @@ pub(super) struct Place<'a> {
     pub file: &'a str,
     /// The whole file.
     pub text: &'a str,
-    /// Where bytes were no UTF-8, in order.
+    /// The offsets of bytes that are not UTF-8, in order.
     pub spoilt: &'a [usize],
     pub start: usize,
     pub end: usize,
 }
 
 impl Body<'_> {
-    /// As it can be read.
+    /// The content, to be typed.
     ///
     /// # Errors
-    /// Where that is of no use.
-    pub fn loose(&self) -> Result<Loose<'_>, &Broken> {
+    /// When it is unusable.
+    pub fn untyped(&self) -> Result<Untyped<'_>, &Broken> {
         match self {
-            Body::Json(raw) => Ok(Loose::Text(raw.get().as_bytes())),
-            Body::Value(value) => Ok(Loose::Value(value)),
+            Body::Json(raw) => Ok(Untyped::Text(raw.get().as_bytes())),
+            Body::Value(value) => Ok(Untyped::Value(value)),
             Body::Broken(broken) => Err(broken),
         }
     }
 }
 
 impl Broken {
-    /// Of something that does not tell what it is.
+    /// Stands for an object of unknown identity.
     pub fn unknown(why: DumpError) -> Box<Self> {
         Box::new(Self {
             object: ObjectRef::default(),
@@ -96,7 +96,7 @@ impl Broken {
 }
 
 impl<'a> Types<'a> {
-    /// Those of an object; empty where it tells none.
+    /// The type of an object; empty if it has none.
     pub fn of(value: &Value) -> Types<'static> {
         let text = |key: &str| Cow::Owned(value[key].as_str().unwrap_or_default().to_owned());
         Types {
@@ -105,12 +105,12 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether an object of this type is a list of objects, where it has `items`.
+    /// Returns `true` if an object of this type with `items` is a list.
     pub fn is_list(&self) -> bool {
         self.kind.is_empty() || self.kind.ends_with("List")
     }
 
-    /// Whether it is a list of objects that are of use, whatever it has.
+    /// Returns `true` if the type alone makes it a list of relevant objects.
     pub fn is_surely_list(&self) -> bool {
         matches!(
             &*self.kind,
@@ -118,12 +118,13 @@ impl<'a> Types<'a> {
         )
     }
 
-    /// Whether a list of this type lacks its end: kubectl tells the version first, and the kind behind the items.
+    /// Returns `true` if a list of this type is truncated: kubectl writes the version first, and the kind after the
+    /// items.
     pub fn is_cut(&self) -> bool {
         self.kind.is_empty() && !self.api_version.is_empty()
     }
 
-    /// What a list of this type tells of its items: a plain `List` nothing.
+    /// The type of the items of such a list; empty for a plain `List`.
     pub fn of_items(&self) -> Types<'_> {
         match self.kind.strip_suffix("List") {
             None | Some("") => Types::default(),
@@ -134,7 +135,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// These, or where they are empty those.
+    /// This type, with the empty parts filled from `those`.
     pub fn or(self, those: &Types<'a>) -> Types<'a> {
         let either =
             |this: Cow<'a, str>, that: &Cow<'a, str>| if this.is_empty() { that.clone() } else { this };
@@ -146,7 +147,7 @@ impl<'a> Types<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// What stands there.
+    /// The text.
     pub fn document(&self) -> &'a str {
         &self.text[self.start..self.end]
     }
@@ -157,15 +158,15 @@ impl<'a> Place<'a> {
         self.line_at(document.len() - document.trim_start().len())
     }
 
-    /// The line of an offset within it, from 1.
+    /// The line of an offset in it, from 1.
     pub fn line_at(&self, offset: usize) -> usize {
         let before = &self.text.as_bytes()[..self.start + offset];
         before.iter().filter(|byte| **byte == b'\n').count() + 1
     }
 
-    /// Where a part of it stands.
+    /// The place of a part of it.
     pub fn of(&self, part: &'a str) -> Self {
-        // Both are of one text, so the distance of their addresses is the offset.
+        // Both are parts of one text, so the difference of their addresses is the offset.
         let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
         Self {
             start,
@@ -174,13 +175,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Where the first byte is that is no UTF-8, if there is one.
+    /// The offset of its first byte that is not UTF-8.
     fn spoilt_at(&self) -> Option<usize> {
         let next = self.spoilt.partition_point(|at| *at < self.start);
         self.spoilt.get(next).copied().filter(|at| *at < self.end)
     }
 
-    /// The error for bytes that are no UTF-8, where there are any.
+    /// The error for its bytes that are not UTF-8, if any.
     pub fn spoilt(&self) -> Option<DumpError> {
         let at = self.spoilt_at()?;
         Some(DumpError::Encoding {
@@ -190,13 +191,13 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// How many bytes are no UTF-8.
+    /// The number of bytes that are not UTF-8.
     pub fn count_spoilt(&self) -> usize {
         let before = |end: usize| self.spoilt.partition_point(|at| *at < end);
         before(self.end) - before(self.start)
     }
 
-    /// The error for what is no object.
+    /// The error for something other than an object.
     pub fn no_object(&self) -> DumpError {
         DumpError::NoObject {
             file: self.file.to_owned(),
@@ -204,7 +205,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The error for a list whose items are none.
+    /// The error for a malformed list.
     pub fn no_list(&self) -> DumpError {
         DumpError::NoList {
             file: self.file.to_owned(),

@@ -1,4 +1,4 @@
-//! Objects out of JSON, each still unread: no tree of a whole list is ever built.
+//! Finds objects in JSON and leaves them unread, so that no tree of a whole list is ever built.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -10,10 +10,9 @@ use super::{
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     text::{ENDS_IN_THE_MIDDLE, without_place},
 };
-use crate::unfit::{Loose, identity};
+use crate::lenient::{Untyped, identity};
 
-/// Hands over the objects of a JSON value, or of several behind one another. What follows upon a value that cannot be
-/// parsed is lost with it.
+/// Hands over the objects of a JSON value, or of several in a row. A syntax error loses everything after it.
 pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
     for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {
         match raw {
@@ -24,9 +23,10 @@ pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
 }
 
 fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
-    let message = match error.is_eof() {
-        true => ENDS_IN_THE_MIDDLE.to_owned(),
-        false => without_place(&error.to_string()).to_owned(),
+    let message = if error.is_eof() {
+        ENDS_IN_THE_MIDDLE.to_owned()
+    } else {
+        without_place(&error.to_string()).to_owned()
     };
     DumpError::Syntax {
         file: place.file.to_owned(),
@@ -36,7 +36,7 @@ fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
     }
 }
 
-/// The parts of an object that say what it is.
+/// The parts that identify an object's type.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Head<'a> {
@@ -48,12 +48,12 @@ struct Head<'a> {
     items: Option<&'a RawValue>,
 }
 
-/// Tells `null` from what is not there.
+/// Distinguishes `null` from absent.
 fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
+/// Hands over an object, or those of a list. `deepest` bounds the nesting of lists.
 fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepest: usize, sink: Sink<'_>) {
     let place = place.of(raw.get());
     let Some(deepest) = deepest.checked_sub(1) else {
@@ -80,7 +80,7 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
                     _ => sink(item(raw, types.or(inherited), place)),
                 }
             }
-            // One of them is repeated. In a list, either may hold objects.
+            // A key is repeated. In a list, either `items` may hold objects.
             Err(error) => {
                 let parts: HashMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
                 let part = |key: &str| parts.get(key).copied();
@@ -90,9 +90,10 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
                     items: part("items"),
                 };
                 let types = head.types();
-                match types.is_list() && head.items.is_some() {
-                    true => sink(Found::Lost(syntax(place, &error))),
-                    false => sink(item(raw, types.or(inherited), place)),
+                if types.is_list() && head.items.is_some() {
+                    sink(Found::Lost(syntax(place, &error)));
+                } else {
+                    sink(item(raw, types.or(inherited), place));
                 }
             }
         },
@@ -100,7 +101,7 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
     }
 }
 
-/// Hands over the objects of an array; `around`: the list that it belongs to, or itself.
+/// Hands over the objects of an array. `around` is its list, or the array itself.
 fn each_of_list<'a>(
     array: &'a RawValue,
     types: &Types<'a>,
@@ -126,7 +127,7 @@ fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> 
     let body = match place.spoilt() {
         None => Body::Json(raw),
         Some(why) => Body::Broken(Box::new(Broken {
-            object: identity(Loose::Text(raw.get().as_bytes()), ""),
+            object: identity(Untyped::Text(raw.get().as_bytes()), ""),
             labelled: None,
             why,
         })),
@@ -134,7 +135,7 @@ fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> 
     Found::Item(Item { types, body, place })
 }
 
-/// What stands in place of an object.
+/// Stands for something other than an object.
 fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
     Found::Item(Item {
         types: inherited.clone(),
@@ -144,7 +145,7 @@ fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Its type; empty where that is no text.
+    /// Its type; empty parts are not text.
     fn types(&self) -> Types<'a> {
         let text = |raw: Option<&'a RawValue>| -> Cow<'a, str> {
             let text = raw.and_then(|raw| serde_json::from_str::<Text<'a>>(raw.get()).ok());
@@ -157,6 +158,6 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A text that is borrowed where it can be.
+/// A text, borrowed if possible.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

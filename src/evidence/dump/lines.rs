@@ -1,23 +1,22 @@
-//! What the lines of a YAML document tell where it cannot be parsed: in block style, as kubectl writes it, objects can be
-//! told apart and named by their indentation alone.
+//! Reads broken YAML line by line: in block style, as kubectl writes it, indentation alone separates and names objects.
 
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use super::yaml::options;
+use super::text::options;
 
 /// A list, cut into its items.
 pub(super) struct List<'a> {
-    /// What stands around the items: the list without them.
+    /// The list without its items.
     pub frame: String,
     /// The items, each a YAML list of one.
     pub items: Vec<&'a str>,
 }
 
-/// One line, and where it begins.
+/// One line and its offset.
 struct Line<'a> {
     start: usize,
-    /// How many spaces it begins with; none where it has nothing to say, or a tab there.
+    /// Its indentation in spaces; none for a blank line, a comment or a tab.
     depth: Option<usize>,
     content: &'a str,
     whole: &'a str,
@@ -46,8 +45,8 @@ fn lines(document: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Cuts a list in block style into its items: below a line `items:`, or from the document's beginning. None where this
-/// is no such list.
+/// Cuts a list in block style into its items: below a line `items:`, or from the document's start. Returns `None` for
+/// anything else.
 pub(super) fn list(document: &str) -> Option<List<'_>> {
     let (mut frame, mut starts) = (String::new(), Vec::new());
     let mut end = document.len();
@@ -81,7 +80,7 @@ pub(super) fn list(document: &str) -> Option<List<'_>> {
     (!items.is_empty()).then_some(List { frame, items })
 }
 
-/// The parts of an object that tell which one it is, as far as single lines tell them.
+/// Reads an object's identity from single lines.
 pub(super) fn glean(document: &str) -> Value {
     let (mut object, mut metadata) = (Map::new(), Map::new());
     let mut depths = (None, None);
@@ -118,7 +117,7 @@ pub(super) fn glean(document: &str) -> Value {
     Value::Object(object)
 }
 
-/// The value on one line, if it is whole.
+/// The value on one line, if it is complete.
 fn scalar(text: &str) -> Option<Value> {
     serde_saphyr::from_str_with_options(text.trim(), options(DuplicateKeyPolicy::Error)).ok()
 }

@@ -1,16 +1,15 @@
-//! Reads kubectl dumps: what `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields` prints.
+//! Reads kubectl dumps: the output of `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`.
 //!
-//! A dump is a file of YAML documents or of JSON values, one or several, each an object, a `List` of objects (also a
-//! `ClusterProfileList`, `NamespaceList` or `SecretList`) or an array of them; or a directory of such files. It may hold
-//! ClusterProfiles of any version, Namespaces, Secrets (those with the label `x-k8s.io/cluster-profile` are digested,
-//! others ignored) and the CRD of ClusterProfile; objects of other kinds are ignored and counted.
+//! A dump is a file of YAML documents or JSON values, or a directory of such files. Each holds an object, an array of
+//! objects or a `List` (also a `ClusterProfileList`, `NamespaceList` or `SecretList`). A dump may hold ClusterProfiles
+//! of any version, Namespaces, Secrets and the CRD of ClusterProfile. Secrets with the label `x-k8s.io/cluster-profile`
+//! are digested. Other objects are ignored and counted.
 //!
-//! A dump does not tell when it was taken: the header has no window, and every version is dated to the Unix epoch.
-//! An object that does not fit the shape of its kind, or that is in the dump in two versions, becomes an
-//! [`Unreadable`](super::Unreadable), and the others are judged. So does an object that cannot be parsed, where it can
-//! be told from the others: by the brackets of JSON, by the indentation of YAML as kubectl writes it, by the marks
-//! between documents. What cannot even be told apart becomes one of unknown kind. Only where nothing is left that could
-//! be judged, it is an error.
+//! A dump does not say when it was taken: the header has no window, and every version has the time of the Unix epoch.
+//! An object of another shape, or in two versions, becomes an [`Unreadable`](super::Unreadable), and the others are
+//! judged. So does an object that cannot be parsed, if its limits are known: by JSON brackets, by the indentation of
+//! kubectl's YAML, or by document marks. Otherwise the stretch becomes one of unknown kind. It is an error only if
+//! nothing remains to judge.
 
 mod error;
 mod gather;
@@ -25,3 +24,6 @@ mod yaml;
 
 pub use error::DumpError;
 pub use read::{read_directory, read_from};
+
+/// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
+pub const NO_AUDIT_LOG: &str = "no audit log was given";

@@ -13,14 +13,13 @@ use super::{
     text::{self, Text},
     yaml,
 };
-use crate::{Input, input::open};
+use crate::{Digester, Input, open::open};
 
-/// Reads a dump from a reader that is unpacked already. `name` is for messages and the header: a path, or what the
-/// reader is.
+/// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader.
 ///
 /// # Errors
-/// When it cannot be read, or holds no ClusterProfile that could be.
-pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpError> {
+/// When it cannot be read, or holds no readable ClusterProfile.
+pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
         file: name.to_owned(),
@@ -32,17 +31,17 @@ pub fn read_from(mut reader: impl io::Read, name: &str) -> Result<Input, DumpErr
             file: name.to_owned(),
         });
     }
-    let mut gatherer = Gatherer::new();
+    let mut gatherer = Gatherer::new(digester);
     each_item(&text, name, &mut gatherer);
     gatherer.finish(name)
 }
 
-/// Reads the `*.yaml`, `*.yml` and `*.json` in a directory as one dump, by name; subdirectories are left alone, and
-/// so are empty files.
+/// Reads the `*.yaml`, `*.yml` and `*.json` of a directory as one dump, in the order of their names. Ignores
+/// subdirectories and empty files.
 ///
 /// # Errors
-/// When one cannot be read, or none holds a ClusterProfile that could be.
-pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
+/// When a file cannot be read, or none holds a readable ClusterProfile.
+pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| DumpError::Read {
         file: file.display().to_string(),
@@ -52,7 +51,7 @@ pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
     if files.is_empty() {
         return Err(DumpError::EmptyDirectory { path: shown });
     }
-    let mut gatherer = Gatherer::new();
+    let mut gatherer = Gatherer::new(digester);
     for file in files {
         let mut bytes = Vec::new();
         open(&file)
@@ -65,12 +64,13 @@ pub fn read_directory(path: &Path) -> Result<Input, DumpError> {
     gatherer.finish(&shown)
 }
 
-fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer) {
+fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer<'_>) {
     for document in text::documents(text, file) {
         let mut sink = |found: Found<'_>| gatherer.take(found);
-        match document.document().trim_start().starts_with(['{', '[']) {
-            true => json::each_item(document, &mut sink),
-            false => yaml::each_item(document, &mut sink),
+        if document.document().trim_start().starts_with(['{', '[']) {
+            json::each_item(document, &mut sink);
+        } else {
+            yaml::each_item(document, &mut sink);
         }
     }
 }

@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Asked, Input, Kind, Origin, read_input};
+use crate::{Asked, Digester, Input, Kind, Origin, read_input};
 
 fn read(text: &str) -> Result<Input, DumpError> {
-    read_from(text.as_bytes(), "dumps/hub.yaml")
+    read_from(text.as_bytes(), "dumps/hub.yaml", &Digester::new([7; 32]))
 }
 
 fn names(input: &Input) -> Vec<&str> {
@@ -84,7 +84,7 @@ fn says_what_a_dump_cannot_tell() {
         (Kind::Secrets, "kubectl get secrets"),
         (Kind::Writers, "--show-managed-fields"),
         (Kind::Timeline, "observe a hub"),
-        (Kind::Requests, "--audit-log"),
+        (Kind::Requests, "no audit log was given"),
     ] {
         let Asked::No(reason) = bare.asked(kind) else {
             panic!("{kind} was asked for")
@@ -173,12 +173,13 @@ fn a_misfit_is_told_and_the_others_are_judged() {
         ),
     ] {
         let odd = format!("apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\n{part}\n");
-        let odd = match part.starts_with("metadata") {
-            true => odd,
-            false => odd + "metadata: {name: odd, namespace: n, uid: u}\n",
+        let odd = if part.starts_with("metadata") {
+            odd
+        } else {
+            odd + "metadata: {name: odd, namespace: n, uid: u}\n"
         };
         let json = |yaml: &str| -> serde_json::Value {
-            let options = yaml::options(serde_saphyr::DuplicateKeyPolicy::Error);
+            let options = text::options(serde_saphyr::DuplicateKeyPolicy::Error);
             serde_saphyr::from_str_with_options(yaml, options).expect("YAML")
         };
         let fine = profile("a");
@@ -222,12 +223,12 @@ fn a_repeated_key_spoils_its_document_only() {
     assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
     assert_eq!(
         unreadable.message,
-        "dumps/hub.yaml:22 is no valid YAML: the key `status` is repeated"
+        "dumps/hub.yaml:22 is not valid YAML: the key `status` is repeated"
     );
 
     assert_eq!(
         refused(&odd),
-        "dumps/hub.yaml:11 is no valid YAML: the key `status` is repeated"
+        "dumps/hub.yaml:11 is not valid YAML: the key `status` is repeated"
     );
     let json = r#"{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "spec": {},
         "metadata": {"name": "odd"}, "spec": {}}"#;
@@ -253,22 +254,22 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
     assert!(
         refused("items: []\nkind: List\n").starts_with("dumps/hub.yaml holds no ClusterProfile: dump with")
     );
-    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is no Kubernetes object"));
-    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is no Kubernetes object"));
+    assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
+    assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
     assert_eq!(
         refused("{\"kind\": \"List\",\n\"items\": [{}"),
-        "dumps/hub.yaml:2 is no valid JSON: it ends in the middle: was the dump cut short?"
+        "dumps/hub.yaml:2 is not valid JSON: it ends in the middle: was the dump cut short?"
     );
     assert_eq!(
         refused("kind: Secret\ndata: *canary\n"),
-        "dumps/hub.yaml:2 is no valid YAML: alias references unknown anchor"
+        "dumps/hub.yaml:2 is not valid YAML: alias references unknown anchor"
     );
 
-    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x")
+    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
-    assert_eq!(latin, "x:2 is no UTF-8 text: is this a dump of kubectl?");
-    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x")
+    assert_eq!(latin, "x:2 is not UTF-8 text: is this a dump of kubectl?");
+    let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
@@ -310,7 +311,11 @@ fn an_object_counts_once() {
 fn a_directory_is_one_dump() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
-    let message = || read_input(folder.path()).expect_err("no dump").to_string();
+    let message = || {
+        read_input(folder.path(), &Digester::new([7; 32]))
+            .expect_err("no dump")
+            .to_string()
+    };
     put("notes.txt", "not: a: dump");
     assert!(
         message().contains("holds no *.yaml, *.yml or *.json file"),
@@ -322,18 +327,18 @@ fn a_directory_is_one_dump() {
     put("a.yaml", &profile("a"));
     put("c.json", "");
     std::fs::create_dir(folder.path().join("sub.yaml")).expect("a folder");
-    let input = read_input(folder.path()).expect("reads");
+    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
     assert_eq!(names(&input), ["a", "b"]);
 
     put("c.json", "{");
-    let input = read_input(folder.path()).expect("reads");
+    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
     assert_eq!(names(&input), ["a", "b"]);
     let told = input.evidence.unreadable[0].to_string();
     assert!(
-        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is no valid JSON"),
+        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is not valid JSON"),
         "{told}"
     );
-    let missing = read_input(&folder.path().join("none.yaml"))
+    let missing = read_input(&folder.path().join("none.yaml"), &Digester::new([7; 32]))
         .expect_err("missing")
         .to_string();
     assert!(
@@ -364,21 +369,22 @@ proptest! {
         gone in 0_usize..12,
         put in prop::sample::select(vec!["", "---", "\n---\n", "- ", "[", "{", "\"", "&a ", "*a", ": ", "null", "\t", "|\n", "!!x ", "é", "\u{FEFF}", "<<: "]),
     ) {
-        let whole = match yaml {
-            true => format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a")),
-            false => json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string(),
+        let whole = if yaml {
+            format!("{}---\nkind: List\nitems:\n- kind: Namespace\n  apiVersion: v1\n  metadata: {{name: n}}\n", profile("a"))
+        } else {
+            json!({"kind": "List", "items": [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+                "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Joined"}]}}]}).to_string()
         };
         let at = at.index(whole.len());
         let mut spoilt = whole.into_bytes();
         let end = (at + gone).min(spoilt.len());
         spoilt.splice(at..end, put.bytes());
-        let _ = read_from(&*spoilt, "x");
+        let _ = read_from(&*spoilt, "x", &Digester::new([7; 32]));
     }
 
     #[test]
     fn nor_does_noise(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read_from(&*bytes, "x");
+        let _ = read_from(&*bytes, "x", &Digester::new([7; 32]));
     }
 }
 

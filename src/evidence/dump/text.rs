@@ -1,22 +1,24 @@
-//! From bytes to documents.
+//! Splits a file into documents.
+
+use serde_saphyr::{DuplicateKeyPolicy, Options};
 
 use super::{DumpError, item::Place};
-use crate::unfit::masked;
+use crate::lenient::masked;
 
 /// A file as text.
 pub(super) struct Text {
     text: String,
-    /// Where bytes were no UTF-8, in order.
+    /// The offsets of bytes that are not UTF-8, in order.
     spoilt: Vec<usize>,
 }
 
-/// What is wrong with a dump that lacks its end.
+/// The flaw of a truncated dump.
 pub(super) const ENDS_IN_THE_MIDDLE: &str = "it ends in the middle: was the dump cut short?";
 
-/// A mark that some programs put before text.
+/// Some programs put this before text.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// The file as text, without a byte order mark. Bytes that are no UTF-8 are masked and remembered.
+/// Decodes a file, without its byte order mark. Masks and remembers bytes that are not UTF-8.
 ///
 /// # Errors
 /// When it is UTF-16.
@@ -29,9 +31,10 @@ pub(super) fn decode(bytes: Vec<u8>, file: &str) -> Result<Text, DumpError> {
         });
     }
     let mark = BYTE_ORDER_MARK.len_utf8();
-    let bytes = match bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
-        true => bytes[mark..].to_vec(),
-        false => bytes,
+    let bytes = if bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
+        bytes[mark..].to_vec()
+    } else {
+        bytes
     };
     let text = match String::from_utf8(bytes) {
         Ok(text) => {
@@ -55,22 +58,22 @@ pub(super) fn decode(bytes: Vec<u8>, file: &str) -> Result<Text, DumpError> {
 }
 
 impl Text {
-    /// Whether there is nothing in it.
+    /// Returns `true` if it is blank.
     pub fn is_empty(&self) -> bool {
         self.text.trim_ascii().is_empty()
     }
 }
 
-/// The documents of a file, each at its place; blank ones are left out.
+/// The documents of a file with their places, without blank ones.
 ///
-/// A line of `---`, alone or before white space, begins a document wherever it stands: YAML forbids it within any
-/// scalar, and JSON has no line breaks in strings.
+/// A line of `---`, alone or before white space, always begins a document: YAML forbids it in scalars, and JSON strings
+/// have no line breaks.
 pub(super) fn documents<'a>(text: &'a Text, file: &'a str) -> Vec<Place<'a>> {
     let Text { text, spoilt } = text;
     let mut documents = Vec::new();
     let mut start = 0;
     for (mark, _) in text.match_indices("---") {
-        // Files that were put behind one another may have brought their byte order marks along.
+        // Concatenated files may have kept their byte order marks.
         let before = text[..mark].trim_end_matches(BYTE_ORDER_MARK);
         let begins_line = before.is_empty() || before.ends_with('\n');
         let after = mark + "---".len();
@@ -100,7 +103,7 @@ pub(super) fn documents<'a>(text: &'a Text, file: &'a str) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// Whether there are only comments, directives and ends of documents in it.
+/// Returns `true` if it only holds comments, directives and document ends.
 fn is_blank(document: &str) -> bool {
     let mut lines = document.lines().map(str::trim_end);
     lines.all(|line| {
@@ -108,7 +111,24 @@ fn is_blank(document: &str) -> bool {
     })
 }
 
-/// A parser's message without the place at its end, which counts from the document's beginning.
+/// Removes the place at the end of a parser's message: it counts from the document's start.
 pub(super) fn without_place(message: &str) -> &str {
     message.rfind(" at line ").map_or(message, |at| &message[..at])
+}
+
+/// Reads YAML like kubectl: `yes` and `on` are text. The size is unbounded, as the file is the user's own; depth and
+/// aliases are bounded.
+pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    serde_saphyr::options! {
+        duplicate_keys: duplicate_keys,
+        strict_booleans: true,
+        // A snippet would show values, which may be secrets.
+        with_snippet: false,
+        emit_comments: false,
+        budget: serde_saphyr::budget! {
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+        },
+    }
 }

@@ -1,20 +1,20 @@
-//! Objects out of a YAML document.
+//! Finds objects in a YAML document.
 
 use serde_json::Value;
-use serde_saphyr::{DuplicateKeyPolicy, Options};
+use serde_saphyr::DuplicateKeyPolicy;
 
 use super::{
     DumpError,
     item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
     lines,
-    text::{ENDS_IN_THE_MIDDLE, without_place},
+    text::{ENDS_IN_THE_MIDDLE, options, without_place},
 };
 use crate::{
     api::names,
-    unfit::{Loose, identity},
+    lenient::{Untyped, identity},
 };
 
-/// Hands over the objects of a YAML document. Of one that cannot be parsed, those that can be told apart.
+/// Hands over the objects of a YAML document; if it cannot be parsed, those that can be separated.
 pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
     match read(place) {
         Ok(value) => each_of(value, &Types::default(), place, DEEPEST, sink),
@@ -45,7 +45,7 @@ fn read(place: Place<'_>) -> Result<Value, DumpError> {
     })
 }
 
-/// Hands over an object or those of a list; `deepest`: how deep lists may lie in it.
+/// Hands over an object, or those of a list. `deepest` bounds the nesting of lists.
 fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: usize, sink: Sink<'_>) {
     let Some(deepest) = deepest.checked_sub(1) else {
         return sink(Found::Lost(place.no_list()));
@@ -94,7 +94,7 @@ fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: u
     }
 }
 
-/// Makes out what is in a document that cannot be parsed as a whole.
+/// Recovers objects from a document that cannot be parsed as a whole.
 fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
     let list = lines::list(place.document()).and_then(|list| {
         let frame: Value =
@@ -132,9 +132,9 @@ fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
     }
 }
 
-/// An object that cannot be trusted, where it says who it is.
+/// Stands for a broken object, under its own identity if it has one.
 fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<'a> {
-    // Where it but repeats a key, the object is whole all the same.
+    // An object that only repeats a key is otherwise complete.
     let lenient = options(DuplicateKeyPolicy::FirstWins);
     let parsed = serde_saphyr::from_str_with_options::<Value>(place.document(), lenient);
     let known = match parsed {
@@ -148,7 +148,7 @@ fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<
     }
 }
 
-/// The same for one of which that much is known; `whole`: whether it is all that there is.
+/// Stands for a broken object of which `known` is known. `whole` says that this is all of it.
 fn known_as<'a>(
     known: &Value,
     whole: bool,
@@ -164,7 +164,7 @@ fn known_as<'a>(
     Found::Item(Item {
         types: types.or(inherited),
         body: Body::Broken(Box::new(Broken {
-            object: identity(Loose::Value(known), ""),
+            object: identity(Untyped::Value(known), ""),
             labelled: whole.then(|| labels.get(names::LABEL_SECRET_PROFILE).is_some()),
             why,
         })),
@@ -172,7 +172,7 @@ fn known_as<'a>(
     })
 }
 
-/// The error for a list that ends before it says what it is, as kubectl's do in the end.
+/// The error for a truncated list: kubectl writes the kind last.
 fn cut(place: Place<'_>) -> DumpError {
     DumpError::Syntax {
         file: place.file.to_owned(),
@@ -182,24 +182,7 @@ fn cut(place: Place<'_>) -> DumpError {
     }
 }
 
-/// YAML as kubectl means it: `yes` and `on` are text. The bounds on size are those of the file, which is the user's
-/// own; depth and aliases stay bounded.
-pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
-    serde_saphyr::options! {
-        duplicate_keys: duplicate_keys,
-        strict_booleans: true,
-        // A snippet would show values, which may be secret.
-        with_snippet: false,
-        emit_comments: false,
-        budget: serde_saphyr::budget! {
-            max_events: usize::MAX,
-            max_nodes: usize::MAX,
-            max_total_scalar_bytes: usize::MAX,
-        },
-    }
-}
-
-/// A message without what it quotes of the file, which may be secret, and without its place, which is told otherwise.
+/// Removes quotes of the file, which may be secrets, and the place, which is reported separately.
 fn bare(message: &str) -> String {
     let message = without_place(message);
     let mut parts = message.split(['"', '`']);

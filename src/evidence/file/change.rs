@@ -1,4 +1,4 @@
-//! What differs between two versions of a profile.
+//! The difference between two versions of a profile.
 
 use std::sync::Arc;
 
@@ -6,15 +6,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::LineError;
 use crate::api::{
     AccessProvider, ClusterProfile, Condition, Metadata, ProfileLabels, Property, Spec, Status, Version,
     Writer,
 };
 
-/// A part of a profile: `None` where it is as before.
+/// A part of a profile; `None` if it is unchanged.
 type Part<T> = Option<T>;
 
-/// A later version of a profile, as what differs from the version before it.
+/// A later version of a profile, as its difference from the version before.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Change {
@@ -72,22 +73,22 @@ struct StatusChange {
     credential_providers: Part<Arc<[AccessProvider]>>,
 }
 
-/// One writer: most writes leave all as they are but for the time of one.
+/// One writer. Most writes only change the time of one.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WriterChange {
-    /// The same as that entry of the version before.
+    /// That entry of the version before.
     Same(usize),
-    /// The same but for the time.
+    /// That entry with another time.
     Retimed { same: usize, time: Option<Arc<str>> },
-    /// Another one.
+    /// A new entry.
     Whole(Writer),
 }
 
 impl Change {
-    /// What makes `next` of `previous`.
+    /// The change from `previous` to `next`.
     pub fn between(previous: &ClusterProfile, next: &ClusterProfile, at: Timestamp) -> Self {
-        // Taken apart without `..`, so that a new field cannot be forgotten here.
+        // Destructured without `..`, so that a new field cannot be forgotten here.
         let ClusterProfile {
             api_version,
             metadata,
@@ -103,11 +104,11 @@ impl Change {
         }
     }
 
-    /// Makes the next version of `previous`; what is as before is shared with it.
+    /// Applies the change to `previous`, and shares the unchanged parts.
     ///
     /// # Errors
     /// When it refers to a writer that `previous` does not have.
-    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, String> {
+    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, LineError> {
         let mut next = previous.clone();
         replace(&mut next.api_version, self.api_version);
         self.metadata.apply(&mut next.metadata)?;
@@ -151,7 +152,7 @@ impl MetadataChange {
         }
     }
 
-    fn apply(self, metadata: &mut Metadata) -> Result<(), String> {
+    fn apply(self, metadata: &mut Metadata) -> Result<(), LineError> {
         replace(&mut metadata.name, self.name);
         replace(&mut metadata.namespace, self.namespace);
         replace(&mut metadata.uid, self.uid);
@@ -167,7 +168,7 @@ impl MetadataChange {
             Some(None) => metadata.writers = None,
             Some(Some(changes)) => {
                 let before = metadata.writers.as_deref().unwrap_or_default();
-                let writers: Result<Vec<Writer>, String> =
+                let writers: Result<Vec<Writer>, LineError> =
                     changes.into_iter().map(|change| change.writer(before)).collect();
                 metadata.writers = Some(writers?.into());
             }
@@ -224,12 +225,12 @@ impl WriterChange {
         }
     }
 
-    fn writer(self, before: &[Writer]) -> Result<Writer, String> {
+    fn writer(self, before: &[Writer]) -> Result<Writer, LineError> {
         let entry = |index: usize| {
-            before
-                .get(index)
-                .cloned()
-                .ok_or_else(|| format!("refers to writer {index} of a version that has {}", before.len()))
+            before.get(index).cloned().ok_or(LineError::NoWriter {
+                index,
+                count: before.len(),
+            })
         };
         match self {
             Self::Same(same) => entry(same),
@@ -249,7 +250,7 @@ fn replace<T>(own: &mut T, part: Part<T>) {
     }
 }
 
-/// A part that is there, be it `null`: serde alone takes `null` for an absent one.
+/// A part that is present, even as `null`: serde alone reads `null` as absent.
 fn part<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Part<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

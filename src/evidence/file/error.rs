@@ -5,32 +5,65 @@ use std::io;
 /// Why an evidence file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system refuses.
-    #[error("{0}")]
+    /// The system cannot read it.
+    #[error(transparent)]
     Io(#[from] io::Error),
-    /// The system refuses to have it written.
+    /// The system cannot write it.
     #[error("failed to write the evidence file {path}: {cause}")]
     Write {
         /// The path, as it was given.
         path: String,
         /// What the system says.
+        #[source]
         cause: io::Error,
     },
     /// It does not begin like an evidence file.
-    #[error("line 1 is no header of an evidence file: was it written with --record?")]
+    #[error("line 1 is not the header of an evidence file")]
     NoHeader,
-    /// It was written in a format that this suite does not read.
+    /// This suite does not read its format.
     #[error("its format is `{found}`, and this suite reads `{known}`: judge it with the suite that wrote it", known = crate::FORMAT)]
     Format {
         /// The format that it names.
         found: String,
     },
     /// A line does not hold what it should.
-    #[error("line {line}: {message}")]
+    #[error("line {line}: {flaw}")]
     Line {
         /// Its number, from 1.
         line: usize,
         /// What is wrong with it.
-        message: String,
+        #[source]
+        flaw: LineError,
+    },
+}
+
+/// What is wrong with one line of an evidence file. Quotes no value: any of them may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It is not text.
+    #[error("it is not UTF-8 text")]
+    NotUtf8,
+    /// It is not JSON, or its record has another shape.
+    #[error("{0}")]
+    Shape(String),
+    /// A record follows the end.
+    #[error("a record after the end: are these two files in one?")]
+    AfterEnd,
+    /// The header is not the first line, or not the only one.
+    #[error("a second header: are these two files in one?")]
+    SecondHeader,
+    /// A change or an end of a profile, and no profile above it.
+    #[error("a change, and no profile above it")]
+    NoProfile,
+    /// A request, and no record that says what the audit log covers.
+    #[error("a request, and no `requests` record above it")]
+    NoRequests,
+    /// A change refers to a writer that the version before it does not have.
+    #[error("refers to writer {index} of a version that has {count}")]
+    NoWriter {
+        /// The writer's place, from 0.
+        index: usize,
+        /// How many writers that version has.
+        count: usize,
     },
 }

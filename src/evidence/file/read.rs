@@ -9,28 +9,28 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    FileError,
+    FileError, LineError,
     record::{First, Misfit, Record},
 };
 use crate::{
     Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
-    api::names, input::open,
+    api::names, open::open,
 };
 
-/// Reads an evidence file; whether it is packed is told from its content.
+/// Reads an evidence file. Its content decides whether it is packed.
 ///
 /// # Errors
-/// When it cannot be read, is no evidence file, or has a line that does not fit.
+/// When it cannot be read, is not an evidence file, or has a malformed line.
 pub fn read(path: &Path) -> Result<Input, FileError> {
     read_from(open(path)?)
 }
 
-/// Reads an evidence file, unpacked, line by line. One that was cut short reads up to the cut, and has a [`Gap`] for
-/// each kind of evidence of which something may be missing.
+/// Reads an unpacked evidence file line by line. A truncated one is read up to the cut, with a [`Gap`] for each kind of
+/// evidence that may be incomplete.
 ///
 /// # Errors
-/// When it cannot be read, is no evidence file, or has a line that does not fit, unless that is an object's: such a line
-/// becomes an [`Unreadable`].
+/// When it cannot be read, is not an evidence file, or has a malformed line. A malformed object is no error but an
+/// [`Unreadable`].
 pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
     let mut buffer = Vec::new();
     let mut gathered = Gathered::default();
@@ -43,9 +43,9 @@ pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
         match Record::parse(line.text) {
             Ok(record) => gathered.take(record, number)?,
             Err(_) if line.text.trim_ascii().is_empty() => {}
-            // The run that wrote it, or a copy of it, ended in the middle of a line.
+            // The writing run, or a copy of the file, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
-            Err(cause) => return Err(broken(number, cause)),
+            Err(flaw) => return Err(broken(number, flaw)),
         }
         whole = number;
     }
@@ -57,16 +57,16 @@ pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
 
 struct RawLine<'a> {
     text: &'a [u8],
-    /// Whether the file ends before the line does.
+    /// True if the file ends before the line does.
     cut: bool,
 }
 
-/// The next line without its end; none at the end of the file.
+/// The next line without its end; `None` at the end of the file.
 fn next_line<'a>(reader: &mut impl BufRead, buffer: &'a mut Vec<u8>) -> io::Result<Option<RawLine<'a>>> {
     buffer.clear();
     match reader.read_until(b'\n', buffer) {
         Ok(_) => {}
-        // A packed file that was cut: what could be unpacked is in the buffer.
+        // A truncated packed file: the buffer holds what could be unpacked.
         Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {}
         Err(cause) => return Err(cause),
     }
@@ -77,14 +77,11 @@ fn next_line<'a>(reader: &mut impl BufRead, buffer: &'a mut Vec<u8>) -> io::Resu
     Ok(Some(RawLine { text: buffer, cut }))
 }
 
-fn broken(line: usize, cause: impl ToString) -> FileError {
-    FileError::Line {
-        line,
-        message: cause.to_string(),
-    }
+fn broken(line: usize, flaw: LineError) -> FileError {
+    FileError::Line { line, flaw }
 }
 
-/// Looks at the version first: the header of another version may have any shape.
+/// Checks the version first: the header of another version may have any shape.
 fn check_format(line: &[u8]) -> Result<(), FileError> {
     #[derive(Deserialize)]
     struct Head {
@@ -103,7 +100,7 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     }
 }
 
-/// The sections of the file, in their order, with the evidence that is lost with each.
+/// The sections of the file in their order. A cut loses the evidence of all later ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     #[default]
@@ -120,7 +117,7 @@ enum Section {
 }
 
 impl Section {
-    /// Where that kind of evidence is complete only from then on.
+    /// The section that completes that kind of evidence.
     fn of(kind: Kind) -> Self {
         match kind {
             Kind::Namespaces => Section::Namespaces,
@@ -139,20 +136,17 @@ struct Gathered {
     evidence: Evidence,
     section: Section,
     unknown: BTreeMap<String, usize>,
-    /// Whether the profile above does not fit, so that what follows of it is of no use.
+    /// True if the profile above is unreadable, so that its changes are skipped.
     skips: bool,
 }
 
 impl Gathered {
     fn take(&mut self, record: Record, line: usize) -> Result<(), FileError> {
         if self.section == Section::End {
-            return Err(broken(
-                line,
-                "a record after the end: are these two files in one?",
-            ));
+            return Err(broken(line, LineError::AfterEnd));
         }
         if matches!(record, Record::Header(_)) != (line == 1) {
-            return Err(broken(line, "a second header: are these two files in one?"));
+            return Err(broken(line, LineError::SecondHeader));
         }
         if self.skips && matches!(record, Record::Change(_) | Record::Gone(_)) {
             return Ok(());
@@ -192,9 +186,7 @@ impl Gathered {
             Record::Change(change) => {
                 let at = change.at;
                 let history = last_history(evidence, line)?;
-                let profile = change
-                    .onto(history.last())
-                    .map_err(|message| broken(line, message))?;
+                let profile = change.onto(history.last()).map_err(|flaw| broken(line, flaw))?;
                 history.versions.push(Version { at, profile });
                 Section::Profiles
             }
@@ -212,7 +204,7 @@ impl Gathered {
             Record::Request(request) => {
                 let requests = evidence.requests.as_mut();
                 requests
-                    .ok_or_else(|| broken(line, "a request, and no `requests` record above it"))?
+                    .ok_or_else(|| broken(line, LineError::NoRequests))?
                     .events
                     .push(request);
                 Section::Requests
@@ -247,8 +239,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Tells of an object that does not fit. A profile of which one version does not is none any more: by the others it
-    /// might be judged wrong.
+    /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
+    /// judged wrongly.
     fn give_up(&mut self, misfit: Misfit, line: usize) {
         let mut object = misfit.object;
         if misfit.is_change {
@@ -276,7 +268,7 @@ impl Gathered {
         } = self;
         if section != Section::End {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
-                // The section of the cut may lack records, those after it lack all.
+                // The section of the cut may lack records; later sections lack all.
                 **asked == Asked::Yes && Section::of(**kind) >= section
             });
             let gaps: Vec<Gap> = lost
@@ -298,7 +290,7 @@ impl Gathered {
     }
 }
 
-/// Opens a history. Neighbours in the file have much in common (the API version, the namespace, the manager).
+/// Begins a history. Neighbours in the file share much: the API version, the namespace, the manager.
 fn begin(first: First, neighbour: Option<&ProfileHistory>) -> ProfileHistory {
     let mut profile = first.profile;
     if let Some(neighbour) = neighbour {
@@ -318,5 +310,5 @@ fn last_history(evidence: &mut Evidence, line: usize) -> Result<&mut ProfileHist
     evidence
         .profiles
         .last_mut()
-        .ok_or_else(|| broken(line, "a change, and no profile above it"))
+        .ok_or_else(|| broken(line, LineError::NoProfile))
 }

@@ -10,16 +10,16 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::change::Change;
+use super::{LineError, change::Change};
 use crate::{
     Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
     Unreadable, Window,
     api::{ClusterProfile, names},
-    unfit,
-    unfit::{Loose, masked, without_values},
+    lenient,
+    lenient::{Untyped, masked, without_values},
 };
 
-/// How every evidence file begins, white space aside: the header is first, and so is the format within it.
+/// How every evidence file begins, white space aside: with the header and its format.
 pub(crate) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
 
 /// A record to write.
@@ -66,17 +66,17 @@ pub(super) enum Record {
     Misfit(Misfit),
 }
 
-/// A record of an object that does not fit the shape of its kind.
+/// A record of an object that does not have the shape of its kind.
 pub(super) struct Misfit {
-    /// Which object, as far as it can be made out; that of a `change` is told by the `profile` above it.
+    /// The object, as far as it is known. A `change` belongs to the `profile` above it.
     pub object: ObjectRef,
-    /// What does not fit.
+    /// What is wrong with it.
     pub message: String,
-    /// Whether it is a later version of the object above.
+    /// True for a later version of the object above.
     pub is_change: bool,
 }
 
-/// A profile's first version, to write.
+/// A profile's first version, for writing.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FirstLine<'a> {
     #[schemars(with = "crate::json_schema::Time")]
@@ -92,7 +92,7 @@ pub(super) struct First {
     pub profile: ClusterProfile,
 }
 
-/// The same, with the profile unread.
+/// A profile's first version, with the profile unread.
 #[derive(Deserialize)]
 struct FirstRaw<'a> {
     at: Timestamp,
@@ -101,7 +101,7 @@ struct FirstRaw<'a> {
     profile: &'a RawValue,
 }
 
-/// When a profile was seen to be gone.
+/// When a profile was deleted.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Gone {
     #[schemars(with = "crate::json_schema::Time")]
@@ -115,30 +115,27 @@ pub(super) struct Covers {
 }
 
 impl Record {
-    /// Reads a line. Each part is parsed on its own, so that a profile may nest as deep here as it may on the hub.
+    /// Reads a line. Parses each part on its own, so that profiles may nest as deep as on the hub.
     ///
     /// # Errors
-    /// When it does not hold a record, or one of what the run did that does not fit. Of an object that does not fit,
-    /// there is a [`Misfit`].
-    pub fn parse(line: &[u8]) -> Result<Self, String> {
-        // Bytes that are no UTF-8 spoil the object that they are in.
+    /// When it is not a record, or a malformed one that is not an object's. A malformed object is a [`Misfit`].
+    pub fn parse(line: &[u8]) -> Result<Self, LineError> {
+        // Bytes that are not UTF-8 spoil the object around them.
         let text = masked(line);
         let OneKey { kind, content } = parse(text.as_bytes())?;
         let content = content.get();
-        if matches!(text, Cow::Owned(_)) {
-            let misfit = Misfit::of(&kind, content, "it is no UTF-8 text".to_owned());
-            return misfit
-                .map(Record::Misfit)
-                .ok_or_else(|| "it is no UTF-8 text".to_owned());
-        }
-        let read = Self::of(&kind, content.as_bytes());
-        read.or_else(|message| match Misfit::of(&kind, content, message.clone()) {
+        let read = if matches!(text, Cow::Owned(_)) {
+            Err(LineError::NotUtf8)
+        } else {
+            Self::of(&kind, content.as_bytes())
+        };
+        read.or_else(|error| match Misfit::of(&kind, content, error.to_string()) {
             Some(misfit) => Ok(Record::Misfit(misfit)),
-            None => Err(message),
+            None => Err(error),
         })
     }
 
-    fn of(kind: &str, content: &[u8]) -> Result<Self, String> {
+    fn of(kind: &str, content: &[u8]) -> Result<Self, LineError> {
         Ok(match kind {
             "header" => Record::Header(parse(content)?),
             "gap" => Record::Gap(parse(content)?),
@@ -169,19 +166,19 @@ impl Record {
 }
 
 impl Misfit {
-    /// None where it is no object's record.
+    /// Returns `None` unless it is the record of an object.
     fn of(kind: &str, content: &str, message: String) -> Option<Self> {
         let object = match kind {
             "profile" => {
-                // Where even that cannot be read, the file is broken, and not the object.
+                // If even this cannot be read, the file is broken, not the object.
                 let FirstRaw { profile, .. } = parse(content.as_bytes()).ok()?;
                 ObjectRef {
                     kind: names::KIND.to_owned(),
-                    ..unfit::identity(Loose::Text(profile.get().as_bytes()), names::KIND)
+                    ..lenient::identity(Untyped::Text(profile.get().as_bytes()), names::KIND)
                 }
             }
-            "namespace" => unfit::identity_in_evidence(content.as_bytes(), "Namespace"),
-            "secret" => unfit::identity_in_evidence(content.as_bytes(), "Secret"),
+            "namespace" => lenient::identity_in_evidence(content.as_bytes(), "Namespace"),
+            "secret" => lenient::identity_in_evidence(content.as_bytes(), "Secret"),
             "change" => ObjectRef::default(),
             _ => return None,
         };
@@ -193,22 +190,22 @@ impl Misfit {
     }
 }
 
-/// Reads an object; says which part does not fit.
-fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    unfit::read(Loose::Text(json), "").map_err(|unreadable| unreadable.message)
+/// Reads an object. The error names the part that does not fit.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Result<T, LineError> {
+    lenient::read(Untyped::Text(json), "").map_err(|unreadable| LineError::Shape(unreadable.message))
 }
 
-/// Parses JSON. The place in the message is left out, as it counts from the part's beginning, and so is what it quotes:
-/// a value that stands in the wrong place may be a secret.
-fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+/// Parses JSON. The error leaves out the place, which counts from the part's start, and what it quotes: a misplaced
+/// value may be a secret.
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, LineError> {
     serde_json::from_slice(json).map_err(|error| {
         let message = error.to_string();
         let end = message.rfind(" at line ").unwrap_or(message.len());
-        without_values(&message[..end])
+        LineError::Shape(without_values(&message[..end]))
     })
 }
 
-/// A record, its content unread: by hand, because a derived reading refuses kinds that it does not know.
+/// A record with its content unread. Read by hand, as a derived implementation refuses unknown kinds.
 struct OneKey<'a> {
     kind: String,
     content: &'a RawValue,

@@ -161,7 +161,10 @@ fn files_are_packed_by_name_and_unpacked_by_content() {
     std::fs::rename(&packed, &renamed).expect("renames");
     for path in [&plain, &renamed] {
         assert_eq!(read(path).expect("reads").evidence, evidence);
-        assert_eq!(read_input(path).expect("reads").evidence, evidence);
+        assert_eq!(
+            read_input(path, &Digester::new([7; 32])).expect("reads").evidence,
+            evidence
+        );
     }
     #[cfg(unix)]
     {
@@ -283,8 +286,8 @@ fn a_spoilt_line_is_named() {
     let joined = |lines: &[&str]| lines.join("\n") + "\n";
     let message = |text: &str| read_from(text.as_bytes()).expect_err("spoilt").to_string();
 
-    assert!(message("").starts_with("line 1 is no header"));
-    assert!(message("kind: List\n").starts_with("line 1 is no header"));
+    assert!(message("").starts_with("line 1 is not the header"));
+    assert!(message("kind: List\n").starts_with("line 1 is not the header"));
     let spoilt = joined(&[lines[0], "{\"gap\":{}}", lines[3]]);
     assert_eq!(message(&spoilt), "line 2: missing field `kind`");
     assert_eq!(

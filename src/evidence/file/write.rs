@@ -1,13 +1,15 @@
 //! Writes the evidence file.
 
+#[cfg(any(unix, windows))]
+use std::fs::{self, File};
 use std::{
-    fs::{self, File},
     io::{self, BufWriter, Write},
     path::Path,
 };
 
+#[cfg(any(unix, windows))]
+use super::FileError;
 use super::{
-    FileError,
     change::Change,
     record::{Covers, FirstLine, Gone, Line},
 };
@@ -16,14 +18,12 @@ use crate::{
     checksum::{Checksum, Summing},
 };
 
-/// The file's content barely shrinks further beyond this level, and takes much longer.
-const ZSTD_LEVEL: i32 = 3;
-
-/// Writes evidence to a file, packed when its name ends in `.zst`. The file appears whole or not at all: it is written
-/// beside its place and then moved there. What is no regular file (a pipe, a terminal) is written to directly.
+/// Writes evidence to a file atomically, packed if its name ends in `.zst`. Writes directly to anything but a regular
+/// file (a pipe, a terminal).
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system cannot write it.
+#[cfg(any(unix, windows))]
 pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
     place(evidence, path).map_err(|cause| FileError::Write {
         path: path.display().to_string(),
@@ -31,11 +31,12 @@ pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
     })
 }
 
+#[cfg(any(unix, windows))]
 fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write_named(evidence, path, &File::options().write(true).open(path)?);
     }
-    // Through a link, its target is replaced and not the link.
+    // Replaces the target of a link, not the link.
     let named = path;
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
@@ -47,7 +48,7 @@ fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file, less the umask: there is no secret in it.
+        // The default of new files, less the umask: the file holds no secrets.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let beside = builder.tempfile_in(folder)?;
@@ -57,18 +58,18 @@ fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes evidence to what will stand at `path`: packed when its name ends in `.zst`.
+/// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system cannot write it.
 pub fn write_named(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<()> {
     packed(path, into, |plain| write_to(evidence, plain))
 }
 
-/// The same, with the checksum of what was written, before it was packed.
+/// Like [`write_named`], with the checksum of the unpacked content.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system cannot write it.
 pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<Checksum> {
     packed(path, into, |plain| {
         let mut summing = Summing::new(plain);
@@ -77,7 +78,7 @@ pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::R
     })
 }
 
-/// Lets `write` write to what will stand at `path`, packed when its name says so.
+/// Runs `write` with a writer for a file named `path`: a packing one if the name says so.
 fn packed<T>(
     path: &Path,
     mut into: impl Write,
@@ -86,30 +87,45 @@ fn packed<T>(
     if path.extension().is_none_or(|extension| extension != "zst") {
         return write(&mut into);
     }
-    let mut encoder = zstd::Encoder::new(into, ZSTD_LEVEL)?;
+    encoded(into, write)
+}
+
+#[cfg(feature = "zstd")]
+fn encoded<T>(into: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    /// Higher levels barely shrink the content and take much longer.
+    const LEVEL: i32 = 3;
+    let mut encoder = zstd::Encoder::new(into, LEVEL)?;
     let written = write(&mut encoder)?;
     encoder.finish()?.flush()?;
     Ok(written)
 }
 
-/// Writes evidence as JSON Lines. The header's format is always that of this suite.
+#[cfg(not(feature = "zstd"))]
+fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this build cannot pack with zstd: choose a name that does not end in .zst",
+    ))
+}
+
+/// Writes evidence as JSON Lines, in the format of this suite.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     let mut lines = Lines(BufWriter::new(writer));
     lines.put(&Line::Header(&Header {
         format: FORMAT.to_owned(),
         ..evidence.header.clone()
     }))?;
-    // What is missing stands first: a file that is cut short still tells of it.
+    // Gaps come first, so that a truncated file still has them.
     for gap in &evidence.gaps {
         lines.put(&Line::Gap(gap))?;
     }
     for unreadable in &evidence.unreadable {
         lines.put(&Line::Unreadable(unreadable))?;
     }
-    // It says which profiles not to take for the implementation's work alone.
+    // It lists the profiles that are not the implementation's work alone.
     if let Some(driver) = &evidence.driver {
         lines.put(&Line::Driver(driver))?;
     }

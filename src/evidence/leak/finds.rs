@@ -1,4 +1,4 @@
-//! Credentials in a text, by where they stand in it.
+//! Finds credentials in a text, by their position.
 
 use std::ops::Range;
 
@@ -8,10 +8,11 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use regex::Captures;
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
 
 use super::{
-    Grade, LeakKind, der,
+    Grade, LeakKind,
     grade::Find,
     keys::{looks_random, mentioned},
     patterns::{BASE64, BASIC, BEARER, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
@@ -24,15 +25,15 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
 const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
-/// How a private key begins in base64: something may stand right before it.
+/// The start of a private key in base64. Other text may precede it.
 const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
 
-/// All credentials in a text, of whatever grade: in the order of the text, and not overlapping.
+/// Returns all credentials in a text, of any grade, in order and without overlaps.
 pub(crate) fn finds(text: &str) -> Vec<Find> {
     finds_within(text, 0)
 }
 
-/// The same for a text that was found so deep in another.
+/// The same for a text at that depth within another.
 pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     if !may_hold(text) {
         return Vec::new();
@@ -53,7 +54,7 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
     for found in PRIVATE_KEY.captures_iter(text) {
-        // A message may well quote the line that a key begins with.
+        // A message may quote only the first line of a key.
         let is_key = found.name("body").is_some_and(|body| {
             let of_base64 = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
             body.as_str().chars().filter(of_base64).count() >= 32
@@ -65,14 +66,15 @@ fn private_keys(text: &str, finds: &mut Vec<Find>) {
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {
     for found in WEB_TOKEN.captures_iter(text) {
-        // Nothing keeps an unsigned one secret.
+        // An unsigned one is no secret.
         let is_signed = found["signature"].len() > 1;
         let header = WITH_DASH.decode(&found["header"]).unwrap_or_default();
         let names_algorithm =
             serde_json::from_slice::<Value>(&header).is_ok_and(|header| header["alg"].is_string());
-        let grade = match is_signed && names_algorithm {
-            true => Grade::Certain,
-            false => Grade::Shaped,
+        let grade = if is_signed && names_algorithm {
+            Grade::Certain
+        } else {
+            Grade::Shaped
         };
         finds.push(Find::new(found.get_match().range(), LeakKind::WebToken, grade));
     }
@@ -83,26 +85,29 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         let value = &found["value"];
         let is_coded = value.len() >= 32 || value.contains(|c: char| c.is_ascii_digit());
         let is_header = found.name("header").is_some() && is_coded;
-        let grade = match looks_random(value) || is_header {
-            true => Grade::Certain,
-            // A word.
-            false if value.len() < 20 => continue,
-            false => Grade::Shaped,
+        let grade = if looks_random(value) || is_header {
+            Grade::Certain
+        } else if value.len() < 20 {
+            // An ordinary word.
+            continue;
+        } else {
+            Grade::Shaped
         };
         finds.push(Find::new(from_scheme(&found), LeakKind::BearerToken, grade));
     }
     for found in BASIC.captures_iter(text) {
         let decoded = WITH_PLUS.decode(&found["value"]).unwrap_or_default();
-        let grade = match decoded.contains(&b':') {
-            true => Grade::Certain,
-            false => Grade::Shaped,
+        let grade = if decoded.contains(&b':') {
+            Grade::Certain
+        } else {
+            Grade::Shaped
         };
         let kind = LeakKind::BasicAuthentication;
         finds.push(Find::new(from_scheme(&found), kind, grade));
     }
 }
 
-/// What a header holds, without its name.
+/// The content of a header, without its name.
 fn from_scheme(found: &Captures) -> Range<usize> {
     let start = found.name("scheme").map_or(0, |scheme| scheme.start());
     start..found.get_match().end()
@@ -112,25 +117,26 @@ fn named(text: &str, finds: &mut Vec<Find>) {
     let mut start = 0;
     while let Some(found) = NAMED.captures_at(text, start) {
         let value = found.name("value").map_or(0..0, |value| value.range());
-        // Words follow a name in every sentence; behind an option they are its value.
+        // In prose, words follow a name; after an option comes its value.
         let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
-        let mentioned = match is_prose {
-            true => None,
-            false => mentioned(&found["key"], &text[value.clone()], is_assigned),
+        let mentioned = if is_prose {
+            None
+        } else {
+            mentioned(&found["key"], &text[value.clone()], is_assigned)
         };
         start = match mentioned {
             Some((kind, grade)) => {
                 finds.push(Find::new(value.clone(), kind, grade));
                 value.end
             }
-            // The value may be a name in its turn.
+            // The value may itself be a name.
             None => value.start,
         };
     }
 }
 
-/// Adds the runs of base64 that have a credential in them.
+/// Adds the runs of base64 that hold a credential.
 fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
     if depth >= scan::DEEPEST {
         return;
@@ -150,20 +156,21 @@ fn base64(text: &str, depth: usize, finds: &mut Vec<Find>) {
     }
 }
 
-/// The surest credential in a run of base64.
+/// The most certain credential in a run of base64.
 fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     let whole = run.trim_end_matches('=');
-    // What remains of an incomplete group says nothing.
+    // An incomplete group holds no byte.
     let whole = match whole.len() % 4 {
         1 => &whole[..whole.len() - 1],
         _ => whole,
     };
-    let engine = match whole.contains(['-', '_']) {
-        true => &WITH_DASH,
-        false => &WITH_PLUS,
+    let engine = if whole.contains(['-', '_']) {
+        &WITH_DASH
+    } else {
+        &WITH_PLUS
     };
     let bytes = engine.decode(whole).ok()?;
-    if der::is_private_key(&bytes) {
+    if PrivateKeyDer::try_from(&*bytes).is_ok() {
         return Some((LeakKind::PrivateKey, Grade::Certain));
     }
     let text = std::str::from_utf8(&bytes).ok()?;
@@ -172,8 +179,7 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     Some((surest.kind, surest.grade))
 }
 
-/// Of finds that overlap only the surest remains, in the place of all of them; of equally sure ones the first that was
-/// looked for.
+/// Merges overlapping finds into the most certain one; among equals, into the first.
 fn without_overlaps(mut finds: Vec<Find>) -> Vec<Find> {
     finds.sort_by_key(|find| find.range.start);
     let mut kept: Vec<Find> = Vec::new();

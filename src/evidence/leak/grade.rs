@@ -1,40 +1,40 @@
-//! What a find is, and how sure it is.
+//! What a find is, and how certain.
 
 use std::{fmt, ops::Range};
 
-/// How sure it is that something is a credential.
+/// How certain a find is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// It stands where a credential would, and may be anything: enough to keep it from being shown.
+    /// It has the position of a credential, but may be anything: enough to redact it.
     Shaped,
-    /// It may well be one, or the name of one: enough for a warning.
+    /// It may be a credential, or the name of one: enough for a warning.
     Possible,
-    /// It is one.
+    /// It is a credential.
     Certain,
 }
 
-/// What kind of credential it is.
+/// The kind of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeakKind {
     /// A private key, in PEM or DER.
     PrivateKey,
     /// A signed or encrypted JSON web token.
     WebToken,
-    /// What stands behind `Bearer`.
+    /// The value after `Bearer`.
     BearerToken,
-    /// What stands behind `Basic`.
+    /// The value after `Basic`.
     BasicAuthentication,
-    /// What stands before the `@` of a URL.
+    /// The text before the `@` of a URL.
     UserInfo,
-    /// Something that a service issues in a form of its own; holds its name.
+    /// A credential in the format of its issuer; holds a description.
     Issued(&'static str),
-    /// The value of a field that is named so.
+    /// The value of a field with such a name.
     Token,
-    /// The value of a field that is named so.
+    /// The value of a field with such a name.
     Password,
-    /// The value of a field that is named so.
+    /// The value of a field with such a name.
     Secret,
-    /// The value of a field that is named so, such as `client-key-data`.
+    /// The value of a field with such a name, such as `client-key-data`.
     Key,
     /// The value of `client-certificate-data`.
     ClientCertificate,
@@ -61,28 +61,28 @@ impl fmt::Display for LeakKind {
 /// A credential in a text or a document. Holds nothing of the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// What it is.
+    /// Its kind.
     pub kind: LeakKind,
-    /// How sure that is.
+    /// How certain it is.
     pub grade: Grade,
-    /// How many bytes it has; characters, as credentials are ASCII.
+    /// Its length in bytes, which are characters: credentials are ASCII.
     pub length: usize,
-    /// Where in the document, such as `.users[0].user.token`; empty for the whole text. Its keys are the author's.
+    /// Its path in the document, such as `.users[0].user.token`; empty for the whole text. The keys are the author's.
     pub place: String,
-    /// Whether it stands there in base64.
+    /// True if it is in base64.
     pub encoded: bool,
 }
 
 /// A credential in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Find {
-    /// The bytes that it takes, and those of other finds in the same place.
+    /// Its bytes, and those of other finds that it replaces.
     pub range: Range<usize>,
-    /// How many bytes it has itself.
+    /// Its own length in bytes.
     pub length: usize,
     pub kind: LeakKind,
     pub grade: Grade,
-    /// Whether it stands there in base64.
+    /// True if it is in base64.
     pub encoded: bool,
 }
 

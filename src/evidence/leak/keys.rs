@@ -1,8 +1,8 @@
-//! Fields that are named like credentials, and what their values say.
+//! Recognizes credentials by field names, and rates their values.
 
 use super::{Grade, LeakKind};
 
-/// Values that stand where there is none, or that tell of one.
+/// Placeholders and states: values that are no credential.
 const NOTHING: &[&str] = &[
     "",
     "-",
@@ -36,18 +36,18 @@ const NOTHING: &[&str] = &[
     "yes",
 ];
 
-/// Words before `secret` that make it one itself, not the name of one.
+/// Words before `secret` that mean a secret itself, not the name of one.
 const OF_SECRETS: &[&str] = &[
     "api", "app", "client", "consumer", "hmac", "oauth", "oidc", "shared", "signing", "webhook",
 ];
 
-/// Words before `key` that make it one to keep.
+/// Words before `key` that mean a secret key.
 const OF_KEYS: &[&str] = &["access", "account", "api", "private", "secret"];
 
-/// Words by which a field says that it holds no more than a digest.
+/// Words for a field that only holds a digest.
 const OF_DIGESTS: &[&str] = &["checksum", "digest", "hash", "sha256"];
 
-/// What a field's name promises.
+/// What a field's name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
     Token,
@@ -59,11 +59,11 @@ enum Promise {
     /// Most likely the name of a Secret.
     SecretOfSome,
     Key,
-    /// A field of a kubeconfig that holds nothing but a credential.
+    /// A field of a kubeconfig that only holds credentials.
     Kubeconfig(LeakKind),
 }
 
-/// What the value of a field is, where the field is named like a credential.
+/// Rates the value of a field with a credential's name.
 pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
     let promise = promise(key)?;
     let grade = match promise {
@@ -86,7 +86,7 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
     Some((promise.kind(), grade?))
 }
 
-/// What the value behind such a name is in the midst of a text, where words may stand behind it as well.
+/// Rates the value after such a name within a text, where ordinary words may follow too.
 pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(LeakKind, Grade)> {
     let promise = promise(key)?;
     let grade = match promise {
@@ -111,7 +111,7 @@ impl Promise {
 }
 
 fn promise(key: &str) -> Option<Promise> {
-    // Most names end in nothing of the kind.
+    // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
     let ends_in = |word: &str| {
         let start = tail.len().wrapping_sub(word.len());
@@ -130,7 +130,7 @@ fn promise(key: &str) -> Option<Promise> {
     .into_iter()
     .find(|word| ends_in(word))?;
     let words = words(tail);
-    // `checksum/secret`, as a chart notes it, is there so that nobody sees the secret.
+    // Charts write `checksum/secret` to keep the secret out.
     if words.iter().any(|word| OF_DIGESTS.contains(&word.as_str())) {
         return None;
     }
@@ -159,7 +159,7 @@ fn promise(key: &str) -> Option<Promise> {
     }
 }
 
-/// The words of a name in lower case: between signs, and where a capital follows a small letter.
+/// Splits a name into words in lower case: at signs, and where a capital follows a small letter.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -176,7 +176,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a value stands for none: empty, masked, a reference to be filled in, or a word on it.
+/// Returns `true` for a value that is no credential: empty, masked, a placeholder or a state.
 pub(super) fn says_nothing(value: &str) -> bool {
     let value = value.trim();
     let is_reference =
@@ -195,7 +195,7 @@ fn contains_ignoring_case(text: &str, word: &str) -> bool {
         .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether a value looks drawn at random: nobody would think of it, and it is no name, id or digest.
+/// Returns `true` for a value that looks random, and is not a name, an id or a digest.
 pub(super) fn looks_random(value: &str) -> bool {
     if is_reference(value) || value.contains(char::is_whitespace) {
         return false;
@@ -210,7 +210,7 @@ pub(super) fn looks_random(value: &str) -> bool {
     has_run || of_all_kinds
 }
 
-/// A digest, a URL or the name of something elsewhere tells what is meant, and is not the thing itself.
+/// Returns `true` for a digest, a URL or another reference: it names a thing and is not the thing.
 fn is_reference(value: &str) -> bool {
     let beginnings = [
         "arn:",
@@ -227,19 +227,19 @@ fn is_reference(value: &str) -> bool {
     beginnings.iter().any(|beginning| value.starts_with(beginning)) || value.contains("://")
 }
 
-/// A reference, or the path of a file.
+/// Returns `true` for a reference or a file's path.
 fn is_location(value: &str) -> bool {
     let value = value.trim();
     let is_path = value.starts_with(['/', '~']) || value.starts_with("./");
     is_reference(value) || (is_path && !looks_random(value))
 }
 
-/// What has fields of its own is looked into.
+/// Returns `true` for a document: its fields are searched instead.
 fn is_document(value: &str) -> bool {
     value.trim_start().starts_with(['{', '['])
 }
 
-/// Letters and nothing else.
+/// Returns `true` if it only has letters.
 fn is_word(value: &str) -> bool {
     value.chars().all(char::is_alphabetic)
 }
@@ -248,7 +248,7 @@ fn is_number(value: &str) -> bool {
     value.chars().all(is_digit)
 }
 
-/// What an object could be called, with its namespace or without.
+/// Returns `true` for an object's name, with or without a namespace.
 fn is_name(value: &str) -> bool {
     let may_stand = |c: char| c.is_ascii_lowercase() || is_digit(c) || matches!(c, '-' | '.' | '/');
     value.chars().all(may_stand) && value.starts_with(|c: char| c.is_ascii_alphanumeric())

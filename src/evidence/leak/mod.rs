@@ -1,13 +1,11 @@
-//! Credentials where none belong: tells them from other text.
+//! Finds leaked credentials in text.
 //!
-//! Profiles are for everybody who may look at the hub, so no credential may stand in one. The rule that says so and
-//! the redaction of what is shown to people ([`super::redact`]) share what is known here, and ask for different
-//! certainty: a rule must not raise a false alarm, and a redaction may well take out too much. So each find has a
-//! [`Grade`].
+//! Anyone with read access to the hub may see profiles, so none may hold a credential. One rule and the redaction
+//! ([`super::redact`]) share this scanner and need different certainty: the rule must not raise false alarms, and the
+//! redaction may remove too much. So each find has a [`Grade`].
 //!
-//! Text is taken as what it is: JSON, YAML and base64 are looked into, up to a depth.
+//! The scanner looks into JSON, YAML and base64, up to a depth.
 
-mod der;
 mod finds;
 mod grade;
 mod keys;

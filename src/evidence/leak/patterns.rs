@@ -1,11 +1,10 @@
-//! The forms in which credentials come, as regular expressions.
+//! The formats of credentials, as regular expressions.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a find in a text begins with, or what it has in it: a text without any of this holds no credential, and most
-/// texts hold nothing of it.
+/// Part of every find. A text without any of this holds no credential, and most texts hold none of it.
 static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let hints = [
         r"(?i:token|passw|passphrase|secret|key|bearer|basic|certificate-data)",
@@ -15,13 +14,13 @@ static HINT: LazyLock<Regex> = LazyLock::new(|| {
     constant(&hints.join("|"))
 });
 
-/// As much base64, of either alphabet, as a credential has at the least.
+/// The shortest base64 of a credential, in either alphabet.
 const BASE64_RUN: &str = r"[A-Za-z0-9+/_-]{32,}={0,2}";
 
 /// A run of base64.
 pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(BASE64_RUN));
 
-/// A private key in PEM, to its end or as much of it as there is.
+/// A private key in PEM, complete or truncated.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
     constant(
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(?<body>.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
@@ -33,7 +32,7 @@ pub(super) static WEB_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"(?<header>eyJ[A-Za-z0-9_-]{6,})\.[A-Za-z0-9_-]{6,}(?<signature>(?:\.[A-Za-z0-9_-]*)*)")
 });
 
-/// What stands behind `Bearer`, in a header or in words.
+/// The value after `Bearer`, in a header or in prose.
 pub(super) static BEARER: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"(?i:(?<header>authorization\W{1,5})?(?<scheme>bearer))[ :=]+(?<value>[A-Za-z0-9._~+/=-]{8,})")
 });
@@ -43,7 +42,7 @@ pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"(?i:authorization\W{1,5}(?<scheme>basic))[ :=]+(?<value>[A-Za-z0-9+/=_-]{4,})")
 });
 
-/// What services issue in a form of their own.
+/// Credentials in the format of their issuer.
 pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b", "an access key of AWS"),
@@ -71,7 +70,7 @@ pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// A field with a value, in whatever notation: `key: value`, `KEY=value`, `"key":"value"` (its quotes escaped or not),
+/// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
 /// `--key value`, and `"name":"key","value":"value"`.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
@@ -82,10 +81,10 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// The length of `//u:p@h`: nothing is told in less.
+/// The length of `//u:p@h`, the shortest find.
 const SHORTEST: usize = 7;
 
-/// Whether a text may hold a credential at all: a quick look, which most texts do not pass.
+/// Returns `true` if a text may hold a credential: a quick check that most texts fail.
 pub(super) fn may_hold(text: &str) -> bool {
     text.len() >= SHORTEST && HINT.is_match(text)
 }

@@ -1,20 +1,23 @@
-//! Looks into texts and documents.
+//! Searches texts and documents for credentials.
+//!
+//! This file and `finds.rs` call each other, and have to: a document holds texts, and a text may hold base64 of another
+//! document. [`DEEPEST`] bounds the recursion.
 
 use serde_json::Value;
 
 use super::{Grade, Leak, finds::finds_within, keys::named, patterns::may_hold};
 use crate::digest::read_yaml;
 
-/// How many documents in one another are looked into.
+/// The deepest nesting of documents to search.
 pub(super) const DEEPEST: usize = 6;
 
-/// How many leaks of one text are told.
+/// The largest number of leaks to report for one text.
 const MOST: usize = 20;
 
-/// How much of a key a place shows.
+/// The longest key in a path, in characters.
 const SHOWN: usize = 60;
 
-/// The credentials in a text, surer ones than such that are only shaped so.
+/// Returns the credentials in a text, without those of grade [`Grade::Shaped`].
 pub fn leaks_in_text(text: &str) -> Vec<Leak> {
     leaks_within(text, 0)
 }
@@ -33,14 +36,14 @@ pub fn leaks_in_value(value: &Value) -> Vec<Leak> {
     found.leaks
 }
 
-/// The same for a text that was found so deep in another.
+/// The same for a text at that depth within another.
 pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
     let mut found = Found::default();
     found.text(None, text, depth);
     found.leaks
 }
 
-/// What was found, and where the search is.
+/// The leaks so far, and the current path.
 #[derive(Default)]
 struct Found {
     leaks: Vec<Leak>,
@@ -70,7 +73,7 @@ impl Found {
         }
     }
 
-    /// A document is searched value by value, any other text as it is.
+    /// Searches a document value by value, and other text as a whole.
     fn inside(&mut self, text: &str, depth: usize) {
         match document(text, depth) {
             Some(Document::Json(value)) => return self.value(None, &value, depth + 1),
@@ -102,7 +105,7 @@ impl Found {
             Value::Array(items) => {
                 let mut option = None;
                 for (index, item) in items.iter().enumerate() {
-                    // Behind an option stands its value.
+                    // An option's value follows it.
                     self.within(&format!("[{index}]"), |found| {
                         found.value(option.or(key), item, depth)
                     });
@@ -113,7 +116,7 @@ impl Found {
                 }
             }
             Value::Object(fields) => {
-                // The list of variables that a container or a plugin is given.
+                // A list of environment variables, for a container or a plugin.
                 let variable = fields.get("name").and_then(Value::as_str);
                 for (name, value) in fields {
                     let known_as = match (name.as_str(), variable) {
@@ -152,7 +155,7 @@ enum Document {
     Yaml(Value),
 }
 
-/// The text as a mapping or a list, where it is one.
+/// Parses a text that is a mapping or a list.
 fn document(text: &str, depth: usize) -> Option<Document> {
     if depth >= DEEPEST {
         return None;
@@ -163,7 +166,7 @@ fn document(text: &str, depth: usize) -> Option<Document> {
     {
         return Some(value).filter(is_some).map(Document::Json);
     }
-    // On one line, a colon is as likely one of a sentence.
+    // On a single line, a colon may be punctuation.
     let may_be_yaml = text.trim().contains('\n') && text.contains(':');
     let value = may_be_yaml.then(|| read_yaml(text).ok()).flatten()?;
     Some(value)

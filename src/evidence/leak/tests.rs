@@ -11,7 +11,7 @@ const PRIVATE_KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nTUFHUElFIG9wZW5zIG5vd
 
 const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user:\n    token: m4gpie/Mm\n";
 
-/// Each with what it is: such as can be told in the midst of words.
+/// Credentials that are recognizable within prose, with their kinds.
 fn phrases() -> Vec<(String, LeakKind)> {
     use LeakKind::*;
     let key = rcgen::KeyPair::generate().expect("a key");
@@ -60,7 +60,7 @@ fn phrases() -> Vec<(String, LeakKind)> {
     ]
 }
 
-/// Such as can be told by a document as a whole.
+/// Credentials that only a whole document reveals.
 fn documents() -> Vec<(String, LeakKind)> {
     use LeakKind::*;
     [
@@ -142,12 +142,12 @@ fn a_find_tells_what_it_is_and_nothing_of_it() {
     assert_eq!(leaks, [expected]);
     let leaks = leaks_in_text(&BASE64_STANDARD.encode(PRIVATE_KEY));
     assert!(leaks[0].encoded && leaks[0].place.is_empty(), "{leaks:?}");
-    // One credential is told once, and as what is surest.
+    // One credential is reported once, as the most certain kind.
     assert_eq!(leaks_under("token", WEB_TOKEN).len(), 1);
     assert_eq!(leaks_under("token", WEB_TOKEN)[0].kind, LeakKind::WebToken);
 }
 
-/// What the value of a field is by its name alone.
+/// The grade of a value, by the name of its field alone.
 fn grade(key: &str, value: &str) -> Option<Grade> {
     leaks_under(key, value).first().map(|leak| leak.grade)
 }

@@ -1,4 +1,4 @@
-//! What stands before the `@` of a URL.
+//! Finds userinfo: the text before the `@` of a URL.
 
 use super::{
     Grade, LeakKind,
@@ -6,7 +6,7 @@ use super::{
     keys::{looks_random, says_nothing},
 };
 
-/// Adds what stands before an `@` in the authority of a URL, with a scheme before it or without.
+/// Adds the userinfo of each URL, with or without a scheme.
 pub(super) fn find(text: &str, finds: &mut Vec<Find>) {
     if !text.contains('@') {
         return;
@@ -29,20 +29,22 @@ pub(super) fn find(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// Whether a URL has a user's name in it, be it with a password or without.
+/// Returns `true` if a URL has userinfo, with or without a password.
 pub fn has_userinfo(url: &str) -> bool {
     let mut finds = Vec::new();
     find(url, &mut finds);
     !finds.is_empty()
 }
 
-/// A name alone is none to keep, as in `ssh://git@host`, unless it looks like a token. An image may be told by a tag
-/// and a digest, and a password may be masked.
+/// Grades userinfo. A plain user name, as in `ssh://git@host`, is no secret unless it looks like a token. An image may
+/// have a tag and a digest, and a password may be masked.
 fn grade(userinfo: &str, host: &str, before: &str) -> Grade {
     let is_image = host.starts_with("sha256:") || host.starts_with("sha512:");
     let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
-    match before.ends_with(':') && !is_image {
-        true if !says_nothing(password) || looks_random(user) => Grade::Certain,
-        _ => Grade::Shaped,
+    let is_url = before.ends_with(':') && !is_image;
+    if is_url && (!says_nothing(password) || looks_random(user)) {
+        Grade::Certain
+    } else {
+        Grade::Shaped
     }
 }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use evidence::{
+    Digester,
     api::{Edition, Feature},
     read_input,
 };
@@ -127,7 +128,9 @@ fn a_fixture_has_the_findings_that_it_deserves(
         Some(dump) => path.parent().expect("a folder").join(dump),
         None => path.clone(),
     };
-    let mut evidence = read_input(&dump).expect("a dump").evidence;
+    let mut evidence = read_input(&dump, &Digester::new([7; 32]))
+        .expect("a dump")
+        .evidence;
     assert_eq!(evidence.unreadable, [], "all of it can be read");
     let claim = &mut evidence.header.claim;
     claim.edition = edition;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use evidence::user_file::flaw;
+use evidence::user_file::UserFileError;
 use serde_saphyr::Error;
 
 /// Why a driver file cannot be used. No message quotes a value: it may be a secret.
@@ -31,7 +31,7 @@ impl DriverFileError {
     pub(super) fn unreadable(path: &Path, error: &Error) -> Self {
         DriverFileError::Wrong {
             path: path.to_owned(),
-            message: flaw(error, "action"),
+            message: UserFileError::new(error, "action").to_string(),
         }
     }
 }

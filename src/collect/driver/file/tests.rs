@@ -127,7 +127,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         (format!("{PAIR}timeout: 0s\n"), "give a duration with its unit"),
         (
             format!("{PAIR}patience: [CANARY]\n"),
-            "here should be a duration such as 2m",
+            "expected a duration such as 2m here",
         ),
         (format!("{PAIR}patience: -5m\n"), "give a duration with its unit"),
         (format!("{PAIR}standIns: CANARY\n"), "line 2"),
@@ -151,7 +151,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         ),
         (
             "hooks: {join: CANARY, leave: [b]}\n".to_owned(),
-            "here should be a command as a list of words",
+            "expected a command as a list of words here",
         ),
         (
             "hooks: {join: [], leave: [b]}\n".to_owned(),
@@ -171,7 +171,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         ),
         (
             "hooks: {join: [a], join: [b]}\n".to_owned(),
-            "`join` stands there twice",
+            "`join` is given twice",
         ),
     ] {
         let error = refusal(&text);

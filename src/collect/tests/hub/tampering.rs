@@ -186,7 +186,7 @@ async fn bytes_that_are_no_text_cost_one_object() {
         };
         assert_eq!(
             odd.to_string(),
-            "ClusterProfile default/odd could not be read: it is no UTF-8 text"
+            "ClusterProfile default/odd could not be read: it is not UTF-8 text"
         );
         assert!(!odd.object.uid.is_empty());
         // The watch has gone on.

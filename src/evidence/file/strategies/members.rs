@@ -1,4 +1,4 @@
-//! What members told, and what a driver did.
+//! Strategies for members and drivers.
 
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@ use serde_json::json;
 use super::*;
 
 fn refused(object: Value) -> Unreadable {
-    let of_value = profile(Loose::Value(&object)).expect_err("it does not fit");
+    let of_value = profile(Untyped::Value(&object)).expect_err("it does not fit");
     let text = object.to_string();
-    let of_text = profile(Loose::Text(text.as_bytes())).expect_err("nor does its text");
+    let of_text = profile(Untyped::Text(text.as_bytes())).expect_err("nor does its text");
     assert_eq!(of_value, of_text);
     *of_value
 }
@@ -44,7 +44,7 @@ fn names_the_part_and_quotes_nothing() {
     assert_eq!(number.object.name, "");
 
     let fine = object(Value::Null);
-    profile(Loose::Value(&fine)).expect("null is as good as absent");
+    profile(Untyped::Value(&fine)).expect("null is as good as absent");
 }
 
 #[test]
@@ -80,7 +80,9 @@ fn an_object_without_a_name_is_none() {
     ] {
         assert_eq!(refused(nameless.clone()).message, NAMELESS);
         assert_eq!(
-            namespace(Loose::Value(&nameless)).expect_err("nameless").message,
+            namespace(Untyped::Value(&nameless))
+                .expect_err("nameless")
+                .message,
             NAMELESS
         );
     }
@@ -89,7 +91,7 @@ fn an_object_without_a_name_is_none() {
 #[test]
 fn makes_out_who_it_is_whatever_is_wrong() {
     let who = |json: &[u8]| {
-        let unreadable = profile(Loose::Text(json)).expect_err("it cannot be read");
+        let unreadable = profile(Untyped::Text(json)).expect_err("it cannot be read");
         (
             unreadable.object.to_string(),
             unreadable.object.uid,
@@ -110,7 +112,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         ),
         (
             r#"{"version": {"kubernetes": "\ud800"}}"#,
-            "a text in it is no Unicode",
+            "a text in it is not Unicode",
         ),
         (r#"{}, "status": {}"#, "a key is repeated"),
     ] {
@@ -123,9 +125,9 @@ fn makes_out_who_it_is_whatever_is_wrong() {
             )
         );
     }
-    // What nobody reads may be what it likes.
+    // Unread parts may be anything.
     let fine = text(&format!(r#"{{"x": {deep}, "y": 1e999}}"#));
-    profile(Loose::Text(fine.as_bytes())).expect("fits");
+    profile(Untyped::Text(fine.as_bytes())).expect("fits");
 
     let spoilt = b"{\"metadata\": {\"name\": \"a\", \"namespace\": \"n\xFF\xFE\", \"uid\": \"u\"}}";
     assert_eq!(
@@ -133,7 +135,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         (
             "ClusterProfile a".to_owned(),
             "u".to_owned(),
-            "it is no UTF-8 text".to_owned()
+            "it is not UTF-8 text".to_owned()
         )
     );
     assert_eq!(
@@ -141,7 +143,7 @@ fn makes_out_who_it_is_whatever_is_wrong() {
         (
             "ClusterProfile ".to_owned(),
             String::new(),
-            "it is no JSON".to_owned()
+            "it is not JSON".to_owned()
         )
     );
 }

@@ -1,5 +1,5 @@
-//! Reads objects out of loose JSON, and says what does not fit without quoting it: a value that stands in the wrong
-//! place may be a secret.
+//! Reads objects from untrusted JSON. An error names the part that does not fit and quotes no value: a misplaced one
+//! may be a secret.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -9,42 +9,42 @@ use serde_json::{Map, Value, value::RawValue};
 use super::{Namespace, ObjectRef, Unreadable};
 use crate::api::{ClusterProfile, Metadata, names, shape::Object};
 
-/// An object of which nobody has looked yet whether it fits.
+/// An object whose type is not checked yet.
 #[derive(Clone, Copy, Debug)]
-pub enum Loose<'a> {
-    /// Its text, which ought to be JSON.
+pub enum Untyped<'a> {
+    /// Its text, which should be JSON.
     Text(&'a [u8]),
-    /// What it was parsed into.
+    /// Its parsed value.
     Value(&'a Value),
 }
 
-/// Parts whose content is anybody's: what lies below them is not named.
+/// Parts with arbitrary content: errors name nothing below them.
 const OPEN: [&str; 4] = ["annotations", "extension", "fieldsV1", "labels"];
 
-/// What is wrong with an object that no hub can have given out.
+/// The flaw of an object that no hub can have served.
 const NAMELESS: &str = "metadata.name is missing";
 
-/// Stands for a byte that is no UTF-8, so that all others keep their places. None of the texts that identify an object
-/// may have it.
+/// Stands for a byte that is not UTF-8, so that all others keep their offsets. An identity that contains it is not
+/// trusted.
 pub const MASK: char = '?';
 
 /// Reads a profile.
 ///
 /// # Errors
-/// When it does not have the shape of one, or no name; tells which part does not fit.
-pub fn profile(object: Loose<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
+/// When it has another shape or no name. The error names the part that does not fit.
+pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
     let profile: ClusterProfile = read(object, names::KIND)?;
-    match profile.metadata.name.is_empty() {
-        true => Err(unreadable(object, names::KIND, NAMELESS)),
-        false => Ok(profile),
+    if profile.metadata.name.is_empty() {
+        return Err(unreadable(object, names::KIND, NAMELESS));
     }
+    Ok(profile)
 }
 
 /// Reads a namespace.
 ///
 /// # Errors
-/// When it does not have the shape of one, or no name; tells which part does not fit.
-pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
+/// When it has another shape or no name. The error names the part that does not fit.
+pub fn namespace(object: Untyped<'_>) -> Result<Namespace, Box<Unreadable>> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named {
@@ -52,34 +52,33 @@ pub fn namespace(object: Loose<'_>) -> Result<Namespace, Box<Unreadable>> {
     }
     let Named { metadata } = read(object, "Namespace")?;
     let metadata = metadata.map(|metadata| metadata.0).unwrap_or_default();
-    match metadata.name.is_empty() {
-        true => Err(unreadable(object, "Namespace", NAMELESS)),
-        false => Ok(Namespace {
-            name: metadata.name.to_string(),
-            uid: metadata.uid.to_string(),
-            resource_version: metadata.resource_version,
-            labels: metadata.labels.to_map(),
-        }),
+    if metadata.name.is_empty() {
+        return Err(unreadable(object, "Namespace", NAMELESS));
     }
+    Ok(Namespace {
+        name: metadata.name.to_string(),
+        uid: metadata.uid.to_string(),
+        resource_version: metadata.resource_version,
+        labels: metadata.labels.to_map(),
+    })
 }
 
-/// Which object it is, as far as it can be made out, even where it is no JSON through and through; `kind` where it does
-/// not tell its own.
-pub fn identity(object: Loose<'_>, kind: &str) -> ObjectRef {
+/// Identifies an object as far as possible, even in broken JSON. `kind` is the default.
+pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
     match object {
-        Loose::Text(json) => of_text(json, kind),
-        Loose::Value(value) => ObjectRef::of_value(value, kind),
+        Untyped::Text(json) => of_text(json, kind),
+        Untyped::Value(value) => ObjectRef::of_value(value, kind),
     }
 }
 
 /// Reads an object into any shape.
 ///
 /// # Errors
-/// When it does not have that shape; tells which part does not fit.
-pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
+/// When it has another shape. The error names the part that does not fit.
+pub(super) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
     let read = match object {
-        Loose::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
-        Loose::Value(value) => {
+        Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
+        Untyped::Value(value) => {
             Object::<T>::deserialize(value).map_err(|error| narrowed::<Object<T>>(value, &error))
         }
     };
@@ -87,51 +86,52 @@ pub(super) fn read<T: DeserializeOwned>(object: Loose<'_>, kind: &str) -> Result
         .map_err(|message| unreadable(object, kind, &message))
 }
 
-fn unreadable(object: Loose<'_>, kind: &str, message: &str) -> Box<Unreadable> {
+fn unreadable(object: Untyped<'_>, kind: &str, message: &str) -> Box<Unreadable> {
     Box::new(Unreadable {
         object: identity(object, kind),
         message: message.to_owned(),
     })
 }
 
-/// What is wrong with a text that cannot be read.
+/// Describes why a text cannot be read.
 fn fault<T: DeserializeOwned>(json: &[u8]) -> String {
     match serde_json::from_slice::<Value>(json) {
         Ok(value) => match T::deserialize(&value) {
             Err(error) => narrowed::<T>(&value, &error),
-            // Only the reading from text minds a key that is repeated.
+            // Only reading from text detects a repeated key.
             Ok(_) => "a key is repeated".to_owned(),
         },
         Err(error) => unparsable(json, &error),
     }
 }
 
-/// Why a text cannot be parsed.
+/// Describes why a text cannot be parsed.
 pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
     if std::str::from_utf8(json).is_err() {
-        return "it is no UTF-8 text".to_owned();
+        return "it is not UTF-8 text".to_owned();
     }
     let error = error.to_string();
     let known = [
         ("recursion limit", "it nests too deep"),
         ("number out of range", "a number in it is out of range"),
-        ("hex escape", "a text in it is no Unicode"),
+        ("hex escape", "a text in it is not Unicode"),
     ];
     let known = known.iter().find(|(sign, _)| error.contains(sign));
-    known.map_or("it is no JSON", |(_, message)| message).to_owned()
+    known.map_or("it is not JSON", |(_, message)| message).to_owned()
 }
 
-/// The smallest part that does not fit, and why.
+/// Describes the smallest part that does not fit.
 fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
     let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
     let (path, error) = narrow(value, &refused, String::new(), error.to_string());
-    match path.is_empty() {
-        true => without_values(&error),
-        false => format!("{path}: {}", without_values(&error)),
+    if path.is_empty() {
+        without_values(&error)
+    } else {
+        format!("{path}: {}", without_values(&error))
     }
 }
 
-/// Goes down into the first part that is refused even where it stands alone, as long as what is around it fits.
+/// Descends into the first part that is refused even on its own, while its surroundings fit.
 fn narrow(
     value: &Value,
     refused: &dyn Fn(Value) -> Option<String>,
@@ -151,9 +151,10 @@ fn narrow(
             for (key, child) in map {
                 let alone = |part: Value| refused(Value::Object(Map::from_iter([(key.clone(), part)])));
                 if let Some(error) = alone(child.clone()) {
-                    let path = match path.is_empty() {
-                        true => key.clone(),
-                        false => format!("{path}.{key}"),
+                    let path = if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
                     };
                     return narrow(child, &alone, path, error);
                 }
@@ -173,7 +174,7 @@ fn narrow(
 }
 
 impl ObjectRef {
-    /// The identity of an object, as far as it can be made out, of that kind unless it says another one.
+    /// Identifies an object as far as possible. `kind` is the default.
     pub fn of_value(object: &Value, kind: &str) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &object["metadata"];
@@ -187,7 +188,7 @@ impl ObjectRef {
     }
 }
 
-/// Looks at the few parts that matter and leaves the others unread, so that these may be what they like.
+/// Reads only the parts that identify the object, so the others may be anything.
 fn of_text(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     let spoilt = matches!(whole, Cow::Owned(_));
@@ -199,7 +200,7 @@ fn of_text(json: &[u8], kind: &str) -> ObjectRef {
     }
 }
 
-/// The same for one in the shape that evidence gives it, where what identifies it stands on top.
+/// Like [`of_text`], for an object in the shape of evidence, whose identity is at the top level.
 pub(super) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     ObjectRef {
@@ -219,7 +220,7 @@ fn of_metadata(metadata: &HashMap<String, &RawValue>, spoilt: bool) -> ObjectRef
     }
 }
 
-/// A part that is a text; none where it is another than it was.
+/// A part that is a text; `None` if it contains masked bytes.
 fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<String> {
     let text: Option<String> = parts
         .get(key)
@@ -227,12 +228,12 @@ fn text(parts: &HashMap<String, &RawValue>, key: &str, spoilt: bool) -> Option<S
     text.filter(|text| !(spoilt && text.contains(MASK)))
 }
 
-/// The parts of a JSON object, unread; none where it is none.
+/// The unread parts of a JSON object; empty for anything else.
 fn parts(json: &str) -> HashMap<String, &RawValue> {
     serde_json::from_str(json).unwrap_or_default()
 }
 
-/// The bytes as text. Those that are no UTF-8 are masked, one by one, so that all others keep their places.
+/// The bytes as text. Each byte that is not UTF-8 is masked, so that all others keep their offsets.
 pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -245,7 +246,7 @@ pub fn masked(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// serde's message without what it quotes of the input.
+/// Removes what serde's message quotes of the input.
 pub fn without_values(message: &str) -> String {
     let (found, expected) = match message.rfind(", expected ") {
         Some(at) => message.split_at(at),
