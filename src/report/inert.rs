@@ -86,8 +86,7 @@ pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     ))
 }
 
-/// Text of several lines for an XML attribute or element that the writer escapes itself: characters that XML 1.0
-/// forbids, even as references, stand as their escapes.
+/// Replaces characters that XML 1.0 forbids, even as references, by their escapes. Markup is left to the XML writer.
 pub fn xml(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_forbidden_in_xml) {
         return Cow::Borrowed(text);
@@ -100,12 +99,6 @@ pub fn xml(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
-}
-
-/// Text of several lines for the inside of an XML CDATA section, which nothing escapes: like [`xml`], and where the
-/// text would end the section, the section is ended and begun again between the two brackets and the angle.
-pub fn cdata(text: &str) -> String {
-    xml(text).replace("]]>", "]]]]><![CDATA[>")
 }
 
 /// Whether a character is not seen as itself.
@@ -205,19 +198,11 @@ mod tests {
             assert!(!told.chars().any(is_hidden));
             assert!(!told.contains("##[") && !told.starts_with(is_mark));
             assert!(!xml(&text).chars().any(is_forbidden_in_xml));
-            // Read back as an XML parser does, section by section, the text is whole.
-            let document = format!("<![CDATA[{}]]>", cdata(&text));
-            let sections = document.split("<![CDATA[").skip(1).map(|section| section.strip_suffix("]]>"));
-            let read: Option<Vec<&str>> = sections.collect();
-            let opens_a_section = text.contains("<![CDATA[");
-            assert!(opens_a_section || read.is_some_and(|parts| parts.concat() == xml(&text)));
         }
     }
 
     #[test]
     fn xml_keeps_lines_and_loses_what_it_forbids() {
         assert_eq!(xml("a\n\tb\0\u{b}\u{ffff}"), "a\n\tb\\u{0}\\u{b}\\u{ffff}");
-        assert_eq!(cdata("x]]>y\u{1}"), "x]]]]><![CDATA[>y\\u{1}");
-        assert_eq!(cdata("]]]>"), "]]]]]><![CDATA[>");
     }
 }
