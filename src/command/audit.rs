@@ -9,7 +9,7 @@ use anyhow::Context;
 use collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text};
 use evidence::{Asked, Evidence, Gap, Kind};
 use lab::hub::Hub;
-use report::inert;
+use report::escape;
 
 use super::Failure;
 
@@ -19,9 +19,10 @@ use super::Failure;
 /// When one cannot be opened.
 pub fn check(logs: &[PathBuf]) -> Result<(), Failure> {
     for log in logs {
-        let readable = match log.is_dir() {
-            true => fs::read_dir(log).map(drop),
-            false => File::open(log).map(drop),
+        let readable = if log.is_dir() {
+            fs::read_dir(log).map(drop)
+        } else {
+            File::open(log).map(drop)
         };
         readable
             .with_context(|| format!("failed to read the audit log {}", log.display()))
@@ -40,7 +41,7 @@ pub fn add(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), RequestsErro
     }
     let log = read_audit_log(logs)?;
     for note in &log.notes {
-        anstream::eprintln!("note: {}", inert::line(note));
+        anstream::eprintln!("note: {}", escape::line(note));
     }
     merge_into(evidence, log);
     Ok(())

@@ -9,7 +9,7 @@ use collect::{
     connect::Connection,
     driver::{Stop, clean as clean_up},
 };
-use report::inert;
+use report::escape;
 
 use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
@@ -34,7 +34,7 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
     let told: String = cleaned
         .told
         .iter()
-        .map(|line| format!("{}\n", inert::line(line)))
+        .map(|line| format!("{}\n", escape::line(line)))
         .collect();
     print(&told)?;
     match cleaned.remains.as_slice() {

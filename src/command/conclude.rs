@@ -48,9 +48,10 @@ pub fn conclude(
     };
     let left = leave(&report, outputs, read_from);
     // What was found until then stands in the reports; the run itself has not come to an end.
-    let exit = match judgement.partial {
-        true => Exit::Inconclusive,
-        false => judgement.decision.into(),
+    let exit = if judgement.partial {
+        Exit::Inconclusive
+    } else {
+        judgement.decision.into()
     };
     match (left, show(&report, format)) {
         (Ok(()), Ok(())) => Ok(exit),
@@ -125,9 +126,10 @@ fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Res
     let mut outcome: Result<(), Failure> = Ok(());
     let is_recorded = outputs.0.contains_key(&Form::Record);
     let is_summed = outputs.0.contains_key(&Form::Report);
-    let mut sum = match is_summed && !is_recorded {
-        true => read_from.and_then(sum_of),
-        false => None,
+    let mut sum = if is_summed && !is_recorded {
+        read_from.and_then(sum_of)
+    } else {
+        None
     };
     // The record stands first among the forms: the report tells its sum.
     for (form, output) in outputs.0 {

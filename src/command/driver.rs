@@ -80,9 +80,10 @@ impl DriverFlags {
         let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         let mutations = self.allow_mutations;
         let Some(choice) = &self.driver else {
-            return match mutations {
-                true => usage("--allow-mutations is for a driver: add --driver FILE"),
-                false => Ok(None),
+            return if mutations {
+                usage("--allow-mutations is for a driver: add --driver FILE")
+            } else {
+                Ok(None)
             };
         };
         if observe.is_zero() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use collect::{CollectError, connect::ConnectError};
 use judge::Decision;
 use lab::hub::HubError;
-use report::inert;
+use report::escape;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,17 +84,17 @@ impl Failure {
         anstream::eprintln!(
             "{} {}",
             red("error:"),
-            inert::line(lines.next().unwrap_or_default())
+            escape::line(lines.next().unwrap_or_default())
         );
         // One error brings a manifest, which is to be copied as it is. In all others a line break may be that of a
         // file's name, which must not pass for a line of ours.
         let manifest = matches!(self.error.downcast_ref(), Some(CollectError::Forbidden { .. }));
         let margin = if manifest { "" } else { "    " };
         for line in lines {
-            anstream::eprintln!("{margin}{}", inert::line(line));
+            anstream::eprintln!("{margin}{}", escape::line(line));
         }
         for cause in self.causes() {
-            anstream::eprintln!("  caused by: {}", inert::line(&cause));
+            anstream::eprintln!("  caused by: {}", escape::line(&cause));
         }
     }
 

@@ -135,9 +135,10 @@ impl ServeHub {
     /// Never ends, but by an error.
     async fn serve(self) -> Result<Exit, Failure> {
         let faults = self.manager.as_ref().map(|reference| &*reference.faults);
-        let definitions = match self.no_crds {
-            true => Vec::new(),
-            false => hub_definitions(faults.unwrap_or_default()),
+        let definitions = if self.no_crds {
+            Vec::new()
+        } else {
+            hub_definitions(faults.unwrap_or_default())
         };
         let _members = self.serve_members().await?;
         match self.hub {

@@ -1,18 +1,13 @@
 //! `list`: the rules of an edition, or all of them.
 
-mod ledger;
-
 use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use evidence::api::Edition;
-use judge::{
-    rules,
-    rules::{Facts, Rule},
-};
+use judge::{rules, rules::Rule};
 use serde_json::json;
 
-use super::{Exit, Failure, print::print};
+use super::{Exit, Failure, ledger, print::print, rule::examples};
 
 /// List the rules
 #[derive(Debug, Args)]
@@ -96,17 +91,4 @@ fn json(rules: &[&Rule]) -> String {
         })
         .collect();
     format!("{:#}\n", serde_json::Value::Array(rules))
-}
-
-/// How many examples pass, how many fail, and how many show that the rule cannot or need not tell.
-fn examples(facts: &Facts) -> [usize; 3] {
-    let of = |kind: &str| {
-        facts
-            .examples
-            .iter()
-            .filter(|example| example.get(kind).is_some())
-            .count()
-    };
-    let (passing, failing) = (of("passes"), of("fails"));
-    [passing, failing, facts.examples.len() - passing - failing]
 }

@@ -99,7 +99,7 @@ async fn somebody_elses(
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
     };
-    let progress = progress::told(selection, true);
+    let progress = progress::progress(selection, true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
@@ -151,7 +151,7 @@ async fn side_by_side(
     manager.set_up(&client).await.map_err(failed)?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
     // The lab's time is let run.
-    let progress = progress::told(selection, hub.as_lab().is_none());
+    let progress = progress::progress(selection, hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
         // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.

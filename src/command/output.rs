@@ -93,7 +93,7 @@ impl OutputFlags {
                 path.display()
             )));
         }
-        outputs.prepare().map_err(Failure::usage)
+        outputs.prepare(flag).map_err(Failure::usage)
     }
 
     fn outputs(&self) -> Outputs {
@@ -113,5 +113,19 @@ impl OutputFlags {
                 .filter_map(|(form, path)| Some((form, path.clone()?)))
                 .collect(),
         )
+    }
+}
+
+/// The flag that asks for a file.
+fn flag(form: Form) -> &'static str {
+    match form {
+        Form::Record => "--record",
+        Form::Json => "--json",
+        Form::Junit => "--junit",
+        Form::Html => "--html",
+        Form::Markdown => "--markdown",
+        Form::Sarif => "--sarif",
+        Form::Badge => "--badge",
+        Form::Report | Form::Matrix => "--report",
     }
 }

@@ -76,9 +76,10 @@ impl PlanFlags {
             (_, true) => Wish::No("left out with --no-probe".to_owned()),
             _ => Wish::IfAllowed,
         };
-        let observe = match members.are_asked() {
-            true => observe.max(LONGER_THAN_A_GRACE),
-            false => observe,
+        let observe = if members.are_asked() {
+            observe.max(LONGER_THAN_A_GRACE)
+        } else {
+            observe
         };
         Ok(Plan {
             claim,

@@ -18,7 +18,7 @@ use judge::{
     Selection, Verdict, judge, rules,
     rules::{Level, Rule},
 };
-use report::inert;
+use report::escape;
 use tokio::task::spawn_blocking;
 
 /// How a run with a watch is told: how far it is, what is seen, what is broken, and what the driver does.
@@ -29,13 +29,14 @@ const ELSE: &str = "{spinner} {wide_msg}";
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// Whoever waits at standard error. Without `waits` nobody does: the hub's time is let run.
-pub fn told(selection: &Selection, waits: bool) -> Box<dyn Progress> {
-    match std::io::stderr().is_terminal() {
-        true => Box::new(Line::new(
+pub fn progress(selection: &Selection, waits: bool) -> Box<dyn Progress> {
+    if std::io::stderr().is_terminal() {
+        Box::new(Line::new(
             ProgressBar::no_length(),
             waits.then(|| Glances::new(selection)),
-        )),
-        false => Box::new(Log::new(waits, |line| anstream::eprintln!("{line}"))),
+        ))
+    } else {
+        Box::new(Log::new(waits, |line| anstream::eprintln!("{line}")))
     }
 }
 
@@ -60,7 +61,7 @@ impl Line {
 impl Progress for Line {
     fn phase(&self, what: &str) {
         self.bar.set_style(style(ELSE));
-        self.bar.set_message(inert::line(what).into_owned());
+        self.bar.set_message(escape::line(what).into_owned());
         self.bar.tick();
     }
 
@@ -89,12 +90,12 @@ impl Progress for Line {
 
     fn step(&self, what: &str) {
         let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        *step = inert::line(what).into_owned();
+        *step = escape::line(what).into_owned();
     }
 
     fn warn(&self, what: &str) {
         self.bar
-            .suspend(|| anstream::eprintln!("warning: {}", inert::line(what)));
+            .suspend(|| anstream::eprintln!("warning: {}", escape::line(what)));
     }
 
     fn wants_glances(&self) -> bool {
@@ -209,7 +210,7 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
     }
 
     fn warn(&self, what: &str) {
-        (self.say)(&format!("warning: {}", inert::line(what)));
+        (self.say)(&format!("warning: {}", escape::line(what)));
     }
 }
 

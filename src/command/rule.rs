@@ -37,13 +37,13 @@ pub fn unknown(given: &str) -> UnknownName {
 
 /// The editions that have the rule.
 pub fn editions(facts: &Facts) -> String {
-    let names = facts
-        .editions
-        .iter()
-        .map(|applies| match applies.only_if_claimed() {
-            true => format!("{} (once claimed)", applies.edition()),
-            false => applies.edition().to_string(),
-        });
+    let names = facts.editions.iter().map(|applies| {
+        if applies.only_if_claimed() {
+            format!("{} (once claimed)", applies.edition())
+        } else {
+            applies.edition().to_string()
+        }
+    });
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -65,4 +65,17 @@ pub fn evidence(facts: &Facts) -> String {
 fn joined(things: &[impl Display], between: &str) -> String {
     let names: Vec<String> = things.iter().map(ToString::to_string).collect();
     names.join(between)
+}
+
+/// Counts the examples that pass, those that fail, and the others: there the rule cannot decide or does not apply.
+pub fn examples(facts: &Facts) -> [usize; 3] {
+    let of = |kind: &str| {
+        facts
+            .examples
+            .iter()
+            .filter(|example| example.get(kind).is_some())
+            .count()
+    };
+    let (passing, failing) = (of("passes"), of("fails"));
+    [passing, failing, facts.examples.len() - passing - failing]
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Claim, Input, Scope, read_input};
-use report::inert;
+use report::escape;
 
 use super::{
     Exit, Failure, audit,
@@ -158,7 +158,7 @@ pub fn from_file(
         }
     };
     for note in &input.notes {
-        anstream::eprintln!("note: {}", inert::line(note));
+        anstream::eprintln!("note: {}", escape::line(note));
     }
     let mut evidence = input.evidence;
     claim.apply(&mut evidence.header.claim)?;

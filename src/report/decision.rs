@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
-use super::{Coverage, Report, inert, number::count};
+use super::{Coverage, Report, escape, number::count};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
@@ -25,14 +25,11 @@ pub fn headline(report: &Report) -> String {
                 broken.push(count(tally.must.failed, "MUST rule"));
             }
             if tally.should.failed > 0 {
-                broken.push(format!(
-                    "{} (--strict)",
-                    count(tally.should.failed, "SHOULD rule")
-                ));
+                broken.push(format!("{} (strict)", count(tally.should.failed, "SHOULD rule")));
             }
             if broken.is_empty() {
                 return format!(
-                    "not conformant with edition {edition}: a waiver has expired or waives nothing (--strict)"
+                    "not conformant with edition {edition}: a waiver has expired or waives nothing (strict)"
                 );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
@@ -73,17 +70,17 @@ pub fn scope(report: &Report) -> String {
     );
     let scope = &report.evidence.header.scope;
     if !scope.namespaces.is_empty() {
-        sentence += &format!(", in {} only", inert::line(&scope.namespaces.join(", ")));
+        sentence += &format!(", in {} only", escape::line(&scope.namespaces.join(", ")));
     }
     if let Some(manager) = &scope.cluster_manager {
-        sentence += &format!(", of manager {} only", inert::line(manager));
+        sentence += &format!(", of manager {} only", escape::line(manager));
     }
     let unjudged = report.judgement.unjudged();
     if unjudged > 0 {
         sentence += &format!("; {} cannot be judged yet", count(unjudged, "rule"));
     }
     if let Some(why) = partial(report) {
-        sentence += &format!("; partial: {}", inert::line(why));
+        sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
 }

@@ -6,7 +6,7 @@ use judge::{RuleVerdict, Verdict, rules::Finding};
 use owo_colors::Style;
 
 use super::{
-    inert,
+    escape,
     number::{count, thousands},
     page::Page,
 };
@@ -42,7 +42,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.gap();
-        page.styled(2, &inert::line(&group.first().message), Style::new().bold());
+        page.styled(2, &escape::line(&group.first().message), Style::new().bold());
         group.show(page, 4, SHOWN);
     }
     let hidden: usize = groups.iter().skip(SHOWN).map(|group| group.findings.len()).sum();
@@ -52,7 +52,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     }
     if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
         page.gap();
-        page.paragraph(2, "reports have all of them (--json FILE, --junit FILE)");
+        page.paragraph(2, "JSON and JUnit reports have all of them");
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     );
     let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
-        page.paragraph(4, &inert::line(&group.first().message));
+        page.paragraph(4, &escape::line(&group.first().message));
         group.show(page, 6, 1);
     }
     if groups.len() > SHOWN {
@@ -89,8 +89,8 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
         let _ = writeln!(
             text,
             "{}{remark}: {}",
-            inert::line(&object.to_string()),
-            inert::line(&finding.message)
+            escape::line(&object.to_string()),
+            escape::line(&finding.message)
         );
         for (name, value) in [
             ("uid", &object.uid),
@@ -100,12 +100,12 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
             ("observed", &finding.observed),
         ] {
             if !value.is_empty() {
-                let _ = writeln!(text, "  {name}: {}", inert::line(value));
+                let _ = writeln!(text, "  {name}: {}", escape::line(value));
             }
         }
     }
     for note in &verdict.notes {
-        let _ = writeln!(text, "note: {}", inert::line(note));
+        let _ = writeln!(text, "note: {}", escape::line(note));
     }
     if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn | Verdict::Waived) {
         let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);
@@ -138,7 +138,7 @@ impl Group<'_> {
         if own.is_empty() {
             for (number, finding) in shown.enumerate() {
                 let name = if number == 0 { "object" } else { "" };
-                page.field(indent, name, &inert::line(&finding.object.to_string()));
+                page.field(indent, name, &escape::line(&finding.object.to_string()));
             }
             self.others(page, indent, most, "object");
             show_parts(page, indent, self.first(), &common);
@@ -146,7 +146,7 @@ impl Group<'_> {
         }
         show_parts(page, indent, self.first(), &common);
         for finding in shown {
-            page.field(indent, "object", &inert::line(&finding.object.to_string()));
+            page.field(indent, "object", &escape::line(&finding.object.to_string()));
             show_parts(page, indent, finding, &own);
         }
         self.others(page, indent, most, "finding");
@@ -190,7 +190,7 @@ fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]
     for part in parts {
         let value = (part.of)(finding);
         if !value.is_empty() {
-            page.field(indent, part.name, &inert::line(value));
+            page.field(indent, part.name, &escape::line(value));
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Annotations of a GitHub workflow: lines on standard output that the runner turns into remarks on the job.
 //!
 //! A step may make ten of each kind, so that a rule gets one, with the first of its findings, rather than each finding.
-//! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
+//! The runner looks for commands in every line that is printed. No other line is one: [`escape`] sees to that.
 
 use judge::{RuleVerdict, Verdict};
 
-use super::{Report, decision, failure, inert, number};
+use super::{Report, decision, escape, failure, number};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
 const SHOWN: usize = 10;
@@ -56,7 +56,7 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
                 told += &format!("; {name} {value}");
             }
         }
-        lines.push(inert::short(&told, LONGEST).into_owned());
+        lines.push(escape::short(&told, LONGEST).into_owned());
     }
     if verdict.findings.len() > FINDINGS {
         let more = number::count(verdict.findings.len() - FINDINGS, "more finding");
@@ -75,7 +75,7 @@ fn line(command: &str, title: &str, lines: &[String]) -> String {
 
 /// Text within a line of a message.
 fn data(text: &str) -> String {
-    inert::line(text).replace('%', "%25")
+    escape::line(text).replace('%', "%25")
 }
 
 /// Text of a property, which ends at a comma or colon.

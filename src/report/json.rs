@@ -13,7 +13,7 @@ use judge::{
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::{Coverage, Report, visible};
+use super::{Coverage, Report, json_escape};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
@@ -187,7 +187,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
         waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
-    visible::write(&document, &mut into)?;
+    json_escape::write(&document, &mut into)?;
     into.write_all(b"\n")
 }
 

@@ -16,7 +16,7 @@ use quick_xml::{
     events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event},
 };
 
-use super::{Report, decision, failure, inert, unread};
+use super::{Report, decision, escape, failure, unread};
 
 /// How many objects that could not be read are told with each suite.
 const UNREAD: usize = 20;
@@ -87,7 +87,7 @@ fn write_text<'a>(
     let element = writer.create_element(element).with_attributes(attributes);
     element.write_inner_content(|writer| {
         // A section cannot hold its own end mark: the writer then makes several.
-        let text = inert::xml(text);
+        let text = escape::xml(text);
         let mut sections = BytesCData::escaped(&text);
         sections.try_for_each(|section| writer.write_event(Event::CData(section)))
     })?;
@@ -100,11 +100,11 @@ fn output(report: &Report) -> String {
         "{}\n{}\nhub: {}\n",
         decision::headline(report),
         decision::scope(report),
-        inert::line(&report.evidence.header.hub.source)
+        escape::line(&report.evidence.header.hub.source)
     );
     let complaints = report.judgement.waivers.iter();
     for complaint in complaints.filter_map(|outcome| outcome.complaint()) {
-        output += &format!("{}\n", inert::line(&complaint));
+        output += &format!("{}\n", escape::line(&complaint));
     }
     for line in unread::lines(report, UNREAD) {
         output += &line;
@@ -192,7 +192,7 @@ impl Outcome {
             Verdict::Waived => decision::waived(report.judgement, verdict),
             _ => format!("{name}: {reason}"),
         };
-        let matter = inert::line(&matter);
+        let matter = escape::line(&matter);
         let (element, kind) = match verdict.verdict {
             Verdict::Fail => (FAILURE, verdict.rule.facts.level.name()),
             Verdict::Inconclusive => (ERROR, name),
@@ -201,7 +201,7 @@ impl Outcome {
         Self {
             element,
             kind,
-            message: inert::xml(&matter).into_owned(),
+            message: escape::xml(&matter).into_owned(),
             text: format!("{head}\n{matter}\n{details}"),
         }
     }
@@ -227,7 +227,7 @@ mod tests {
                     other => panic!("outside of a section: {other:?}"),
                 }
             }
-            assert_eq!(read, inert::xml(&text));
+            assert_eq!(read, escape::xml(&text));
         }
     }
 }

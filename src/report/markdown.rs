@@ -9,7 +9,7 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, decision, failure, inert, number};
+use super::{Report, decision, escape, failure, number};
 
 /// How many findings of a rule are shown, and how many characters in a cell of a table.
 const SHOWN: usize = 20;
@@ -212,7 +212,7 @@ fn code(text: &str) -> String {
         return String::new();
     }
     // A bar is escaped for the table; a backslash before it would escape the escape.
-    let line = inert::short(text, CELL)
+    let line = escape::short(text, CELL)
         .replace("\\|", "\\\\u{7c}")
         .replace('|', "\\|");
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -229,7 +229,7 @@ fn code(text: &str) -> String {
 /// Text that is ours or the user's, every character of Markdown and HTML in it taken as itself.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in inert::line(text).chars() {
+    for c in escape::line(text).chars() {
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&'

@@ -142,9 +142,10 @@ impl Wrapping {
                 if self.column + width_of(c) > self.edge {
                     self.next_line();
                 }
-                match self.blank && rest.starts_with("::") {
-                    true => self.put("\\u{3a}", style),
-                    false => self.put(c.encode_utf8(&mut [0; 4]), style),
+                if self.blank && rest.starts_with("::") {
+                    self.put("\\u{3a}", style)
+                } else {
+                    self.put(c.encode_utf8(&mut [0; 4]), style)
                 }
                 self.blank = false;
                 rest = &rest[c.len_utf8()..];

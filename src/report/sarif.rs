@@ -17,7 +17,7 @@ use judge::{
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::{Report, decision, inert, number, unread, visible};
+use super::{Report, decision, escape, json_escape, number, unread};
 
 /// How many results GitHub takes; it refuses a file with more.
 const RESULTS: usize = 25_000;
@@ -76,7 +76,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             "results": results,
         }],
     });
-    visible::write(&document, &mut into)?;
+    json_escape::write(&document, &mut into)?;
     into.write_all(b"\n")
 }
 
@@ -87,8 +87,8 @@ fn rule(verdict: &RuleVerdict) -> Value {
     json!({
         "id": verdict.rule.id,
         "name": name(verdict.rule.id),
-        "shortDescription": {"text": inert::short(&facts.title, DESCRIPTION)},
-        "fullDescription": {"text": inert::short(meaning, DESCRIPTION)},
+        "shortDescription": {"text": escape::short(&facts.title, DESCRIPTION)},
+        "fullDescription": {"text": escape::short(meaning, DESCRIPTION)},
         "help": {
             "text": format!("{}\n\nSource: {}", facts.remedy, facts.source),
             "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, facts.source),
@@ -144,7 +144,7 @@ fn fit(results: &mut Vec<Value>) -> usize {
 
 /// What keeps the report from telling all.
 fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
-    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": inert::line(text)}});
+    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": escape::line(text)}});
     let mut notes = Vec::new();
     if let Some(why) = decision::partial(report) {
         notes.push(note("error", &format!("the run was cut short: {why}")));
@@ -170,10 +170,7 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
     );
     if left_out > 0 {
         let more = number::count(left_out, "more finding");
-        notes.push(note(
-            "warning",
-            &format!("{more}: a JSON report has them all (--json FILE)"),
-        ));
+        notes.push(note("warning", &format!("{more}: a JSON report has them all")));
     }
     notes
 }
@@ -195,7 +192,7 @@ fn results_of(
         result["suppressions"] = json!([{
             "kind": "external",
             "status": "accepted",
-            "justification": inert::line(&justification),
+            "justification": escape::line(&justification),
         }]);
         results.push(result);
     }
@@ -211,10 +208,7 @@ fn result(
     json!({
         "ruleId": verdict.rule.id,
         "ruleIndex": index,
-        "level": match finding.advisory {
-            true => "warning",
-            false => level(verdict.rule.facts.level),
-        },
+        "level": if finding.advisory { "warning" } else { level(verdict.rule.facts.level) },
         "message": {"text": message(finding)},
         "locations": [location(&finding.object, &finding.path)],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint(verdict, finding, twins)},
@@ -245,10 +239,10 @@ fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<Str
 }
 
 fn message(finding: &Finding) -> String {
-    let mut message = inert::line(&finding.message).into_owned();
+    let mut message = escape::line(&finding.message).into_owned();
     for (name, value) in [("expected", &finding.expected), ("observed", &finding.observed)] {
         if !value.is_empty() {
-            message += &format!("; {name}: {}", inert::line(value));
+            message += &format!("; {name}: {}", escape::line(value));
         }
     }
     escaped(&message)
@@ -273,13 +267,13 @@ fn location(object: &ObjectRef, field: &str) -> Value {
     let mut location = json!({
         "physicalLocation": {"artifactLocation": {"uri": uri(&path)}, "region": region},
         "logicalLocations": [{
-            "name": inert::line(&path),
-            "fullyQualifiedName": inert::line(&format!("{}/{path}", object.kind)),
+            "name": escape::line(&path),
+            "fullyQualifiedName": escape::line(&format!("{}/{path}", object.kind)),
             "kind": "resource",
         }],
     });
     if !field.is_empty() {
-        location["message"] = json!({"text": escaped(&inert::line(field))});
+        location["message"] = json!({"text": escaped(&escape::line(field))});
     }
     location
 }

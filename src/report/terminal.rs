@@ -4,7 +4,7 @@
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, failure, inert, page::Page, unread};
+use super::{Coverage, Report, decision, escape, failure, page::Page, unread};
 
 /// How many objects that could not be read are told.
 const UNREAD: usize = 5;
@@ -67,7 +67,7 @@ fn notes(page: &mut Page, report: &Report) {
             gather(&mut notes, note, verdict.rule.id);
         }
     }
-    told(page, "notes", &notes);
+    list_reasons(page, "notes", &notes);
 }
 
 /// Objects that could not be read: the first few of them.
@@ -92,7 +92,7 @@ fn waivers(page: &mut Page, report: &Report) {
         .filter_map(|outcome| outcome.complaint())
         .collect();
     let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
-    told(page, "waivers to be looked at", &complaints);
+    list_reasons(page, "waivers to be looked at", &complaints);
 }
 
 fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
@@ -104,7 +104,7 @@ fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
             verdict.rule.id,
         );
     }
-    told(page, which.words(), &reasons);
+    list_reasons(page, which.words(), &reasons);
 }
 
 /// What was not asked for, with the rules that were skipped for it. A rule that could do with either of two kinds of
@@ -139,7 +139,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             .iter()
             .map(|(reason, rules)| (reason.as_str(), rules.clone())),
     );
-    told(page, "skipped (not asked for)", &reasons);
+    list_reasons(page, "skipped (not asked for)", &reasons);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
@@ -171,13 +171,13 @@ fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule:
     }
 }
 
-fn told(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
+fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
     if reasons.is_empty() {
         return;
     }
     page.heading(heading);
     for (reason, rules) in reasons {
-        page.paragraph(2, &inert::line(reason));
+        page.paragraph(2, &escape::line(reason));
         if !rules.is_empty() {
             page.paragraph(6, &rules.join(", "));
         }

@@ -1,10 +1,12 @@
 //! What the reports promise, on a judgement with one rule of each verdict and a hub that means harm.
 
 use anstream::adapter::strip_str;
-use evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition};
+use evidence::{
+    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition,
+};
 use jiff::Timestamp;
 use judge::{
-    Decision, RuleVerdict, Tally, Verdict,
+    Decision, Judgement, RuleVerdict, Selection, Tally, Verdict,
     rules::{Facts, Finding, Findings, Rule},
 };
 

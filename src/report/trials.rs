@@ -93,7 +93,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
             // The printer escapes colours rather than taking them out.
             Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
         }
-        _ => Ok(Completion::ignored_with(told(verdict))),
+        _ => Ok(Completion::ignored_with(describe(verdict))),
     };
     Trial::ignorable_test(verdict.rule.id, move || outcome).with_kind(verdict.rule.facts.level.name())
 }
@@ -111,11 +111,11 @@ fn title(picked: &[&RuleVerdict]) -> String {
 }
 
 fn outcome(verdict: &RuleVerdict) -> String {
-    told(verdict).style(style(verdict.verdict)).to_string()
+    describe(verdict).style(style(verdict.verdict)).to_string()
 }
 
 /// With the longest of the rules' ids it fits 80 columns.
-fn told(verdict: &RuleVerdict) -> String {
+fn describe(verdict: &RuleVerdict) -> String {
     match verdict.verdict {
         Verdict::Pass => "ok".to_owned(),
         Verdict::Fail => "FAILED".to_owned(),

@@ -35,9 +35,10 @@ impl Layout {
     /// Puts a value where the line has been filled up to `column`; what follows below is indented by `indent`.
     fn put(&mut self, value: &Value, indent: usize, column: usize) {
         let line = flow(value);
-        match column + line.chars().count() <= self.width {
-            true => self.end_line(&line),
-            false => self.put_below(value, indent, column),
+        if column + line.chars().count() <= self.width {
+            self.end_line(&line)
+        } else {
+            self.put_below(value, indent, column)
         }
     }
 
@@ -202,7 +203,7 @@ fn escaped(c: char) -> String {
         '"' | '\\' => format!("\\{c}"),
         '\n' => "\\n".to_owned(),
         '\t' => "\\t".to_owned(),
-        c if super::inert::is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
+        c if super::escape::is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
         c => c.to_string(),
     }
 }

@@ -4,6 +4,16 @@ use std::any::TypeId;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+/// Its `apiVersion`.
+pub const API_VERSION: &str = "conformance.clusterprofile/v1";
+/// Its `kind`.
+pub const KIND: &str = "Configuration";
+/// The key that stands for no flag.
+pub const IMPLEMENTATION: &str = "implementation";
+
+/// Values of path flags that are no paths.
+pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
+
 /// Flags that are for one call alone.
 const NO_KEYS: [&str; 5] = ["config", "print_config", "clean", "help", "version"];
 
@@ -98,7 +108,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::command::{Cli, config::IMPLEMENTATION};
+    use crate::command::Cli;
 
     #[test]
     fn every_flag_of_run_has_a_key_of_its_own() {

@@ -8,17 +8,14 @@ use std::{
 use clap::{
     ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
 };
-use report::inert;
+use report::escape;
 
 use super::{
     file::{File, Setting, unusable},
-    keys::{Key, keys},
+    keys::{Key, WORDS, keys},
     show::shown,
 };
 use crate::command::{Cli, Failure};
-
-/// Of paths that are no paths, what they are.
-pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
 
 /// Keys that give way to flags of another kind of hub, beside those that the flags exclude by themselves.
 const GIVE_WAY: [(&str, &str); 4] = [
@@ -58,7 +55,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             let arguments = insert(given, name, tokens);
             let merged = Cli::command()
                 .try_get_matches_from(arguments)
-                .map_err(|error| unusable(path, &told(&error)))?;
+                .map_err(|error| unusable(path, &in_one_line(&error)))?;
             (Some(file), merged)
         }
     };
@@ -90,7 +87,12 @@ fn check(setting: &Setting, path: &Path) -> Result<(), Failure> {
         // What it needs beside it may stand elsewhere.
         Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => Err(unusable(
             path,
-            &format!("line {}: `{}`: {}", setting.line, setting.key.name, told(&error)),
+            &format!(
+                "line {}: `{}`: {}",
+                setting.line,
+                setting.key.name,
+                in_one_line(&error)
+            ),
         )),
         _ => Ok(()),
     }
@@ -168,7 +170,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
             }
         }
         if key.id() == "record" && values.iter().any(|value| is_read(Path::new(value), flags)) {
-            told_note(
+            print_note(
                 path,
                 "`record` gives way, as the evidence that is read is that file",
             );
@@ -201,11 +203,11 @@ fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
 }
 
 fn note(path: &Path, key: &str, flag: &str) {
-    told_note(path, &format!("`{key}` gives way to --{flag}"));
+    print_note(path, &format!("`{key}` gives way to --{flag}"));
 }
 
-fn told_note(path: &Path, what: &str) {
-    anstream::eprintln!("note: {}", inert::line(&format!("{}: {what}", path.display())));
+fn print_note(path: &Path, what: &str) {
+    anstream::eprintln!("note: {}", escape::line(&format!("{}: {what}", path.display())));
 }
 
 /// Puts what the file adds behind the subcommand's name, and behind everything.
@@ -224,7 +226,7 @@ fn insert(given: &[OsString], subcommand: &str, tokens: Tokens) -> Vec<OsString>
 }
 
 /// Clap's error in one line, without what is of use on a command line only.
-fn told(error: &clap::Error) -> String {
+fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text
         .lines()

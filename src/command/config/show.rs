@@ -8,11 +8,7 @@ use evidence::Implementation;
 use report::yaml::laid_out;
 use serde_json::{Value, json};
 
-use super::{
-    API_VERSION, IMPLEMENTATION, KIND,
-    keys::{Key, Kind, keys},
-    merge::WORDS,
-};
+use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, WORDS, keys};
 use crate::command::Failure;
 
 /// The text of the file. Paths are absolute, so that it means the same wherever it is put; what is not set but has a value
@@ -75,13 +71,14 @@ fn value(key: &Key, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
                 key.name
             ))
         })?;
-        texts.push(match key.is_path() && !WORDS.contains(&given) {
-            true => absolute(given)
+        texts.push(if key.is_path() && !WORDS.contains(&given) {
+            absolute(given)
                 .context("failed to find the current folder")
                 .map_err(Failure::could_not_run)?
                 .display()
-                .to_string(),
-            false => given.to_owned(),
+                .to_string()
+        } else {
+            given.to_owned()
         });
     }
     Ok(match key.kind {

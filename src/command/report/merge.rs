@@ -9,7 +9,7 @@ use report::{
     submitted::{Document, disagreements, merge, write_matrix_of},
 };
 
-use super::read;
+use super::read::read;
 use crate::command::{Exit, Failure, output::ReportFormat, print::print};
 
 /// Join the reports of one implementation that were made in parts: by rules, by namespaces or by manager

@@ -6,12 +6,12 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use evidence::{Checksum, read_input};
 use report::{
-    inert,
+    escape,
     page::Page,
-    submitted::{Change, Document, Held, Verified, disagreements, unfit, verify},
+    submitted::{Change, Document, Held, Obstacle, Verified, disagreements, obstacles, verify},
 };
 
-use super::read;
+use super::read::read;
 use crate::command::{Exit, Failure, print::print};
 
 /// Judge a report's evidence again, and compare
@@ -46,7 +46,7 @@ impl Verify {
         }
         let mut files = self.evidence.iter();
         let verified = verify(&document, || files.next().map(|path| held(path)))?;
-        print(&told(&document, &verified))?;
+        print(&describe(&document, &verified))?;
         match verified.differences.as_slice() {
             [] => Ok(Exit::Success),
             _ => Ok(Exit::NotConformant),
@@ -71,7 +71,7 @@ fn held(path: &Path) -> Result<Held, Failure> {
     })
 }
 
-fn told(document: &Document, verified: &Verified) -> String {
+fn describe(document: &Document, verified: &Verified) -> String {
     let mut page = Page::default();
     match verified.differences.len() {
         0 => page.marked(
@@ -105,23 +105,28 @@ fn told(document: &Document, verified: &Verified) -> String {
         }
     }
     for note in &verified.notes {
-        page.marked(0, "note:", &inert::line(note));
+        page.marked(0, "note:", &escape::line(note));
     }
     for disagreement in disagreements(document) {
         page.marked(0, "note:", &disagreement);
     }
-    let complaints = unfit(document);
-    if complaints.is_empty() {
+    let obstacles = obstacles(document);
+    if obstacles.is_empty() {
         page.marked(0, "fit:", "it says all that a submitted report has to say");
     }
-    for complaint in complaints {
-        page.marked(0, "not fit to be submitted:", &inert::line(&complaint));
+    for obstacle in obstacles {
+        let advice = match obstacle {
+            Obstacle::NoEvidence => ": add --record FILE to the run",
+            _ => "",
+        };
+        let text = format!("{obstacle}{advice}");
+        page.marked(0, "not fit to be submitted:", &escape::line(&text));
     }
     page.into_text()
 }
 
 fn show(page: &mut Page, change: &Change) {
-    page.paragraph(2, &inert::line(&change.at));
-    page.field(4, "report", &inert::line(&change.old_text()));
-    page.field(4, "evidence", &inert::line(&change.new_text()));
+    page.paragraph(2, &escape::line(&change.at));
+    page.field(4, "report", &escape::line(&change.old_text()));
+    page.field(4, "evidence", &escape::line(&change.new_text()));
 }

@@ -85,7 +85,7 @@ impl Axis {
     }
 
     /// A time in words, in UTC and since the beginning.
-    pub(super) fn told(&self, at: Timestamp) -> String {
+    pub(super) fn describe(&self, at: Timestamp) -> String {
         let since = at.duration_since(self.from).as_secs();
         let sign = if since < 0 { '−' } else { '+' };
         format!(
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(axis.x(until), LEFT + WIDTH);
         assert_eq!(axis.x(until + SignedDuration::from_mins(1)), LEFT + WIDTH);
         assert_eq!(
-            axis.told(from + SignedDuration::from_secs(65)),
+            axis.describe(from + SignedDuration::from_secs(65)),
             "00:01:05 UTC (+1 min 5 s)"
         );
     }

@@ -139,7 +139,7 @@ impl Bar {
             letter: if width >= FOR_A_LETTER { letter } else { "" },
             title: format!(
                 "{word}{reason} from {} for {}",
-                axis.told(spell.from),
+                axis.describe(spell.from),
                 span(spell.seconds())
             ),
         }
@@ -270,7 +270,7 @@ fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Ve
             Missed {
                 x: place(x),
                 width: place((end - x).max(1.0)),
-                title: format!("not seen, from {}: {}", axis.told(from), shown(&gap.reason)),
+                title: format!("not seen, from {}: {}", axis.describe(from), shown(&gap.reason)),
             }
         })
         .collect()

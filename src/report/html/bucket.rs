@@ -77,14 +77,14 @@ impl Bucket {
                 .map(|draw| Mark {
                     x: place(axis.x(draw.at)),
                     y: place(scale.y(draw.left)),
-                    title: format!("{}: overdrawn, {:.1} left", axis.told(draw.at), draw.left),
+                    title: format!("{}: overdrawn, {:.1} left", axis.describe(draw.at), draw.left),
                 })
                 .collect(),
             heights,
             empty: place(scale.y(0.0)),
             debt: place(BOTTOM - scale.y(0.0)),
             ticks: axis.ticks(),
-            told: told(spending, axis, drawn.len()),
+            told: describe(spending, axis, drawn.len()),
         }
     }
 }
@@ -155,7 +155,7 @@ fn level(draws: &[Draw], axis: &Axis, scale: &Scale) -> String {
     path
 }
 
-fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
+fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
     let draws = &spending.draws;
     let by = match spending.source {
         Source::AuditLog => "told by the audit log",
@@ -169,16 +169,16 @@ fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
             told += &format!(
                 "The bucket is overdrawn by {} (marked ✕), first at {}; at worst {:.1} writes are missing, at {}.",
                 count(overdrawn.count(), "write"),
-                axis.told(first.at),
+                axis.describe(first.at),
                 -lowest.left,
-                axis.told(lowest.at)
+                axis.describe(lowest.at)
             );
         }
         (None, Some(lowest)) => {
             told += &format!(
                 "The bucket is never overdrawn: at least {:.1} writes are left, at {}.",
                 lowest.left,
-                axis.told(lowest.at)
+                axis.describe(lowest.at)
             );
         }
         _ => {}

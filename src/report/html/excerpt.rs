@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::text::shortened;
 use crate::{
-    inert,
+    escape,
     yaml::{in_order, scalar},
 };
 
@@ -99,7 +99,7 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
                 text: format!(
                     "{}{}",
                     "  ".repeat(lines[place].depth),
-                    inert::line(&lines[place].text)
+                    escape::line(&lines[place].text)
                 ),
                 marked: marked.contains(&place),
             }));
@@ -151,9 +151,10 @@ fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<W
         Value::Array(items) => !items.is_empty(),
         _ => false,
     };
-    let text = match is_nested {
-        true => key,
-        false => format!("{key} {}", in_line(value)).trim_start().to_owned(),
+    let text = if is_nested {
+        key
+    } else {
+        format!("{key} {}", in_line(value)).trim_start().to_owned()
     };
     lines.push(Written {
         paths: vec![path.clone()],

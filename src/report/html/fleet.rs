@@ -79,7 +79,7 @@ fn why_undrawn(report: &Report) -> String {
     };
     format!(
         "No drawings of writes and conditions over time: the profiles were looked at once{why}. A run that watches \
-         the hub for a while, such as with --observe 30m, draws them."
+         the hub for a while, such as half an hour, draws them."
     )
 }
 

@@ -73,9 +73,10 @@ impl WaiverView {
             reason: shown(&waiver.reason),
             link: shown(&waiver.link),
             expires: waiver.expires.to_string(),
-            outcome: match outcome.expired {
-                true => "expired: waives nothing".to_owned(),
-                false => format!("waives {}", count(outcome.waived, "finding")),
+            outcome: if outcome.expired {
+                "expired: waives nothing".to_owned()
+            } else {
+                format!("waives {}", count(outcome.waived, "finding"))
             },
         }
     }
@@ -87,10 +88,10 @@ fn first_of(all: impl Iterator<Item = String>, what: &str) -> Vec<String> {
     let mut more = 0;
     for one in all {
         let one = shown(&one);
-        match told.len() < TOLD {
-            true if told.contains(&one) => {}
-            true => told.push(one),
-            false => more += 1,
+        if told.len() >= TOLD {
+            more += 1;
+        } else if !told.contains(&one) {
+            told.push(one);
         }
     }
     if more > 0 {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{inert, number::thousands};
+use crate::{escape, number::thousands};
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;
@@ -15,7 +15,7 @@ pub(super) fn shown(text: &str) -> String {
 /// The same, at most so long.
 pub(super) fn brief(text: &str, longest: usize) -> String {
     let text = shortened(text, longest);
-    inert::line(&text).into_owned()
+    escape::line(&text).into_owned()
 }
 
 /// The beginning of a long text, and how much more there is.

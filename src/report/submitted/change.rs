@@ -109,10 +109,11 @@ fn by_name<'a>(at: &str, old: &'a [Value], new: &'a [Value]) -> Vec<Part<'a>> {
     };
     let part = |name: &String| (format!("{at}[{name}]"), find(&old, name), find(&new, name));
     let parts: Vec<Part<'a>> = names.into_iter().map(part).collect();
-    match parts.iter().all(|(_, old, new)| old == new) {
+    if parts.iter().all(|(_, old, new)| old == new) {
         // Only their order differs.
-        true => Vec::new(),
-        false => parts,
+        Vec::new()
+    } else {
+        parts
     }
 }
 

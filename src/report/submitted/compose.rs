@@ -115,9 +115,10 @@ fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
     // Folders tell of the machine and its user.
     let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
-    let quoted = match name.chars().all(is_plain) && !name.starts_with('-') {
-        true => name.to_string(),
-        false => format!("./'{}'", name.replace('\'', r"'\''")),
+    let quoted = if name.chars().all(is_plain) && !name.starts_with('-') {
+        name.to_string()
+    } else {
+        format!("./'{}'", name.replace('\'', r"'\''"))
     };
     Kept {
         file: name.to_string(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document::Document;
-use crate::inert;
+use crate::escape;
 
 /// What is longer is cut, so that one text cannot bury a report.
 const LONGEST: usize = 2_000;
@@ -36,9 +36,9 @@ fn clean(value: &mut Value) {
     }
 }
 
-/// The text inert, and of a length that a person reads.
+/// The text escape, and of a length that a person reads.
 pub(super) fn shown(text: &str) -> String {
-    let line = inert::short(text, usize::MAX);
+    let line = escape::short(text, usize::MAX);
     let long = line.chars().count();
     if long <= LONGEST {
         return line.into_owned();
@@ -55,7 +55,7 @@ mod tests {
         #[test]
         fn what_is_public_stays_as_it_is(text in "\\PC{0,40}|.{0,40}", times in 1usize..200) {
             let once = shown(&text.repeat(times));
-            assert!(!once.chars().any(inert::is_hidden));
+            assert!(!once.chars().any(escape::is_hidden));
             assert!(once.chars().count() <= LONGEST);
             assert_eq!(shown(&once), once);
         }

@@ -12,7 +12,7 @@ use crate::json::API_VERSION;
 pub enum ReadError {
     /// It is no report.
     #[error(
-        "it is no report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: write one with `run --report FILE`"
+        "it is no report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
     )]
     Other,
     /// It has another shape.

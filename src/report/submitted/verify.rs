@@ -39,22 +39,22 @@ pub fn verify<E>(
     mut next: impl FnMut() -> Option<Result<Held, E>>,
 ) -> Result<Verified, E> {
     let mut verified = Verified::default();
-    let mut waiting: Vec<(String, &Document)> = match document.shards.is_empty() {
-        true => vec![(String::new(), document)],
-        false => {
-            let shards = document.shards.iter().enumerate();
-            shards
-                .map(|(place, shard)| (format!("shards[{place}]."), shard))
-                .collect()
-        }
+    let mut waiting: Vec<(String, &Document)> = if document.shards.is_empty() {
+        vec![(String::new(), document)]
+    } else {
+        let shards = document.shards.iter().enumerate();
+        shards
+            .map(|(place, shard)| (format!("shards[{place}]."), shard))
+            .collect()
     };
     while let Some(held) = next() {
         let held = held?;
         let is_of = |shard: &Document| is_known(shard, &held.sum);
-        let (own, others): (Vec<_>, Vec<_>) = match document.shards.is_empty() {
+        let (own, others): (Vec<_>, Vec<_>) = if document.shards.is_empty() {
             // There is but one that it can be about.
-            true => (std::mem::take(&mut waiting), Vec::new()),
-            false => waiting.into_iter().partition(|(_, shard)| is_of(shard)),
+            (std::mem::take(&mut waiting), Vec::new())
+        } else {
+            waiting.into_iter().partition(|(_, shard)| is_of(shard))
         };
         waiting = others;
         // Shards may be of the same evidence, which may be given for each.

@@ -1,8 +1,7 @@
 //! Hostile text in every format: harmless, readable, and whole for machines.
 
-use evidence::Evidence;
 use proptest::prelude::*;
-use report::inert;
+use report::escape;
 
 use crate::support::{
     FORMATS, format,
@@ -86,6 +85,6 @@ proptest! {
         let told = world.report(|report| written(format("junit"), report));
         let root = xml::read(&told);
         let first = root.children[0].children[0].children[0].attributes["message"].clone();
-        prop_assert!(first.ends_with(&*inert::line(&text)), "{first}");
+        prop_assert!(first.ends_with(&*escape::line(&text)), "{first}");
     }
 }

@@ -69,17 +69,15 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
                 .is_failure()
                 .then_some("fail")
                 .or_else(|| case.status.is_error().then_some("inconclusive"));
-            let told = told.unwrap_or_else(|| match case.status.is_skipped() {
-                true => &case.status.skipped_as_ref().skipped_type,
-                false
-                    if case
-                        .system_out
-                        .as_ref()
-                        .is_some_and(|out| out.starts_with("warning: ")) =>
-                {
+            let is_warning = |out: &String| out.starts_with("warning: ");
+            let told = told.unwrap_or_else(|| {
+                if case.status.is_skipped() {
+                    &case.status.skipped_as_ref().skipped_type
+                } else if case.system_out.as_ref().is_some_and(is_warning) {
                     "warn"
+                } else {
+                    "pass"
                 }
-                false => "pass",
             });
             assert_eq!(verdicts[&*case.original_name], told, "{}", case.original_name);
         }

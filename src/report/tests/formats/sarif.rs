@@ -1,9 +1,8 @@
 //! Rules, results and notifications of a SARIF report.
 
-use std::collections::BTreeSet;
 
 use judge::{Verdict, rules};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::{format, sarif::list, world::World, written};
 

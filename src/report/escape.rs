@@ -23,11 +23,12 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// The same for a place that has room for fewer characters.
 pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
-    let end = match text.len() > longest {
-        true => text.char_indices().nth(longest).map(|(end, _)| end),
-        false => None,
+    let end = if text.len() > longest {
+        text.char_indices().nth(longest).map(|(end, _)| end)
+    } else {
+        None
     };
-    let shown = without_command(visible(&text[..end.unwrap_or(text.len())]));
+    let shown = without_command(escape_hidden(&text[..end.unwrap_or(text.len())]));
     match end {
         Some(end) => {
             let more = thousands(text[end..].chars().count());
@@ -37,8 +38,8 @@ pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// Escapes what is not seen as itself.
-fn visible(text: &str) -> Cow<'_, str> {
+/// Escapes characters that are not seen as themselves.
+fn escape_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| is_hidden(c) || is_mark(c)) && !text.contains("##") {
         return Cow::Borrowed(text);
     }

@@ -5,8 +5,7 @@ use std::fmt::Write;
 use evidence::api::Edition;
 use judge::rules::{Applies, Basis, Facts, Rule};
 
-use super::examples;
-use crate::command::rule::{editions, evidence};
+use super::rule::{editions, evidence, examples};
 
 const HEAD: &str = "\
 | Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
