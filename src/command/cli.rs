@@ -6,7 +6,7 @@ use super::{
     Exit, Failure, claim, completions, config, crd, explain, hub, list, rbac, replay, report, run, schema,
 };
 
-/// Judges whether a cluster manager keeps the rules of the ClusterProfile API (KEP-4322) on a hub.
+/// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
 #[derive(Debug, Parser)]
 #[command(
     version,

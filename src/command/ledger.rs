@@ -12,7 +12,7 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|
 ";
 
-/// All that is known of these rules, suite by suite, as Markdown.
+/// Writes all facts of these rules, suite by suite, as Markdown.
 pub(super) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
     let mut text = "# The rules\n\n".to_owned();
     let of_edition = edition.map_or_else(String::new, |edition| format!(" of edition {edition}"));

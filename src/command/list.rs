@@ -27,7 +27,7 @@ enum Format {
     Table,
     /// An array of objects
     Json,
-    /// A document: a table of each suite, with all that is known of its rules
+    /// A document with a table for each suite
     Markdown,
 }
 
@@ -47,7 +47,7 @@ impl List {
     }
 }
 
-/// The rules of an edition; without one, all.
+/// Returns the rules of an edition, or all rules.
 fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
     let has = |rule: &&Rule| edition.is_none_or(|edition| rule.facts.in_edition(edition).is_some());
     rules::all().iter().filter(has).collect()
@@ -60,7 +60,7 @@ fn table(rules: &[&Rule], edition: Edition) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} rules in edition {edition}; explain RULE tells of one",
+        "\n{} rules in edition {edition}; explain RULE shows one",
         rules.len()
     );
     text

@@ -1,4 +1,4 @@
-//! The decision in words, with what it stands on.
+//! The decision in words, with its basis.
 
 use std::collections::BTreeMap;
 
@@ -53,13 +53,13 @@ pub fn headline(report: &Report) -> String {
     }
 }
 
-/// What the decision stands on, in one sentence.
+/// The basis of the decision, in one sentence.
 pub fn scope(report: &Report) -> String {
     let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
         Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),
-        None => "looked at once".to_owned(),
+        None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(
         "{} of {} judged{}, over {}, {window}",
@@ -85,12 +85,12 @@ pub fn scope(report: &Report) -> String {
     sentence
 }
 
-/// Why the run ended before it had seen all that it was to see, where it did.
+/// Why the run was cut short, if it was.
 pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
     report.evidence.header.cut_short.as_deref()
 }
 
-/// What is waived of a rule, until when and why: the word of each waiver that covers some of it.
+/// Describes what is waived of a rule, until when and why.
 pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
     let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
     for (_, place) in &verdict.waived {
@@ -107,7 +107,7 @@ pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
     format!("waived: {}", told.collect::<Vec<_>>().join("; "))
 }
 
-/// Why the others of that level were not judged.
+/// Counts the rules of that level that were not judged, by reason.
 fn unjudged(rules: &Count) -> String {
     let reasons: Vec<String> = [
         (rules.inconclusive, "inconclusive"),

@@ -1,27 +1,26 @@
-//! Hub text made harmless, for each place where it is shown.
+//! Escaping of hub text, for each place where it is shown.
 //!
-//! Whoever may write a ClusterProfile chooses its names and values. Shown as they are, they could move a terminal's
-//! cursor, reorder the text of a line, forge a line of a report, or break the XML that carries them.
+//! Anyone who can write a ClusterProfile controls its names and values. Unescaped, they could move a terminal's cursor,
+//! reorder the text of a line, forge a line of a report, or break XML.
 
 use std::borrow::Cow;
 
 use super::number::thousands;
 
-/// How many characters of one text a person is shown. Findings quote less; this is for names, reasons and remarks,
-/// which may be as long as a hub or a dump lets them.
+/// The longest text to show, in characters. Findings quote less; this is for names, reasons and notes of any length.
 const LONGEST: usize = 3000;
 
-/// How many marks may stand above or below one letter: no language needs more, and towers of them cover other lines.
+/// The most combining marks on one letter. No language needs more, and stacks of them cover other lines.
 const MARKS: usize = 3;
 
-/// Text for one line that a person reads: every character that is not seen as itself (controls, line breaks, marks
-/// that change the direction of text, characters of no width) stands as its escape, such as `\n` or `\u{1b}`, and so
-/// does what a CI system would take for a command. What is too long to be read is cut, with a count.
+/// Escapes text for one line that a person reads. It replaces invisible characters (controls, line breaks, direction
+/// marks, zero-width characters) by escapes such as `\n` or `\u{1b}`, and what a CI system would take for a command. It
+/// cuts text that is too long, with a count.
 pub fn line(text: &str) -> Cow<'_, str> {
     short(text, LONGEST)
 }
 
-/// The same for a place that has room for fewer characters.
+/// Does the same as [`line`], for at most `longest` characters.
 pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
     let end = if text.len() > longest {
         text.char_indices().nth(longest).map(|(end, _)| end)
@@ -44,7 +43,7 @@ fn escape_hidden(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
-    // At the beginning a mark would stand on what comes before.
+    // A mark at the beginning would combine with the text before.
     let mut marks = MARKS;
     for (at, c) in text.char_indices() {
         let marks_before = marks;
@@ -62,16 +61,16 @@ fn escape_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether an opening bracket would make a command of what is before it: runners of workflows act on `##[error]`,
-/// `##vso[…]` or `##teamcity[…]` wherever it stands in a line.
+/// Whether a bracket after this text would complete a command: workflow runners act on `##[error]`, `##vso[…]` or
+/// `##teamcity[…]` anywhere in a line.
 pub(super) fn ends_in_command_mark(before: &str) -> bool {
     before
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .ends_with("##")
 }
 
-/// A line of output that no runner of workflows takes for a command. GitHub's acts on `::error::text` at the beginning
-/// of a line, whatever space is before it.
+/// Escapes a line that a workflow runner would take for a command. GitHub's acts on `::error::text` at the beginning of
+/// a line, after any space.
 pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     let command = line.trim_start();
     let begins = command.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
@@ -102,7 +101,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character is not seen as itself.
+/// Whether a character is invisible or changes the text around it.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -127,7 +126,7 @@ pub(super) fn is_hidden(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Whether a character stands on the one before it.
+/// Whether a character combines with the one before it.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'
@@ -139,7 +138,7 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whether XML 1.0 has no place for a character (its production 2, `Char`).
+/// Whether XML 1.0 forbids a character (production 2, `Char`).
 fn is_forbidden_in_xml(c: char) -> bool {
     !matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }

@@ -1,4 +1,4 @@
-//! What is told of a broken rule: what offends, where, what was expected, and what to do.
+//! Broken rules: the offending objects, the fields, the expected values, and the remedy.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -11,7 +11,7 @@ use super::{
     page::Page,
 };
 
-/// How many kinds of violation a rule shows, and how many objects each of them.
+/// The number of kinds of violation to show for a rule, and of objects for each kind.
 const SHOWN: usize = 5;
 
 /// The same kind of violation on one or more objects.
@@ -20,7 +20,7 @@ pub(super) struct Group<'a> {
     pub(super) findings: Vec<&'a Finding>,
 }
 
-/// All that a person needs to mend a broken rule.
+/// Shows all details of a broken rule.
 pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     let facts = &verdict.rule.facts;
     let level = facts.level.name();
@@ -37,7 +37,7 @@ pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     );
 }
 
-/// The findings of a rule, each kind behind an empty line: what is alike together, and the first of many.
+/// Shows the findings of a rule, grouped by kind, and the first of many.
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
@@ -56,7 +56,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     }
 }
 
-/// The same in few lines, for what does not count.
+/// Shows a rule in a few lines, for warnings.
 pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     let rule = verdict.rule;
     page.marked(
@@ -75,7 +75,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     page.field(4, "remedy", &rule.facts.remedy);
 }
 
-/// Every finding of a rule as plain text, for reports that are read by people and made for machines.
+/// Lists every finding of a rule as plain text, for machine formats that people read too.
 pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -113,7 +113,7 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     text
 }
 
-/// How much was found in how much.
+/// Counts findings and examined things.
 pub(super) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
@@ -123,12 +123,12 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
 }
 
 impl Group<'_> {
-    /// The one that stands for all.
+    /// The first finding, which represents the group.
     pub(super) fn first(&self) -> &Finding {
         self.findings[0]
     }
 
-    /// The first objects, how many others there are, and what is wrong with them: once where it is the same with all.
+    /// Shows the first objects, the number of others, and the violation: once if all share it.
     fn show(&self, page: &mut Page, indent: usize, most: usize) {
         let [common, own]: [Vec<&Part>; 2] = [true, false].map(|common| {
             let parts = PARTS.iter().filter(|part| self.is_common(part) == common);
@@ -165,7 +165,7 @@ impl Group<'_> {
     }
 }
 
-/// A part of a finding that its object may have in common with others.
+/// A part of a finding that several objects may share.
 struct Part {
     name: &'static str,
     of: fn(&Finding) -> &String,
@@ -195,12 +195,12 @@ fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]
     }
 }
 
-/// Puts findings of one message together.
+/// Groups findings by message.
 fn of_one_message(findings: &[Finding]) -> Vec<Group<'_>> {
     groups(findings, |finding| &finding.message)
 }
 
-/// Puts findings together that differ in nothing but their objects.
+/// Groups findings that differ only in their objects.
 pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
     groups(findings, |finding| {
         let parts = PARTS.map(|part| (part.of)(finding));
@@ -208,7 +208,7 @@ pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
     })
 }
 
-/// Puts findings that agree in these parts together, in the order in which each first came up.
+/// Groups findings by these parts, in the order of their first occurrence.
 fn groups<'a, Parts: Eq + Hash>(
     findings: impl IntoIterator<Item = &'a Finding>,
     parts: impl Fn(&'a Finding) -> Parts,

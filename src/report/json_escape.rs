@@ -1,4 +1,4 @@
-//! JSON whose bytes are as harmless on a terminal as its values are to a parser.
+//! JSON that is harmless on a terminal, with unchanged values for parsers.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use serde_json::{
 
 use super::escape::{ends_in_command_mark, is_hidden};
 
-/// Writes indented JSON in which characters that are not seen as themselves stand as `\u` escapes: whoever looks at the
-/// report with `cat` sees what is there, and whoever parses it gets the hub's text as it is.
+/// Writes indented JSON with `\u` escapes for invisible characters: `cat` shows what is there, and a parser gets the
+/// hub's text unchanged.
 pub(super) fn write(value: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
     let formatter = Visible(PrettyFormatter::new());
     Ok(value.serialize(&mut Serializer::with_formatter(into, formatter))?)

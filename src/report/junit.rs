@@ -1,12 +1,12 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
-//! JUnit knows neither levels nor warnings nor waivers nor decisions. The level stands in a case's class
-//! (`identity.MUST`), warnings and remarks in its output, the decision and what could not be read in the output of every
-//! suite. What is waived is skipped, and its message says `waived`: it never passes.
+//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), warnings and
+//! notes are in its output, the decision and unreadable objects in the output of every suite. Waived rules are skipped
+//! with the message `waived`; they never pass.
 //!
-//! Of a case that did not pass, GitLab shows the text inside of the element, Prow's Spyglass its message and then the text,
-//! actions of GitHub the message and the text's beginning: so the message tells what is wrong, and the text tells the
-//! whole.
+//! For a case that did not pass, GitLab shows the element's text, Prow's Spyglass its message and then the text, GitHub
+//! actions the message and the beginning of the text. So the message names the problem, and the text repeats it with
+//! all details.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use quick_xml::{
 
 use super::{Report, decision, escape, failure, unread};
 
-/// How many objects that could not be read are told with each suite.
+/// The number of unreadable objects to list in each suite.
 const UNREAD: usize = 20;
 
 /// Writes the report. Fails only when `into` does.
@@ -94,7 +94,7 @@ fn write_text<'a>(
     Ok(())
 }
 
-/// What is told with every suite.
+/// The output of every suite.
 fn output(report: &Report) -> String {
     let mut output = format!(
         "{}\n{}\nhub: {}\n",
@@ -117,12 +117,12 @@ const FAILURE: &str = "failure";
 const ERROR: &str = "error";
 const SKIPPED: &str = "skipped";
 
-/// What is told of one rule.
+/// The case of one rule.
 struct Case<'a> {
     verdict: &'a RuleVerdict,
     /// Absent where the rule passed.
     outcome: Option<Outcome>,
-    /// Empty where the outcome tells all.
+    /// Empty if the outcome says everything.
     output: String,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Case<'a> {
         let rule = self.verdict.rule;
         let case = writer.create_element("testcase").with_attributes([
             ("name", rule.id),
-            // Judging takes no time worth telling, and a replay must give the same report.
+            // Judging takes almost no time, and a replay must give the same report.
             ("time", "0"),
             ("classname", &format!("{}.{}", rule.suite(), rule.facts.level)),
         ]);

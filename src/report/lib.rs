@@ -1,7 +1,7 @@
-//! Reports: one file per format, all told from the same [`Report`].
+//! Reports: one module per format, all written from the same [`Report`].
 //!
-//! What they quote comes from the hub, and so from whoever may write there: [`escape`] makes it harmless for the
-//! place where it is to be shown.
+//! Reports quote text from the hub, which anyone with write access there controls. [`escape`] makes it harmless for
+//! each format.
 
 pub mod badge;
 mod coverage;

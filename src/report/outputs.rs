@@ -1,4 +1,4 @@
-//! The files that a run leaves: checked before it starts, complete or untouched when it ends.
+//! The files of a run: checked before it starts, written atomically at its end.
 
 use std::{
     collections::BTreeMap,
@@ -31,11 +31,11 @@ pub enum Form {
     Matrix,
 }
 
-/// The files that the user asked for; of each form at most one.
+/// The requested files, at most one of each form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs(pub BTreeMap<Form, PathBuf>);
 
-/// The same, each known to be writable. Drop it, and nothing has changed.
+/// The requested files, checked to be writable. Dropping it changes nothing.
 #[derive(Debug, Default)]
 pub struct Prepared(pub BTreeMap<Form, Output>);
 
@@ -47,13 +47,13 @@ pub struct Output {
     place: Place,
 }
 
-/// The variable by which a GitHub workflow names the file that a step's summary is gathered in.
+/// The variable with the path of a GitHub step's summary.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The path does not lead to a place where a file can be.
+    /// No file can be written there.
     #[error("failed to prepare {name} {}: {advice}", path.display())]
     Unwritable {
         /// What the user calls it.
@@ -62,7 +62,7 @@ pub enum OutputError {
         path: PathBuf,
         /// What to do.
         advice: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -92,7 +92,7 @@ pub enum OutputError {
 }
 
 impl Outputs {
-    /// Makes sure that every file can be written, before a run takes its time. `name` says what the user calls each.
+    /// Checks before a run that every file can be written. `name` says what the user calls each.
     ///
     /// # Errors
     /// When one cannot be written.
@@ -125,7 +125,7 @@ impl Outputs {
 }
 
 impl Output {
-    /// Makes sure that a file can be written. `name` is what the user calls it.
+    /// Checks that a file can be written. `name` is what the user calls it.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -151,7 +151,7 @@ impl Output {
         &self.path
     }
 
-    /// Writes the content; the file has all of it, or is as it was before.
+    /// Writes the content atomically.
     pub fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -161,7 +161,7 @@ impl Output {
         written.map_err(|Unwritten { source, kept }| OutputError::Write {
             name,
             advice: match (kept, source.kind()) {
-                (Some(kept), _) => format!("what was to be written is in {}", kept.display()),
+                (Some(kept), _) => format!("its content is in {}", kept.display()),
                 (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
                 (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
                     advice(&path, &source)
@@ -182,7 +182,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
             Some(folder.join(path.file_name()?))
         })
     };
-    // Of what is no regular file, such as /dev/null, there is enough for both.
+    // Two outputs can share what is no regular file, such as /dev/null.
     let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
     match (place(one), place(other)) {
         (Some(one), Some(other)) => one == other && !is_special(&one),
@@ -193,7 +193,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn advice(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound if fs::read_link(path).is_ok() => {
-            "it is a link that leads into no folder: mend it".to_owned()
+            "it is a link into a missing folder: fix it".to_owned()
         }
         io::ErrorKind::NotFound => format!("create the folder {} first", folder_of(path).display()),
         io::ErrorKind::IsADirectory => "it is a folder: name a file in it".to_owned(),
@@ -263,9 +263,7 @@ mod tests {
         // Nothing replaces a folder that is not empty.
         fs::create_dir_all(path.join("full")).expect("created");
         let error = write(output).expect_err("no place for it").to_string();
-        let (_, kept) = error
-            .split_once("what was to be written is in ")
-            .expect("where it is");
+        let (_, kept) = error.split_once("its content is in ").expect("where it is");
         assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
     }
 

@@ -7,14 +7,14 @@ use judge::{Judgement, Selection};
 /// What every format is written from.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// What was seen.
+    /// The evidence.
     pub evidence: &'a Evidence,
-    /// What was judged from it.
+    /// The judgement of it.
     pub judgement: &'a Judgement,
-    /// Which rules the user picked.
+    /// The rules that the user selected.
     pub selection: &'a Selection,
     /// When it was judged.
     pub judged_at: Timestamp,
-    /// The file that holds the evidence, where there is one: the one that was read or the one that is recorded.
+    /// The file that holds the evidence, if any: the file that was read or recorded.
     pub file: Option<&'a str>,
 }

@@ -16,7 +16,7 @@ use super::{Report, failure, number::count, page::Page};
 /// How many characters of the short list stand on a line.
 const WIDTH: usize = 80;
 
-/// Standard output went away while the list was printed: whoever read it has read enough.
+/// Standard output was closed while the list was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to print the list of rules: standard output is closed")]
 pub struct Closed;

@@ -1,8 +1,8 @@
-//! Objects that could not be read, which no rule has looked at.
+//! Unreadable objects, which no rule has examined.
 
 use super::{Report, escape, number::count};
 
-/// Each of them on a line, at most `most` and then how many more there are; empty where all could be read.
+/// Lists them, one a line: at most `most`, then the number of the others.
 pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {
     let unreadable = &report.evidence.unreadable;
     let told = unreadable.iter().take(most);

@@ -1,4 +1,4 @@
-//! YAML laid out for people: what fits a line stands in it, the rest below each other.
+//! YAML for people: on one line what fits there, the rest on several lines.
 
 use serde_json::{Map, Value};
 

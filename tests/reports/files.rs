@@ -95,10 +95,10 @@ fn what_cannot_be_written_is_told_before_the_run() {
         (["--junit", "folder"], "it is a folder: name a file in it"),
         (
             ["--sarif", "nowhere"],
-            "it is a link that leads into no folder: mend it",
+            "it is a link into a missing folder: fix it",
         ),
         (["--badge", "loop"], "choose another path"),
-        (["--markdown", "input"], "is to be read and to be written"),
+        (["--markdown", "input"], "is both an input and an output"),
         (["--json", "dump.yaml/report.json"], "choose another path"),
     ] {
         let (code, out, err) = call(&folder, &arguments);

@@ -8,10 +8,10 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigFlags {
-    /// Read flags from this file, such as conformance.yaml; those on the command line win. No file is read without this
+    /// Read flags from this file, such as conformance.yaml; the command line wins. There is no default file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print what the flags and the file of --config come to, as such a file, and do nothing
+    /// Print the effective configuration as such a file, and exit
     #[arg(long)]
     pub(super) print_config: bool,
     /// What to print.

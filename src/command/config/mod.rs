@@ -1,7 +1,7 @@
 //! The configuration file: every flag of `run` as a key, and who made the implementation.
 //!
-//! What it says becomes flags in front of those of the command line, so that whatever holds for flags (their values, what
-//! excludes what) holds for it, and no flag can be forgotten. What the command line says wins.
+//! Its keys become flags in front of the command line's own, so the checks of flags (values, conflicts) apply to it,
+//! and no flag can be forgotten. The command line wins.
 
 mod file;
 mod flags;

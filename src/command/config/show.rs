@@ -1,4 +1,4 @@
-//! `--print-config`: what flags and file come to, as a file that can be read again.
+//! `--print-config`: the effective configuration, as a file that can be read again.
 
 use std::{fmt::Write as _, path::absolute};
 
@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, WORDS, keys};
 use crate::command::Failure;
 
-/// The text of the file. Paths are absolute, so that it means the same wherever it is put; what is not set but has a value
-/// all the same is a comment.
+/// Writes the text of the file. Paths are absolute, so that it can be moved; defaults are comments.
 ///
 /// # Errors
-/// When a value cannot stand in a file.
+/// When a value is not UTF-8.
 pub fn shown(
     command: &Command,
     flags: &ArgMatches,
@@ -24,7 +23,7 @@ pub fn shown(
     let mut text = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
     for key in keys(command) {
         let source = flags.value_source(key.id());
-        // What to judge again is told by each replay for itself.
+        // Each replay names its own evidence.
         let is_key = key.arg.get_long().is_some() || key.kind == Kind::List;
         if let Some(source) = source.filter(|_| is_key)
             && let Some(value) = value(&key, flags)?
@@ -67,7 +66,7 @@ fn value(key: &Key, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
     for raw in flags.get_raw(key.id()).into_iter().flatten() {
         let given = raw.to_str().ok_or_else(|| {
             Failure::usage(anyhow!(
-                "a value of `{}` is no UTF-8 text, which a file must be",
+                "a value of `{}` is not UTF-8, so it cannot be in a file",
                 key.name
             ))
         })?;

@@ -14,11 +14,11 @@ use report::{
 use super::read::read;
 use crate::command::{Exit, Failure, print::print};
 
-/// Tell what changed between two reports
+/// List the changes between two reports
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule is \
-                        worse that fails, is in doubt, is waived or warns where it did not before, or is no longer judged."
+    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule got worse if it \
+                        newly fails, is inconclusive, is waived or warns, or is no longer judged."
 )]
 pub struct Diff {
     /// The earlier report

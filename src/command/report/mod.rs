@@ -1,4 +1,4 @@
-//! `report`: what can be done with reports that are submitted.
+//! `report`: verify, compare and merge reports to submit.
 
 mod diff;
 mod merge;

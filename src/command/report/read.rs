@@ -1,4 +1,4 @@
-//! Reading a report that was submitted.
+//! Reading a submitted report.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use report::submitted::{Document, ReadError};
 
 use crate::command::Failure;
 
-/// More than a report of a thousand shards has; less than would fill a machine.
+/// More than a report of a thousand shards needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// Reads a report from a file.

@@ -14,16 +14,16 @@ use report::{
 use super::read::read;
 use crate::command::{Exit, Failure, print::print};
 
-/// Judge a report's evidence again, and compare
+/// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Whether it is fit to be \
-                        submitted is said, and does not change the code."
+    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Obstacles to \
+                        submitting it are listed and do not change the code."
 )]
 pub struct Verify {
     /// The report, as `run --report` wrote it
     report: PathBuf,
-    /// Its evidence, as `run --record` wrote it; of a merged report, that of each of its shards
+    /// Its evidence, as `run --record` wrote it; for a merged report, that of each shard
     #[arg(required = true)]
     evidence: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ impl Verify {
         let document = read(&self.report)?;
         if document.shards.is_empty() && self.evidence.len() > 1 {
             return Err(Failure::usage(anyhow!(
-                "{} is of one run: name the one file of its evidence",
+                "{} comes from one run: name its single evidence file",
                 self.report.display()
             )));
         }
@@ -78,7 +78,7 @@ fn describe(document: &Document, verified: &Verified) -> String {
             0,
             "holds:",
             &format!(
-                "judged again, the evidence gives this report: {} for edition {}",
+                "the evidence reproduces this report: {} for edition {}",
                 document.decision.name(),
                 document.edition
             ),
@@ -88,7 +88,7 @@ fn describe(document: &Document, verified: &Verified) -> String {
                 0,
                 "does not hold:",
                 &format!(
-                    "the evidence does not give this report; {} of its parts differ",
+                    "the evidence does not reproduce this report; {} of its parts differ",
                     number
                 ),
             );

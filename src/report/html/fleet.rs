@@ -78,8 +78,8 @@ fn why_undrawn(report: &Report) -> String {
         _ => String::new(),
     };
     format!(
-        "No drawings of writes and conditions over time: the profiles were looked at once{why}. A run that watches \
-         the hub for a while, such as half an hour, draws them."
+        "No drawings of writes and conditions over time: the evidence is a single snapshot{why}. A run that watches \
+         the hub, such as for 30 minutes, draws them."
     )
 }
 

@@ -1,4 +1,4 @@
-//! What differs between two values of one shape, part by part.
+//! The differences between two values of one type, part by part.
 
 use std::collections::BTreeSet;
 

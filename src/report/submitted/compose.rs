@@ -1,4 +1,4 @@
-//! From the judgement to the report.
+//! Composing the report from a judgement.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -66,8 +66,8 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     }
 }
 
-/// Why the evidence does not tell, in words that name no object: what could not be had is quoted with names and
-/// addresses, which are not for the public.
+/// Why the evidence does not tell, in words that name no object: gaps quote names and addresses, which are not for the
+/// public.
 fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
     let facts = &verdict.rule.facts;
     let kinds = facts.needs.iter().chain(&facts.needs_one_of);

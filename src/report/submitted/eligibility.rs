@@ -1,4 +1,4 @@
-//! Whether a report can be submitted. One that is not conformant can: it is honest.
+//! Whether a report can be submitted. It need not be conformant.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ fn incomplete(implementation: &Implementation) -> Vec<Obstacle> {
     obstacles
 }
 
-/// Rules that shards of the same scope have judged differently: their evidence does not tell of the same world.
+/// Lists rules that shards of the same scope judged differently: their evidence does not describe the same state.
 pub fn disagreements(document: &Document) -> Vec<String> {
     let mut judged: BTreeMap<(String, &str), (usize, Verdict)> = BTreeMap::new();
     let mut told = Vec::new();

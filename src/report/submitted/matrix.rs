@@ -1,8 +1,8 @@
-//! The shape that the SIG's matrix of implementations is made from: tests in a required and an optional group, each
-//! conformant, not conformant, unknown or skipped.
+//! The input format of the SIG's matrix of implementations: tests in a required and an optional group, each conformant,
+//! not conformant, unknown or skipped.
 //!
-//! The reader looks at `skipped`, then `failed`, then `conformant`: `failed` stands for a test that did not come to an
-//! end, and means unknown.
+//! The reader looks at `skipped`, then `failed`, then `conformant`: `failed` marks a test that did not finish, and
+//! means unknown.
 
 use std::io;
 

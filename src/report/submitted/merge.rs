@@ -1,7 +1,7 @@
-//! Joining the reports of one implementation that were made in parts: by rules, by namespaces or by manager.
+//! Joining partial reports of one implementation, split by rules, by namespaces or by manager.
 //!
-//! What is merged keeps its parts whole, and all else follows from them. So it does not matter in which order, or in how
-//! many steps, reports are merged.
+//! A merged report holds its parts unchanged and derives everything else from them. So the order and the steps of
+//! merging do not matter.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The report that an implementer submits: what was judged, how it came out, and by which evidence anybody can judge it
-//! again. It is for the public, so no object of the hub is named in it: the evidence tells which ones.
+//! The report that an implementer submits: the verdicts, and the evidence for judging again. It is public, so it names
+//! no object of the hub; the evidence does.
 
 mod change;
 mod compose;

@@ -1,4 +1,4 @@
-//! Judging again what a report was judged from, to see whether it holds.
+//! Verifying a report: judging its evidence again.
 
 use evidence::{Checksum, Evidence};
 use judge::{Selection, Waivers, judge};

@@ -1,4 +1,4 @@
-//! From a run to the file that is submitted.
+//! Writing the report of a run.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub fn write(report: &Report, sum: Option<&Checksum>, into: impl io::Write) -> i
     compose(report, sum).write(into)
 }
 
-/// Writes it in the shape that the SIG's matrix of implementations is made from. Fails only when `into` does.
+/// Writes it in the input format of the SIG's matrix of implementations. Fails only when `into` does.
 pub fn write_matrix(report: &Report, into: impl io::Write) -> io::Result<()> {
     matrix::write(&compose(report, None), &entries(report), into)
 }

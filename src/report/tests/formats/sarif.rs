@@ -1,6 +1,5 @@
 //! Rules, results and notifications of a SARIF report.
 
-
 use judge::{Verdict, rules};
 use serde_json::Value;
 
