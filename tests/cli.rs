@@ -181,7 +181,7 @@ fn flags_that_contradict_each_other_are_refused() {
     );
     refused(
         &["run", "--driver", "x.yaml", "--observe", "0s"],
-        &["--observe 0s does not see"],
+        &["--observe 0s cannot see"],
     );
     let lab = ["run", "--hub", "lab", "--manager", "reference"];
     refused(
@@ -239,8 +239,8 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
         ("fleet", "such as fleet=production"),
         ("fleet=", "such as fleet=production"),
         ("=production", "such as fleet=production"),
-        ("Fleet=production", "`Fleet` is no name of a namespace"),
-        ("fleet=in production", "no valid label value"),
+        ("Fleet=production", "`Fleet` is not a valid namespace name"),
+        ("fleet=in production", "not a valid label value"),
     ] {
         refused(&declared(&["--clusterset", given]), &["--clusterset", told]);
     }

@@ -347,7 +347,7 @@ fn a_signal_has_everything_undone(world: World) {
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert!(
-        told(&output).contains("what was done is undone"),
+        told(&output).contains("undoing changes"),
         "{}",
         told(&output)
     );

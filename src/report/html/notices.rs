@@ -9,17 +9,17 @@ use crate::{
     partial,
 };
 
-/// How many of a kind are told.
+/// The most notices to show of each kind.
 const TOLD: usize = 10;
 
 /// All that limits the judgement.
 pub(super) struct Notices {
     pub(super) partial: Option<String>,
     pub(super) complaints: Vec<String>,
-    /// What was asked for and could not be had.
+    /// Evidence that was requested but unavailable.
     pub(super) missed: Vec<String>,
     pub(super) unread: Vec<String>,
-    /// Kinds of evidence that were not asked for, and why.
+    /// Kinds of evidence that were not requested, and why.
     pub(super) not_asked: Vec<(&'static str, String)>,
     pub(super) waivers: Vec<WaiverView>,
 }
@@ -82,7 +82,7 @@ impl WaiverView {
     }
 }
 
-/// The first few, each once, and how many more there are.
+/// Lists the first few, each once, and counts the others.
 fn first_of(all: impl Iterator<Item = String>, what: &str) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut more = 0;

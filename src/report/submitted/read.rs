@@ -17,12 +17,13 @@ pub enum ReadError {
     Other,
     /// It has another shape.
     #[error("{0}: submit the report as the suite wrote it")]
-    Shape(String),
+    Shape(#[source] Box<serde_saphyr::Error>),
     /// It has the shape of another version.
     #[error("{flaw}: it is by suite {version}, and this is {}: read it with that one", env!("CARGO_PKG_VERSION"))]
     Version {
         /// What this version cannot read.
-        flaw: String,
+        #[source]
+        flaw: Box<serde_saphyr::Error>,
         /// The version that wrote it.
         version: String,
     },
@@ -78,9 +79,9 @@ impl Document {
     }
 }
 
-fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Box<serde_saphyr::Error>> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+    serde_saphyr::from_str_with_options(text, options).map_err(Box::new)
 }
 
 /// Writes a value in block style.
