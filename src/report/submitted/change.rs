@@ -91,7 +91,7 @@ fn compare(at: String, old: Option<&Value>, new: Option<&Value>, into: &mut Vec<
 
 type Part<'a> = (String, Option<&'a Value>, Option<&'a Value>);
 
-/// The items of two lists, those of one name side by side; none where they are not objects.
+/// Pairs the items of two lists by name; empty if they are not objects.
 fn by_name<'a>(at: &str, old: &'a [Value], new: &'a [Value]) -> Vec<Part<'a>> {
     if !old.iter().chain(new).all(Value::is_object) {
         return Vec::new();
@@ -117,7 +117,7 @@ fn by_name<'a>(at: &str, old: &'a [Value], new: &'a [Value]) -> Vec<Part<'a>> {
     }
 }
 
-/// Each item with its name: its rule's or its own; with its place where others have that name, or it has none.
+/// Names each item by its rule or its name, and by its place if that is missing or not unique.
 fn named(items: &[Value]) -> Vec<(String, &Value)> {
     let mut named: Vec<(String, &Value)> = Vec::new();
     for (place, item) in items.iter().enumerate() {

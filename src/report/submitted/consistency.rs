@@ -1,4 +1,4 @@
-//! Whether a report agrees with itself: its counts with its rules, its decision with its verdicts.
+//! Whether a report is consistent: its counts with its rules, its decision with its verdicts.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{
 pub struct Inconsistent {
     /// Where, and how.
     pub contradiction: String,
-    /// The suite that it says it was written by.
+    /// The suite that wrote it, by its own words.
     pub suite_version: String,
 }
 
@@ -33,14 +33,14 @@ fn hint(suite_version: &str) -> String {
 }
 
 impl Document {
-    /// Every rule of its edition in the ledger's order, as the report tells of it.
+    /// Lists every rule of its edition in the ledger's order.
     ///
     /// # Errors
-    /// When it tells of a rule that the edition does not have, or twice of one, or its counts or its decision do not
-    /// follow from what it tells.
+    /// When it lists a rule that the edition does not have, or a rule twice, or its counts or its decision do not
+    /// follow from its rules.
     pub fn entries(&self) -> Result<Vec<Entry>, Inconsistent> {
         let entries = self.all_entries()?;
-        // Of merged reports, the decision depends on the shards, and is theirs to check.
+        // A merged report's decision depends on its shards, which are checked themselves.
         let wanted = if self.shards.is_empty() {
             decision(&entries, self.is_partial(), &self.waivers, self.claim.strict)
         } else {
@@ -78,7 +78,7 @@ impl Document {
         }
     }
 
-    /// Whether the run, or one of those that were merged, was cut short.
+    /// Whether the run, or a merged one, was cut short.
     pub fn is_partial(&self) -> bool {
         let own = self.scope.iter().any(|scope| scope.partial.is_some());
         own || self.shards.iter().any(Self::is_partial)
@@ -101,7 +101,7 @@ fn contradiction(change: &Change) -> String {
     )
 }
 
-/// A rule of which the report does not tell.
+/// A rule that the report does not list has passed.
 fn passed(rule: &Rule) -> Entry {
     Entry {
         rule: rule.id.to_owned(),

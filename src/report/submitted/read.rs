@@ -1,4 +1,4 @@
-//! The report as a file: YAML, which is read strictly and written in one way.
+//! The report as a YAML file: read strictly, written deterministically.
 
 use std::io;
 
@@ -27,7 +27,7 @@ pub enum ReadError {
         /// The version that wrote it.
         version: String,
     },
-    /// It tells of one run and of several, or of none.
+    /// It has both a scope and shards, or neither.
     #[error("`{0}`: a report has `scope` or, where it was merged, `shards`: submit it as the suite wrote it")]
     Shards(&'static str),
 }
@@ -73,7 +73,7 @@ impl Document {
         }
     }
 
-    /// Writes it: the same report gives the same bytes. Fails only when `into` does.
+    /// Writes it: the same report gives the same bytes. Fails only if `into` does.
     pub fn write(&self, into: impl io::Write) -> io::Result<()> {
         to_yaml(self, into)
     }
