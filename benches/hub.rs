@@ -71,15 +71,16 @@ const ROWS: [&str; 5] = [
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let lab = measure(&[], arguments.profiles).await?;
-    let real = match arguments.lab_only {
-        true => None,
-        false => match measure(&["--hub", "envtest"], arguments.profiles).await {
+    let real = if arguments.lab_only {
+        None
+    } else {
+        match measure(&["--hub", "envtest"], arguments.profiles).await {
             Ok(real) => Some(real),
             Err(error) => {
                 eprintln!("kube-apiserver is not measured: {error:#}");
                 None
             }
-        },
+        }
     };
     println!("{} profiles; a second:", arguments.profiles);
     println!("{:<32}{:>10}{:>16}{:>8}", "", "lab", "kube-apiserver", "ratio");

@@ -2,10 +2,10 @@
 
 mod command;
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    match command::Cli::read().and_then(command::Cli::execute) {
+    match command::merged(&env::args_os().collect::<Vec<_>>()).and_then(command::Cli::execute) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

@@ -181,7 +181,7 @@ fn flags_that_contradict_each_other_are_refused() {
     );
     refused(
         &["run", "--driver", "x.yaml", "--observe", "0s"],
-        &["--observe 0s does not see"],
+        &["--observe 0s cannot see"],
     );
     let lab = ["run", "--hub", "lab", "--manager", "reference"];
     refused(
@@ -239,8 +239,8 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
         ("fleet", "such as fleet=production"),
         ("fleet=", "such as fleet=production"),
         ("=production", "such as fleet=production"),
-        ("Fleet=production", "`Fleet` is no name of a namespace"),
-        ("fleet=in production", "no valid label value"),
+        ("Fleet=production", "`Fleet` is not a valid namespace name"),
+        ("fleet=in production", "not a valid label value"),
     ] {
         refused(&declared(&["--clusterset", given]), &["--clusterset", told]);
     }
@@ -318,7 +318,7 @@ fn outputs_are_checked_before_anything_else() {
     fs::copy("tests/cli/conforming.yaml", &input).expect("copied");
     refused(
         &["run", "--from", &input, "--json", &input],
-        &["is to be read and to be written"],
+        &["is both an input and an output"],
     );
     fs::create_dir(folder.path("folder")).expect("created");
     let detour = folder.flag("folder/../report");
@@ -327,7 +327,7 @@ fn outputs_are_checked_before_anything_else() {
     fs::write(folder.path("audit.log"), "{}").expect("written");
     let log = folder.flag("audit.log");
     let log = ["run", "--from", &input, "--audit-log", &log, "--record", &log];
-    refused(&log, &["is to be read and to be written"]);
+    refused(&log, &["is both an input and an output"]);
     assert!(!folder.path("report").exists());
 }
 
@@ -482,7 +482,7 @@ fn a_conforming_dump_is_conformant() {
     assert!(told.contains("conformant with edition standard"), "{told}");
     let words: Vec<&str> = told.split_whitespace().collect();
     assert!(
-        words.join(" ").ends_with("over 2 profiles, looked at once"),
+        words.join(" ").ends_with("over 2 profiles, single snapshot"),
         "{told}"
     );
     assert!(!told.contains('\u{1b}'), "no colours in a pipe: {told:?}");
@@ -521,7 +521,7 @@ fn should_rules_count_under_strict() {
     let told = expect(0, &warned);
     assert!(told.contains("... warn: 1\n"), "{told}");
     let told = expect(1, &[&warned[..], &["--strict"]].concat());
-    assert!(told.contains("1 SHOULD rule (--strict) fails"), "{told}");
+    assert!(told.contains("1 SHOULD rule (strict) fails"), "{told}");
 }
 
 #[test]

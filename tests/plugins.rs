@@ -49,9 +49,10 @@ fn main() -> ExitCode {
 fn plugins_or_reason() -> Result<PathBuf, String> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/plugins/.cache");
     let folder = env::var_os(PLUGINS).map_or(built, PathBuf::from);
-    match folder.join(SECRETREADER).is_file() && folder.join(KUBECONFIG_READER).is_file() {
-        true => Ok(folder),
-        false => Err("there are no credential plugins: build them with ci/plugins/build".to_owned()),
+    if folder.join(SECRETREADER).is_file() && folder.join(KUBECONFIG_READER).is_file() {
+        Ok(folder)
+    } else {
+        Err("there are no credential plugins: build them with ci/plugins/build".to_owned())
     }
 }
 

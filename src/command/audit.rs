@@ -1,4 +1,4 @@
-//! The hub's audit log, which tells of writes that change nothing and of who made them.
+//! The hub's audit log, which shows no-op writes and who made them.
 
 use std::{
     fs::{self, File},
@@ -9,19 +9,20 @@ use anyhow::Context;
 use collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text};
 use evidence::{Asked, Evidence, Gap, Kind};
 use lab::hub::Hub;
-use report::inert;
+use report::escape;
 
 use super::Failure;
 
-/// Makes sure that the logs are there, before a run takes its time.
+/// Checks before a run that the logs can be opened.
 ///
 /// # Errors
 /// When one cannot be opened.
 pub fn check(logs: &[PathBuf]) -> Result<(), Failure> {
     for log in logs {
-        let readable = match log.is_dir() {
-            true => fs::read_dir(log).map(drop),
-            false => File::open(log).map(drop),
+        let readable = if log.is_dir() {
+            fs::read_dir(log).map(drop)
+        } else {
+            File::open(log).map(drop)
         };
         readable
             .with_context(|| format!("failed to read the audit log {}", log.display()))
@@ -30,7 +31,7 @@ pub fn check(logs: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds what the logs tell to evidence that was read from a file, and prints remarks on them.
+/// Adds the logs to evidence that was read from a file, and prints notes about them.
 ///
 /// # Errors
 /// When they cannot be used.
@@ -40,13 +41,13 @@ pub fn add(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), RequestsErro
     }
     let log = read_audit_log(logs)?;
     for note in &log.notes {
-        anstream::eprintln!("note: {}", inert::line(note));
+        anstream::eprintln!("note: {}", escape::line(note));
     }
     merge_into(evidence, log);
     Ok(())
 }
 
-/// The same after a run. What was seen must not be lost for a log that cannot be used: it is a gap then.
+/// Adds the logs after a run. An unusable log becomes a gap, so the run's evidence is not lost.
 pub fn add_or_miss(evidence: &mut Evidence, logs: &[PathBuf]) {
     if let Err(error) = add(evidence, logs) {
         evidence.header.asked.insert(Kind::Requests, Asked::Yes);
@@ -60,7 +61,7 @@ pub fn add_or_miss(evidence: &mut Evidence, logs: &[PathBuf]) {
     }
 }
 
-/// Adds the audit log of a hub of our own, which needs no flag.
+/// Adds a test hub's audit log, which needs no flag.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -1,4 +1,4 @@
-//! The flags that say by what to judge.
+//! The flags of the verdict: the edition, the claims and the waivers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,7 +14,7 @@ use evidence::{
 
 use super::Failure;
 
-/// By which documents to judge, and what the implementation claims.
+/// The edition, and what the implementation claims.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct ClaimFlags {
@@ -30,26 +30,26 @@ pub struct ClaimFlags {
     /// A consumer that needs credentials: every profile must have a Secret for it
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
-    /// By how many a profile's node count may differ from its member's [default: 0]
+    /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
     /// A namespace whose profiles represent a ClusterSet, and the set's name (repeatable)
     #[arg(long = "clusterset", value_name = "NS=NAME", value_parser = clusterset)]
     pub clustersets: Vec<(String, String)>,
-    /// Let a broken SHOULD rule count as a failure
+    /// Count a broken SHOULD rule as a failure
     #[arg(long)]
     pub strict: bool,
-    /// Waive the violations that FILE argues, until the day that it names: `waivers: [{rule, object, reason, link,
-    /// expires}]`. They are told as waived, never as passed
+    /// Waive the violations that FILE lists, each with a reason and a last day: `waivers: [{rule, object, reason, link,
+    /// expires}]`. Reports show them as waived, never as passed
     #[arg(long, value_name = "FILE")]
     pub waivers: Option<PathBuf>,
-    /// Who made the implementation: a configuration file tells.
+    /// Who made the implementation, from the configuration file.
     #[arg(skip)]
     pub implementation: Option<Implementation>,
 }
 
 impl ClaimFlags {
-    /// Puts what the flags say over what was claimed before: nothing, or what an evidence file has recorded.
+    /// Overrides a claim, such as that of an evidence file, with what the flags say.
     ///
     /// # Errors
     /// When a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
@@ -92,7 +92,7 @@ impl ClaimFlags {
         Ok(())
     }
 
-    /// The ClusterSets by their namespaces.
+    /// Maps namespaces to their ClusterSets.
     fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
         let mut sets = BTreeMap::new();
         for (namespace, set) in &self.clustersets {
@@ -118,12 +118,12 @@ fn clusterset(given: &str) -> Result<(String, String), String> {
         return Err("give the namespace and the name of its ClusterSet, such as fleet=production".to_owned());
     };
     if !is_dns_label(namespace) {
-        return Err(format!("`{namespace}` is no name of a namespace"));
+        return Err(format!("`{namespace}` is not a valid namespace name"));
     }
     // The namespace repeats the set's name in a label.
     if !is_label_value(set) {
         return Err(format!(
-            "`{set}` cannot be the name of a ClusterSet: it is no valid label value"
+            "`{set}` is not a valid ClusterSet name: it is not a valid label value"
         ));
     }
     Ok((namespace.to_owned(), set.to_owned()))

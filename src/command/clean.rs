@@ -9,18 +9,18 @@ use collect::{
     connect::Connection,
     driver::{Stop, clean as clean_up},
 };
-use report::inert;
+use report::escape;
 
 use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
-/// Undoes it, and says what was done and what remains.
+/// Undoes it, and reports what was undone and what remains.
 ///
 /// # Errors
 /// When the hub cannot be asked, or something could not be undone.
 pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result<Exit, Failure> {
     let Target::Kubeconfig(options) = target else {
         return Err(Failure::usage(anyhow!(
-            "a hub of the suite's own goes with its run: leave out --hub, or leave out --clean"
+            "a test hub ends with its run and needs no cleaning: leave out --hub or --clean"
         )));
     };
     let journals = journals()?;
@@ -34,13 +34,13 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
     let told: String = cleaned
         .told
         .iter()
-        .map(|line| format!("{}\n", inert::line(line)))
+        .map(|line| format!("{}\n", escape::line(line)))
         .collect();
     print(&told)?;
     match cleaned.remains.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(
-            "not everything could be undone; mend what is in the way and clean again\n{}",
+            "failed to undo everything; fix these causes and clean again\n{}",
             remains.join("\n")
         ))),
     }

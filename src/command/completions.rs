@@ -1,9 +1,9 @@
 //! `completions`: for shells.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{Cli, Exit, Failure, print::print};
+use super::{Exit, Failure, print::print};
 
 /// Print a script that completes this command in a shell
 #[derive(Debug, Args)]
@@ -14,18 +14,13 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Prints the script.
+    /// Prints the script for the whole command line.
     ///
     /// # Errors
     /// When standard output cannot be written to.
-    pub fn execute(self) -> Result<Exit, Failure> {
+    pub fn execute(self, mut whole: Command) -> Result<Exit, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(
-            self.shell,
-            &mut Cli::command(),
-            env!("CARGO_PKG_NAME"),
-            &mut script,
-        );
+        clap_complete::generate(self.shell, &mut whole, env!("CARGO_PKG_NAME"), &mut script);
         print(&String::from_utf8_lossy(&script)).map(|()| Exit::Success)
     }
 }

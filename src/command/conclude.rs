@@ -17,14 +17,14 @@ use super::{Exit, Failure, output::Format, print::print};
 pub struct ReadFrom<'a> {
     /// Its path.
     pub path: &'a Path,
-    /// Whether nothing was added to what it tells.
+    /// Whether it is all of the evidence.
     pub alone: bool,
 }
 
-/// Judges the evidence, leaves the files and prints the verdicts. Files come first: they stay when the terminal goes.
+/// Judges the evidence, writes the files and prints the verdicts. Files come first: they survive a closed terminal.
 ///
 /// # Errors
-/// When a file cannot be written after all, though the verdicts are printed all the same; or when these cannot be.
+/// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
 pub fn conclude(
     evidence: &Evidence,
     selection: &Selection,
@@ -47,10 +47,11 @@ pub fn conclude(
         file: file.as_deref(),
     };
     let left = leave(&report, outputs, read_from);
-    // What was found until then stands in the reports; the run itself has not come to an end.
-    let exit = match judgement.partial {
-        true => Exit::Inconclusive,
-        false => judgement.decision.into(),
+    // The reports show what was found; the run itself was cut short.
+    let exit = if judgement.partial {
+        Exit::Inconclusive
+    } else {
+        judgement.decision.into()
     };
     match (left, show(&report, format)) {
         (Ok(()), Ok(())) => Ok(exit),
@@ -62,8 +63,8 @@ pub fn conclude(
     }
 }
 
-/// Leaves reports of a run that could not be, so that nobody takes the reports of an earlier one for its own: every
-/// rule is inconclusive, for the reason why it failed.
+/// Writes reports of a failed run, so that nobody mistakes an earlier run's reports for its own: every rule is
+/// inconclusive, with the failure as its reason.
 pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
     let facts = rules::all().iter().map(|rule| &rule.facts);
     let kinds: BTreeSet<Kind> = facts
@@ -114,22 +115,23 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     failure
 }
 
-/// The file that holds the evidence: the one that it is recorded to, else the one that it was read from.
+/// Returns the file that holds the evidence: the recorded one, else the one that was read.
 fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     let path = outputs.0.get(&Form::Record).map(Output::path).or(read_from)?;
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, tells of each that it cannot, and gives back the last failure.
+/// Writes every file that it can, prints the failures and returns the last one.
 fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Result<(), Failure> {
     let mut outcome: Result<(), Failure> = Ok(());
     let is_recorded = outputs.0.contains_key(&Form::Record);
     let is_summed = outputs.0.contains_key(&Form::Report);
-    let mut sum = match is_summed && !is_recorded {
-        true => read_from.and_then(sum_of),
-        false => None,
+    let mut sum = if is_summed && !is_recorded {
+        read_from.and_then(sum_of)
+    } else {
+        None
     };
-    // The record stands first among the forms: the report tells its sum.
+    // The record is the first form: the report quotes its checksum.
     for (form, output) in outputs.0 {
         let path = output.path().to_owned();
         let written = output.write(|into| match form {
@@ -160,8 +162,8 @@ fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Res
     outcome
 }
 
-/// The sum of the file that evidence was read from; none where it alone does not tell what was judged, or can no longer
-/// be read: then the report names no file.
+/// Returns the checksum of the file that was read; none if the file is not all of the evidence or has become
+/// unreadable. Then the report names no file.
 fn sum_of(from: ReadFrom) -> Option<Checksum> {
     from.alone
         .then(|| Checksum::of_file(from.path).ok().flatten())
@@ -173,7 +175,7 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
         Format::Pretty => trials::list(report),
         Format::Terse => trials::short_list(report),
         Format::Github => trials::list(report) + &github::annotations(report),
-        // Standard output is for a machine then.
+        // Standard output is then for a machine.
         Format::Json => {
             if trials::print_json(report).is_ok() {
                 anstream::eprint!("{}", terminal::decision(report));

@@ -1,4 +1,4 @@
-//! `crd`: the definitions of the kinds that the suite knows.
+//! `crd`: the CRDs of the kinds that the suite knows.
 
 use clap::Args;
 use lab::crd;

@@ -1,4 +1,4 @@
-//! The flags that have the implementation act, and what they mean.
+//! The flags that drive the implementation.
 
 use std::{
     convert::Infallible,
@@ -23,19 +23,19 @@ use lab::{
 
 use super::{Failure, target::Target};
 
-/// Whether the implementation is to act.
+/// Whether and how to drive the implementation.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Driver")]
 pub struct DriverFlags {
-    /// Have the implementation act (join, leave, …) and judge its answers: a driver file with commands for it, or
-    /// `reference` with --manager reference
+    /// Drive the implementation (join, leave, …) and judge its reactions: FILE is a driver file with commands;
+    /// `reference` goes with --manager reference
     #[arg(long, value_name = "FILE|reference", value_hint = ValueHint::FilePath)]
     pub driver: Option<Choice>,
-    /// Let the driver write to the profiles of members that it has joined itself, and put one of its own beside; it
-    /// undoes what it writes
+    /// Let the driver write to the profiles of members that it joined, and create one of its own; it undoes what it
+    /// writes
     #[arg(long)]
     pub allow_mutations: bool,
-    /// Undo what killed runs have left on the hub, and judge nothing
+    /// Undo what killed runs left on the hub, without judging
     #[arg(
         long,
         conflicts_with_all = ["manager", "observe", "probe", "no_probe", "audit_logs", "allow_mutations"],
@@ -52,7 +52,7 @@ pub enum Choice {
     Reference,
 }
 
-/// What is to drive the implementation, as far as that is known without a hub.
+/// The driver, as far as it is known without a hub.
 #[derive(Debug)]
 pub enum Driving {
     /// The commands of a file.
@@ -61,10 +61,10 @@ pub enum Driving {
         file: Box<DriverFile>,
         /// Whether the run may write to the hub.
         mutations: bool,
-        /// Where it is written down what is to be undone.
+        /// The folder of the write-ahead logs.
         journals: PathBuf,
     },
-    /// The reference manager is driven.
+    /// The reference manager.
     Reference {
         /// Whether the run may write to the hub.
         mutations: bool,
@@ -72,23 +72,22 @@ pub enum Driving {
 }
 
 impl DriverFlags {
-    /// What the flags mean for a target that is watched for so long.
+    /// Resolves the flags for a target that is watched for so long.
     ///
     /// # Errors
-    /// When they cannot be together, or the driver file cannot be used.
+    /// When they conflict, or the driver file cannot be used.
     pub fn resolve(&self, target: &Target, observe: Duration) -> Result<Option<Driving>, Failure> {
         let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         let mutations = self.allow_mutations;
         let Some(choice) = &self.driver else {
-            return match mutations {
-                true => usage("--allow-mutations is for a driver: add --driver FILE"),
-                false => Ok(None),
+            return if mutations {
+                usage("--allow-mutations needs a driver: add --driver FILE")
+            } else {
+                Ok(None)
             };
         };
         if observe.is_zero() {
-            return usage(
-                "--observe 0s does not see what a driver makes of the hub: leave out one of the two",
-            );
+            return usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver");
         }
         match (choice, target) {
             (Choice::File(path), Target::Kubeconfig(_)) => Ok(Some(Driving::File {
@@ -129,10 +128,10 @@ impl FromStr for Choice {
     }
 }
 
-/// The folder where runs write down what is to be undone (XDG Base Directory Specification).
+/// Returns the folder of the write-ahead logs of changes to undo (XDG Base Directory Specification).
 ///
 /// # Errors
-/// When there is no place for it.
+/// When there is no home folder.
 pub fn journals() -> Result<PathBuf, Failure> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(absolute);
@@ -143,17 +142,17 @@ pub fn journals() -> Result<PathBuf, Failure> {
     };
     let state = state.or_else(home).ok_or_else(|| {
         Failure::usage(anyhow!(
-            "there is no place to write down what is to be undone: set XDG_STATE_HOME to a folder that outlives the run"
+            "there is no folder for the log of changes to undo: set XDG_STATE_HOME to a folder that outlives the run"
         ))
     })?;
     Ok(state.join("clusterprofile-conformance").join("runs"))
 }
 
 impl Driving {
-    /// The plan for somebody's hub, by a driver file.
+    /// Plans a driver file's scenarios on a user's hub.
     ///
     /// # Errors
-    /// When its hooks cannot be run, or it cannot be written down what is to be undone.
+    /// When its hooks cannot run, or the log of changes to undo cannot be written.
     pub fn by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
         let (
             Driving::File {
@@ -180,8 +179,7 @@ impl Driving {
         let journal = Journal::begin(journals, head)
             .with_context(|| {
                 format!(
-                    "failed to write down in {} what is to be undone; set XDG_STATE_HOME to a folder that can be \
-                     written to",
+                    "failed to write the log of changes to undo in {}; set XDG_STATE_HOME to a writable folder",
                     journals.display()
                 )
             })
@@ -201,7 +199,7 @@ impl Driving {
         }))
     }
 
-    /// The plan for the reference manager, which goes with its hub: there is nothing to clean up after it.
+    /// Plans the scenarios for the reference manager. Its hub ends with the run, so there is nothing to clean up.
     pub fn by_remote(&self, remote: Remote, clock: Clock) -> Option<DriverPlan> {
         let Driving::Reference { mutations } = self else {
             return None;

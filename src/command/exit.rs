@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use collect::{CollectError, connect::ConnectError};
 use judge::Decision;
 use lab::hub::HubError;
-use report::inert;
+use report::escape;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Exit {
     CouldNotRun = 4,
 }
 
-/// Why a command did not end well, and with which code it ends.
+/// A failed command, with its exit code.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -30,7 +30,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The user asked for something that cannot be.
+    /// The command line or a file is invalid.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// The user asked for something sensible, and the world did not let us.
+    /// The request was valid, but could not be carried out.
     pub fn could_not_run(error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit: Exit::CouldNotRun,
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// A hub of the suite's own does not start.
+    /// A test hub does not start.
     pub fn no_hub(error: HubError) -> Self {
         match error {
             HubError::WithoutK3s => Self::usage(error),
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// The hub that the user has named cannot be reached.
+    /// The user's hub cannot be reached.
     pub fn unreachable(error: ConnectError) -> Self {
         match error {
             ConnectError::UnknownContext { .. } => Self::usage(error),
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// Nothing was seen of the hub: it could not be, or the run was ended before.
+    /// The run collected no evidence: collecting failed, or the run was stopped first.
     pub fn nothing_seen(error: CollectError) -> Self {
         let exit = match error {
             CollectError::Stopped => Exit::Inconclusive,
@@ -72,33 +72,33 @@ impl Failure {
         Self { exit, error }
     }
 
-    /// Whether it is that the run was ended early.
+    /// Whether the run was stopped early.
     pub fn is_stop(&self) -> bool {
         matches!(self.error.downcast_ref(), Some(CollectError::Stopped))
     }
 
-    /// Prints what went wrong to standard error.
+    /// Prints the error to standard error.
     pub fn print(&self) {
         let told = self.error.to_string();
         let mut lines = told.lines();
         anstream::eprintln!(
             "{} {}",
             red("error:"),
-            inert::line(lines.next().unwrap_or_default())
+            escape::line(lines.next().unwrap_or_default())
         );
-        // One error brings a manifest, which is to be copied as it is. In all others a line break may be that of a
-        // file's name, which must not pass for a line of ours.
+        // One error contains a manifest to copy as it is. In others, a line break may come from a file's name, which
+        // must not look like a line of ours.
         let manifest = matches!(self.error.downcast_ref(), Some(CollectError::Forbidden { .. }));
         let margin = if manifest { "" } else { "    " };
         for line in lines {
-            anstream::eprintln!("{margin}{}", inert::line(line));
+            anstream::eprintln!("{margin}{}", escape::line(line));
         }
         for cause in self.causes() {
-            anstream::eprintln!("  caused by: {}", inert::line(&cause));
+            anstream::eprintln!("  caused by: {}", escape::line(&cause));
         }
     }
 
-    /// What went wrong, in one line.
+    /// Describes the error in one line.
     pub fn in_one_line(&self) -> String {
         let mut line = self
             .error
@@ -114,7 +114,7 @@ impl Failure {
         line
     }
 
-    /// The causes that say more than what they caused; many errors quote their source.
+    /// Lists the causes that add something; many errors quote their source.
     fn causes(&self) -> Vec<String> {
         let mut told = self.error.to_string();
         let mut causes = Vec::new();

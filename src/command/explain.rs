@@ -1,4 +1,4 @@
-//! `explain`: all that there is to know of a rule.
+//! `explain`: everything about one rule.
 
 use clap::Args;
 use judge::{
@@ -14,15 +14,15 @@ use super::{
     rule::{editions, evidence, named},
 };
 
-/// Explain a rule: what it asks and why, where the documents say so, an example that passes, one that fails with the
-/// findings that it gets, and how to mend it
+/// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and
+/// the remedy
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The rule's id, such as identity/manager-label-present
     rule: String,
 }
 
-/// How far examples are indented, and how wide that leaves them.
+/// The indent of examples, and the width that is left.
 const INDENT: usize = 4;
 const WIDTH: usize = 80 - INDENT;
 
@@ -45,7 +45,10 @@ fn explanation(rule: &Rule) -> String {
     page.gap();
     show_facts(&mut page, rule);
     page.gap();
-    page.paragraph(2, "The examples state what matters; all else in them conforms.");
+    page.paragraph(
+        2,
+        "The examples show only what matters; everything else in them conforms.",
+    );
     for kind in ["passes", "fails"] {
         let mut examples = rule.facts.examples.iter();
         if let Some(place) = examples.position(|example| example.get(kind).is_some()) {
@@ -70,7 +73,7 @@ fn show_facts(page: &mut Page, rule: &Rule) {
     page.field(2, "editions", &editions(facts));
     match &facts.reasoning {
         Some(reasoning) => page.field(2, "derived", reasoning),
-        None => page.field(2, "explicit", "the documents say so in these or equal words"),
+        None => page.field(2, "explicit", "the documents state this directly"),
     }
     page.field(2, "evidence", &evidence(facts));
     if let Some(feature) = facts.feature {
@@ -102,7 +105,7 @@ fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
     }
 }
 
-/// The verdict on one of the rule's examples.
+/// Judges one of the rule's examples.
 fn judged(rule: &Rule, place: usize) -> Option<RuleVerdict> {
     let examples = Example::of(rule).expect("a test has read the examples of every rule");
     let selection = Selection {

@@ -1,4 +1,4 @@
-//! `hub`: serve a hub of the suite's own, for kubectl and for managers to be tried on.
+//! `hub`: serve a test hub for kubectl and for managers.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use tokio::runtime::Builder;
 
 use super::{Exit, Failure, observe::tell_of_k3s, print::print, signals, target::Reference};
 
-/// Who may do everything on a hub of our own.
+/// The administrator of a test hub.
 const ADMIN: &str = "admin";
 
 const EXAMPLES: &str = "\
@@ -31,40 +31,40 @@ Examples:
   A whole cluster in a container, for a manager to be installed on:
     clusterprofile-conformance hub --hub k3s";
 
-/// Serve a hub of the suite's own until Ctrl-C, for kubectl and for managers to be tried on
+/// Serve a test hub until Ctrl-C, for kubectl and for managers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeHub {
     /// Which hub to serve
     #[arg(long, value_enum, default_value_t)]
     hub: OwnHub,
-    /// Let the reference manager run on it: reference, or reference=FAULT,… to break rules
+    /// Run the reference manager on it: reference, or reference=FAULT,… to break rules
     #[arg(long, value_name = "MANAGER")]
     manager: Option<Reference>,
     /// Do not install the suite's CRDs
     #[arg(long, conflicts_with = "manager")]
     no_crds: bool,
-    /// Write the kubeconfig of its administrator there, once the hub is ready
+    /// Write the administrator's kubeconfig there once the hub is ready
     #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig", value_hint = ValueHint::FilePath)]
     kubeconfig_out: PathBuf,
-    /// Have the API server write its audit log there
+    /// Write the API server's audit log there
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit_log_out: Option<PathBuf>,
-    /// How much the audit log tells of writes (lab only) [default: metadata]
+    /// How much the audit log records of writes (lab only) [default: metadata]
     #[arg(long, value_enum, requires = "audit_log_out")]
     audit_level: Option<Level>,
-    /// Serve stand-in members of these names beside it, for managers to manage
+    /// Also serve stand-in members with these names, for managers to manage
     #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
     members: Vec<String>,
-    /// Write a kubeconfig NAME.kubeconfig for each of them there
+    /// Write a kubeconfig NAME.kubeconfig for each member there
     #[arg(long, value_name = "FOLDER", default_value = "members", value_hint = ValueHint::DirPath)]
     members_out: PathBuf,
-    /// The port of 127.0.0.1 to listen on (lab only) [default: a free one]
+    /// The port to listen on, at 127.0.0.1 (lab only) [default: a free one]
     #[arg(long)]
     port: Option<u16>,
 }
 
-/// A hub of the suite's own.
+/// A test hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum OwnHub {
     /// In this process
@@ -76,14 +76,14 @@ enum OwnHub {
     K3s,
 }
 
-/// How much an audit log tells of a request that writes; of a Secret never more than the first.
+/// How much an audit log records of a write; for Secrets, the first level at most.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Level {
     /// Who did what to which object, and the answer's code
     Metadata,
-    /// Also the object that was sent
+    /// Also the request's object
     Request,
-    /// Also the object that was answered
+    /// Also the response's object
     RequestResponse,
 }
 
@@ -101,7 +101,7 @@ impl ServeHub {
     /// Serves the hub until a signal comes.
     ///
     /// # Errors
-    /// When the flags cannot be, the hub does not start, or its kubeconfig cannot be written.
+    /// When the flags conflict, the hub does not start, or its kubeconfig cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let elsewhere = match self.hub {
             OwnHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
@@ -130,12 +130,13 @@ impl ServeHub {
         })
     }
 
-    /// Never ends, but by an error.
+    /// Serves for ever; returns only an error.
     async fn serve(self) -> Result<Exit, Failure> {
         let faults = self.manager.as_ref().map(|reference| &*reference.faults);
-        let definitions = match self.no_crds {
-            true => Vec::new(),
-            false => hub_definitions(faults.unwrap_or_default()),
+        let definitions = if self.no_crds {
+            Vec::new()
+        } else {
+            hub_definitions(faults.unwrap_or_default())
         };
         let _members = self.serve_members().await?;
         match self.hub {
@@ -188,7 +189,7 @@ impl ServeHub {
         Err(manage(&hub, self.manager).await)
     }
 
-    /// Lets the lab write its audit log, where one is wanted.
+    /// Makes the lab write its audit log, where one is requested.
     fn log_requests(&self, server: &ApiServer) -> Result<(), Failure> {
         let open = |path: &PathBuf| {
             fs::File::create(path)
@@ -202,7 +203,7 @@ impl ServeHub {
         Ok(())
     }
 
-    /// Serves the stand-ins for as long as what is returned is kept.
+    /// Serves the stand-ins until the returned value is dropped.
     async fn serve_members(&self) -> Result<Vec<Served>, Failure> {
         let mut served = Vec::new();
         for (number, name) in (0..).zip(&self.members) {
@@ -220,7 +221,7 @@ impl ServeHub {
         Ok(served)
     }
 
-    /// Writes the kubeconfig, and says where it is.
+    /// Writes the kubeconfig and prints its path.
     fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
         write_private(&self.kubeconfig_out, kubeconfig)
             .with_context(|| {
@@ -237,7 +238,7 @@ impl ServeHub {
     }
 }
 
-/// A member that can be told from its neighbours.
+/// A member that differs from its neighbours.
 fn one_of_several(number: u32, name: &str) -> MemberState {
     MemberState {
         version: format!("v1.34.{}", number % 10),
@@ -250,7 +251,7 @@ fn one_of_several(number: u32, name: &str) -> MemberState {
     }
 }
 
-/// Lets the reference manager run, where one is wanted; ends only when it fails.
+/// Runs the reference manager, where one is requested; returns only when it fails.
 async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
     let Some(reference) = manager else {
         return std::future::pending().await;
@@ -272,7 +273,7 @@ async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
     }
 }
 
-/// Writes a file that nobody else may read, complete or not at all: who waits for it finds all of it.
+/// Writes a private file atomically: a reader that waits for it finds it complete.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;

@@ -1,18 +1,13 @@
 //! `list`: the rules of an edition, or all of them.
 
-mod ledger;
-
 use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use evidence::api::Edition;
-use judge::{
-    rules,
-    rules::{Facts, Rule},
-};
+use judge::{rules, rules::Rule};
 use serde_json::json;
 
-use super::{Exit, Failure, print::print};
+use super::{Exit, Failure, ledger, print::print, rule::examples};
 
 /// List the rules
 #[derive(Debug, Args)]
@@ -32,7 +27,7 @@ enum Format {
     Table,
     /// An array of objects
     Json,
-    /// A document: a table of each suite, with all that is known of its rules
+    /// A document with a table for each suite
     Markdown,
 }
 
@@ -52,7 +47,7 @@ impl List {
     }
 }
 
-/// The rules of an edition; without one, all.
+/// Returns the rules of an edition, or all rules.
 fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
     let has = |rule: &&Rule| edition.is_none_or(|edition| rule.facts.in_edition(edition).is_some());
     rules::all().iter().filter(has).collect()
@@ -65,7 +60,7 @@ fn table(rules: &[&Rule], edition: Edition) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} rules in edition {edition}; explain RULE tells of one",
+        "\n{} rules in edition {edition}; explain RULE shows one",
         rules.len()
     );
     text
@@ -96,17 +91,4 @@ fn json(rules: &[&Rule]) -> String {
         })
         .collect();
     format!("{:#}\n", serde_json::Value::Array(rules))
-}
-
-/// How many examples pass, how many fail, and how many show that the rule cannot or need not tell.
-fn examples(facts: &Facts) -> [usize; 3] {
-    let of = |kind: &str| {
-        facts
-            .examples
-            .iter()
-            .filter(|example| example.get(kind).is_some())
-            .count()
-    };
-    let (passing, failing) = (of("passes"), of("fails"));
-    [passing, failing, facts.examples.len() - passing - failing]
 }

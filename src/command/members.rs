@@ -1,4 +1,4 @@
-//! Which members are asked: those that the user names, and those of a lab's fleet.
+//! The members to query: those that the user names, and those of a test hub.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, target::Target};
 
-/// Where ways to members come from.
+/// Where kubeconfigs of members come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MembersFrom {
-    /// The Secrets of consumers.
+    /// The consumer Secrets.
     Secrets,
     /// A file.
     File(PathBuf),
@@ -42,7 +42,7 @@ impl FromStr for MembersFrom {
     }
 }
 
-/// What the flags mean for that target; also the files that were read.
+/// Resolves the flags for a target; also returns the files that were read.
 ///
 /// # Errors
 /// When a file cannot be used, or the target brings members of its own.
@@ -54,8 +54,7 @@ pub fn resolve(
     let is_given = !given.is_empty() || providers.is_some();
     if is_given && !matches!(target, Target::Kubeconfig(_)) {
         return Err(Failure::usage(anyhow!(
-            "a hub of the suite's own has members of its own, which are asked without a flag: leave out --members \
-             and --provider-file"
+            "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
         )));
     }
     let (mut members, mut files) = (Members::default(), Vec::new());
@@ -80,8 +79,7 @@ pub fn resolve(
 /// The access provider of the reference manager.
 const PROVIDER: &str = "secretreader";
 
-/// The members of the reference manager's fleet that can be asked, its consumers' Secrets, and the plugin of its access
-/// provider.
+/// Returns the members of the reference manager, its consumer Secrets, and the plugin of its access provider.
 pub fn of_the_lab(manager: &Manager) -> Members {
     let mut tokens = HashMap::new();
     let mut ways = Vec::new();
@@ -111,7 +109,7 @@ pub fn of_the_lab(manager: &Manager) -> Members {
     }
 }
 
-/// The stand-ins, by host and port. Nobody else is called from a lab.
+/// The stand-ins, by host and port. A lab connects to nothing else.
 struct Fleet(BTreeMap<String, StandIn>);
 
 impl Dial for Fleet {
@@ -127,8 +125,8 @@ impl Dial for Fleet {
     }
 }
 
-/// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by the
-/// name of the cluster that it is told of.
+/// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by its
+/// cluster name.
 struct Reader(HashMap<String, String>);
 
 impl Reader {

@@ -22,10 +22,10 @@ use super::{
     target::{Reference, Target},
 };
 
-/// Looks at the target for as long as the plan says, or until a signal.
+/// Collects evidence from the target for as long as the plan says, or until a signal.
 ///
 /// # Errors
-/// When there is no hub, or nothing can be seen of it.
+/// When the hub is unavailable, or shows nothing.
 pub fn observe(
     target: Target,
     plan: Plan,
@@ -55,7 +55,7 @@ pub fn observe(
                 let mut stop = Box::pin(signals::stop());
                 let definitions = hub_definitions(&reference.faults);
                 tell_of_k3s();
-                // Nobody else would remove the container.
+                // A signal must not leave the container behind.
                 let hub = tokio::select! {
                     hub = Hub::k3s_with(&definitions) => hub.map_err(Failure::no_hub)?,
                     () = &mut stop => return Err(Failure::nothing_seen(CollectError::Stopped)),
@@ -66,7 +66,7 @@ pub fn observe(
     })
 }
 
-/// The lab is all in this process, so that its time can be let run; other hubs have their own time.
+/// Builds a runtime. The lab is in this process, so its time is simulated; other hubs have their own time.
 pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
     let mut builder = match target {
         Target::Lab(_) => {
@@ -97,7 +97,7 @@ async fn somebody_elses(
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
     };
-    let progress = progress::told(selection, true);
+    let progress = progress::progress(selection, true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
@@ -105,7 +105,7 @@ async fn somebody_elses(
     Ok(evidence)
 }
 
-/// Looks at the reference manager on a hub of our own.
+/// Collects evidence from the reference manager on a test hub.
 async fn ours(
     hub: Hub,
     reference: Reference,
@@ -141,18 +141,18 @@ async fn side_by_side(
         .client_as(Manager::NAME, Manager::NAME)
         .map_err(Failure::no_hub)?;
     if let Some(lab) = hub.as_lab() {
-        // As envtest's policy has it.
+        // The same as envtest's policy.
         lab.set_audit_level(AuditLevel::RequestResponse);
     }
     let mut manager = Manager::new(reference.faults, clock);
     plan.members = members::of_the_lab(&manager);
     manager.set_up(&client).await.map_err(failed)?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
-    // The lab's time is let run.
-    let progress = progress::told(selection, hub.as_lab().is_none());
+    // The lab's time is simulated.
+    let progress = progress::progress(selection, hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
-        // It never ends by itself: when it does, it has failed, and nothing more would be seen of it.
+        // It never ends by itself: if it does, it has failed.
         end = manager.run(client) => match end {
             Err(error) => Err(failed(error)),
             Ok(()) => Err(Failure::could_not_run(anyhow!("the reference manager ended"))),
@@ -160,7 +160,7 @@ async fn side_by_side(
     }
 }
 
-/// Says why nothing seems to happen for a while.
+/// Explains the wait for K3s.
 pub fn tell_of_k3s() {
-    anstream::eprintln!("note: starting K3s in a container; its image is fetched where it is not there yet");
+    anstream::eprintln!("note: starting K3s in a container; the first start pulls its image");
 }

@@ -1,4 +1,4 @@
-//! The flags that say what to leave behind, and how to print.
+//! The flags for reports and printing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,35 +8,35 @@ use report::{Form, Outputs, Prepared};
 
 use super::Failure;
 
-/// What to leave behind, and how to print.
+/// Which reports to write, and how to print.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write a report in HTML: one file to look at, with pictures of what was watched
+    /// Write an HTML report: one self-contained file, with drawings of the watch
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write a report in Markdown; to $GITHUB_STEP_SUMMARY it is added
+    /// Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write a report in SARIF, for code scanning
+    /// Write a SARIF report, for code scanning
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// Write the decision as a picture (SVG), for a README
+    /// Write the decision as a badge (SVG), for a README
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
-    /// Write the report that is submitted, in YAML; with --record, so that others can verify it
+    /// Write the report to submit, in YAML; add --record so that others can verify it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// The shape of --report
+    /// The format of --report
     #[arg(long, value_enum, default_value_t, requires = "report")]
     report_format: ReportFormat,
     /// Write a JSON report
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the evidence, to be judged again with `replay`; compressed where FILE ends in .zst
+    /// Write the evidence, for `replay`; compressed if FILE ends in .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// How to print the list of rules
@@ -58,13 +58,13 @@ pub enum Format {
     Github,
 }
 
-/// The shape of the report that is submitted.
+/// The format of the report to submit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// The suite's own, which can be verified, compared and merged
     #[default]
     Clusterprofile,
-    /// The one that the SIG's matrix of implementations is made from
+    /// The input of the SIG's matrix of implementations
     SigMulticluster,
 }
 
@@ -78,7 +78,7 @@ impl ReportFormat {
 }
 
 impl OutputFlags {
-    /// Makes sure that the files can be written, and that none of them is one of those to be read.
+    /// Checks that the files can be written, and that none of them is an input.
     ///
     /// # Errors
     /// When one cannot be.
@@ -89,11 +89,11 @@ impl OutputFlags {
         if let Some(path) = written.find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path)))
         {
             return Err(Failure::usage(anyhow!(
-                "{} is to be read and to be written: give the report a file of its own",
+                "{} is both an input and an output: write the report to another file",
                 path.display()
             )));
         }
-        outputs.prepare().map_err(Failure::usage)
+        outputs.prepare(flag).map_err(Failure::usage)
     }
 
     fn outputs(&self) -> Outputs {
@@ -113,5 +113,19 @@ impl OutputFlags {
                 .filter_map(|(form, path)| Some((form, path.clone()?)))
                 .collect(),
         )
+    }
+}
+
+/// The flag that asks for a file.
+fn flag(form: Form) -> &'static str {
+    match form {
+        Form::Record => "--record",
+        Form::Json => "--json",
+        Form::Junit => "--junit",
+        Form::Html => "--html",
+        Form::Markdown => "--markdown",
+        Form::Sarif => "--sarif",
+        Form::Badge => "--badge",
+        Form::Report | Form::Matrix => "--report",
     }
 }

@@ -14,41 +14,40 @@ use super::{Failure, members::MembersFrom};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Evidence")]
 pub struct PlanFlags {
-    /// Read the profiles in this API version [default: the one that the edition is about, where the hub serves it]
+    /// Read the profiles in this API version [default: the edition's version, if the hub serves it]
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<String>,
-    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s looks once [default: 5m, 6m with --members
-    /// or --provider-file, 30m in the lab]
+    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s takes a single snapshot [default: 5m, 6m with
+    /// --members or --provider-file, 30m in the lab]
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
-    /// Ask the members themselves. FILE tells for each profile a kubeconfig (as seen from FILE) and one of its contexts:
-    /// `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumers' Secrets, and
-    /// tries whether each opens its member (repeatable)
+    /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
+    /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
+    /// Secrets as kubeconfigs and tests each (repeatable)
     #[arg(long, value_name = "FILE|from-secrets", value_hint = ValueHint::FilePath)]
     pub members: Vec<MembersFrom>,
-    /// Run the credential plugins that FILE names for access providers, in the form of the inventory's consumers:
-    /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. Each runs on this
-    /// machine for every profile with its provider; what it yields is tried on the member, and is a way to ask it
+    /// Run the credential plugins that FILE lists for access providers, in the format of inventory consumers:
+    /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. A plugin runs on this
+    /// machine for each profile with its provider; its credential is tested on the member and used to query it
     #[arg(long, value_name = "FILE")]
     pub provider_file: Option<PathBuf>,
-    /// The audit log of the hub's API server, read after the hub was observed: a file, whose rotated siblings
-    /// (audit-2026-….log, packed or not) are read too, or a folder (repeatable: of each API server, where there are
-    /// several)
+    /// Read the audit log of the hub's API server after the run: a file with its rotated siblings (audit-2026-….log,
+    /// compressed or not), or a folder. Repeatable, for several API servers
     #[arg(long = "audit-log", value_name = "PATH")]
     pub audit_logs: Vec<PathBuf>,
-    /// Insist on the dry-run probe: where it cannot be had, its rules are inconclusive
+    /// Require the dry-run probe: its rules are inconclusive if it is unavailable
     #[arg(long, conflicts_with = "no_probe")]
     pub probe: bool,
-    /// Send no dry-run writes at all
+    /// Send no dry-run writes
     #[arg(long)]
     pub no_probe: bool,
 }
 
-/// What differs from its member for less than a grace is not held against anybody: the longest grace is 5 minutes.
+/// A profile may differ from its member for a grace period, of 5 minutes at most.
 const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
 
 impl PlanFlags {
-    /// What to collect. `observe` is for how long to watch where the user does not say.
+    /// Plans what to collect. `observe` is the default duration of the watch.
     ///
     /// # Errors
     /// When the flags contradict each other.
@@ -62,7 +61,7 @@ impl PlanFlags {
         let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
-            Wish::No("left out with --no-feature consumer-secrets".to_owned())
+            Wish::No("disabled by --no-feature consumer-secrets".to_owned())
         } else {
             Wish::IfAllowed
         };
@@ -73,12 +72,13 @@ impl PlanFlags {
         }
         let probe = match (self.probe, self.no_probe) {
             (true, _) => Wish::Asked,
-            (_, true) => Wish::No("left out with --no-probe".to_owned()),
+            (_, true) => Wish::No("disabled by --no-probe".to_owned()),
             _ => Wish::IfAllowed,
         };
-        let observe = match members.are_asked() {
-            true => observe.max(LONGER_THAN_A_GRACE),
-            false => observe,
+        let observe = if members.are_asked() {
+            observe.max(LONGER_THAN_A_GRACE)
+        } else {
+            observe
         };
         Ok(Plan {
             claim,
@@ -96,7 +96,7 @@ impl PlanFlags {
 
 /// Reads a duration as people write it.
 fn observe(given: &str) -> Result<Duration, String> {
-    let example = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s to look once";
+    let example = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s for a single snapshot";
     let duration = SignedDuration::from_str(given).map_err(|_| example.to_owned())?;
     Duration::try_from(duration).map_err(|_| format!("it is negative: {example}"))
 }

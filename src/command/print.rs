@@ -1,13 +1,13 @@
-//! Printing to standard output, which may be a pipe whose reader has read enough.
+//! Printing to standard output, which may be a pipe that its reader has closed.
 
 use std::io::{self, Write};
 
 use super::Failure;
 
-/// Prints text whose colours go where they are not seen.
+/// Prints text, without its colours where the output shows none.
 ///
 /// # Errors
-/// When standard output cannot be written to, other than for its reader having left.
+/// When standard output cannot be written to, unless its reader has closed it.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! How a run goes on, for those who wait for it: at a terminal a line that changes, elsewhere a line each minute.
+//! The progress of a run: on a terminal a line that changes, elsewhere a line each minute.
 
 use std::{
     borrow::Cow,
@@ -18,24 +18,25 @@ use judge::{
     Selection, Verdict, judge, rules,
     rules::{Level, Rule},
 };
-use report::inert;
+use report::escape;
 use tokio::task::spawn_blocking;
 
-/// How a run with a watch is told: how far it is, what is seen, what is broken, and what the driver does.
+/// The line of a run that watches: its progress, what it has seen, broken rules, and the driver's step.
 const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
 const ELSE: &str = "{spinner} {wide_msg}";
 
-/// How often a log is told of a wait; of a wait that is not as long, it is told nothing.
+/// How often a log reports a wait; it does not report shorter waits.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Whoever waits at standard error. Without `waits` nobody does: the hub's time is let run.
-pub fn told(selection: &Selection, waits: bool) -> Box<dyn Progress> {
-    match std::io::stderr().is_terminal() {
-        true => Box::new(Line::new(
+/// Reports progress on standard error. Without `waits`, the hub's time is simulated and there is nothing to wait for.
+pub fn progress(selection: &Selection, waits: bool) -> Box<dyn Progress> {
+    if std::io::stderr().is_terminal() {
+        Box::new(Line::new(
             ProgressBar::no_length(),
             waits.then(|| Glances::new(selection)),
-        )),
-        false => Box::new(Log::new(waits, |line| anstream::eprintln!("{line}"))),
+        ))
+    } else {
+        Box::new(Log::new(waits, |line| anstream::eprintln!("{line}")))
     }
 }
 
@@ -60,7 +61,7 @@ impl Line {
 impl Progress for Line {
     fn phase(&self, what: &str) {
         self.bar.set_style(style(ELSE));
-        self.bar.set_message(inert::line(what).into_owned());
+        self.bar.set_message(escape::line(what).into_owned());
         self.bar.tick();
     }
 
@@ -89,12 +90,12 @@ impl Progress for Line {
 
     fn step(&self, what: &str) {
         let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        *step = inert::line(what).into_owned();
+        *step = escape::line(what).into_owned();
     }
 
     fn warn(&self, what: &str) {
         self.bar
-            .suspend(|| anstream::eprintln!("warning: {}", inert::line(what)));
+            .suspend(|| anstream::eprintln!("warning: {}", escape::line(what)));
     }
 
     fn wants_glances(&self) -> bool {
@@ -114,12 +115,12 @@ impl Drop for Line {
     }
 }
 
-/// Judges the inventory while the watch goes on, and beside it.
+/// Judges the inventory in parallel to the watch.
 struct Glances {
     selection: Selection,
-    /// How many rules were broken when last looked at.
+    /// The number of broken rules in the last snapshot.
     broken: Arc<AtomicUsize>,
-    /// Whether a look is not judged yet: those that come meanwhile are left out.
+    /// Whether a snapshot is being judged; others are dropped meanwhile.
     busy: Arc<AtomicBool>,
 }
 
@@ -151,8 +152,7 @@ impl Glances {
     }
 }
 
-/// Of the rules that the user picked, those whose violations are certain from the inventory alone: they count, and no
-/// other evidence speaks for or against them.
+/// Returns the selected rules whose violations are certain from the inventory alone, without other evidence.
 fn early(selection: &Selection) -> Selection {
     let is_early = |rule: &&Rule| {
         let facts = &rule.facts;
@@ -170,10 +170,10 @@ fn early(selection: &Selection) -> Selection {
     }
 }
 
-/// A log, such as a pipeline's: it is not to be silent for long, nor to be flooded.
+/// A log, such as a pipeline's: neither silent for long, nor flooded.
 struct Log<Say> {
     waits: bool,
-    /// How many lines there were of this wait.
+    /// The number of lines about this wait.
     lines: AtomicU64,
     say: Say,
 }
@@ -195,7 +195,7 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
         }
         let periods = elapsed.as_secs() / PERIOD.as_secs();
         let lines = self.lines.load(Ordering::Relaxed);
-        // The first line comes at once.
+        // The first line comes immediately.
         if lines > periods {
             return;
         }
@@ -209,7 +209,7 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
     }
 
     fn warn(&self, what: &str) {
-        (self.say)(&format!("warning: {}", inert::line(what)));
+        (self.say)(&format!("warning: {}", escape::line(what)));
     }
 }
 

@@ -1,26 +1,26 @@
-//! `rbac`: what the runner has to be allowed to do.
+//! `rbac`: the permissions that a run needs.
 
 use clap::Args;
 use collect::{Grants, member_manifest};
 
 use super::{Exit, Failure, print::print};
 
-/// Print the smallest role that the runner needs, for `kubectl apply -f -`
+/// Print the minimal RBAC role for a run, for `kubectl apply -f -`
 #[derive(Debug, Args)]
 pub struct Rbac {
-    /// Only in this namespace: a Role for each instead of a ClusterRole (repeatable)
+    /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
     #[arg(long = "namespace", value_name = "NS")]
     namespaces: Vec<String>,
-    /// Without consumers' Secrets: the rules that need them are skipped
+    /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]
     no_secrets: bool,
-    /// Without dry-run writes, which RBAC cannot tell from real ones
+    /// Grant no dry-run writes, which RBAC cannot distinguish from real writes
     #[arg(long)]
     no_probe: bool,
-    /// With what `run --allow-mutations` writes: to profiles of members that it has joined, and one of its own
+    /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined, and to one of its own
     #[arg(long)]
     allow_mutations: bool,
-    /// Instead, what reading a member takes there (`run --members`)
+    /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
 }

@@ -9,7 +9,7 @@ use super::{
     scope::ScopeFlags, selection::SelectionFlags,
 };
 
-/// Judge a recorded evidence file again; the same as `run --from`
+/// Judge an evidence file again; the same as `run --from`
 #[derive(Debug, Args)]
 pub struct Replay {
     /// The evidence file, or a kubectl dump

@@ -1,4 +1,4 @@
-//! Naming rules on the command line, and telling their facts in a line.
+//! Names of rules on the command line, and their facts in a line.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use judge::{
     rules::{Facts, Rule},
 };
 
-/// The rule of that id.
+/// Finds a rule by its id.
 ///
 /// # Errors
 /// When there is none; the error suggests the nearest.
@@ -16,7 +16,7 @@ pub fn named(id: &str) -> Result<&'static Rule, UnknownName> {
     rules::find(id).ok_or_else(|| unknown(id))
 }
 
-/// The error for a name that is no rule's: people leave out the suite, or give it alone.
+/// Builds the error for an unknown rule: people leave out the suite, or give it alone.
 pub fn unknown(given: &str) -> UnknownName {
     let ids = rules::all().iter().map(|rule| rule.id);
     if given.contains('/') {
@@ -35,19 +35,19 @@ pub fn unknown(given: &str) -> UnknownName {
     error
 }
 
-/// The editions that have the rule.
+/// Lists the editions that have the rule.
 pub fn editions(facts: &Facts) -> String {
-    let names = facts
-        .editions
-        .iter()
-        .map(|applies| match applies.only_if_claimed() {
-            true => format!("{} (once claimed)", applies.edition()),
-            false => applies.edition().to_string(),
-        });
+    let names = facts.editions.iter().map(|applies| {
+        if applies.only_if_claimed() {
+            format!("{} (once claimed)", applies.edition())
+        } else {
+            applies.edition().to_string()
+        }
+    });
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The evidence that the rule is judged from.
+/// Lists the evidence that the rule is judged from.
 pub fn evidence(facts: &Facts) -> String {
     let mut parts = Vec::new();
     if !facts.needs.is_empty() {
@@ -65,4 +65,17 @@ pub fn evidence(facts: &Facts) -> String {
 fn joined(things: &[impl Display], between: &str) -> String {
     let names: Vec<String> = things.iter().map(ToString::to_string).collect();
     names.join(between)
+}
+
+/// Counts the examples that pass, those that fail, and the others: there the rule cannot decide or does not apply.
+pub fn examples(facts: &Facts) -> [usize; 3] {
+    let of = |kind: &str| {
+        facts
+            .examples
+            .iter()
+            .filter(|example| example.get(kind).is_some())
+            .count()
+    };
+    let (passing, failing) = (of("passes"), of("fails"));
+    [passing, failing, facts.examples.len() - passing - failing]
 }

@@ -1,10 +1,10 @@
-//! `run`: judge a hub, or what is known of one.
+//! `run`: judge a hub, or a file with its state.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use evidence::{Asked, Claim, Input, InputError, Kind, Scope, dump::NO_AUDIT_LOG, read_input};
-use report::inert;
+use report::escape;
 
 use super::{
     Exit, Failure, audit,
@@ -25,17 +25,17 @@ use super::{
 
 const EXAMPLES: &str = "\
 Examples:
-  Try the suite, with nothing but itself:
+  Try the suite without a cluster:
     clusterprofile-conformance run --hub lab --manager reference
-  Judge the hub of a kubeconfig's context, and leave a report:
+  Judge the hub of a kubeconfig's context, and write a report:
     clusterprofile-conformance run --context hub --junit report.xml
-  Have the implementation act, by the commands of a driver file:
+  Drive the implementation with the commands of a driver file:
     clusterprofile-conformance run --context hub --driver driver.yaml --allow-mutations
-  Judge what kubectl printed:
+  Judge the output of kubectl:
     kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields |
       clusterprofile-conformance run --from -";
 
-/// Judge a hub, or a file that tells of one
+/// Judge a hub, or a file with its state
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
@@ -43,7 +43,7 @@ pub struct Run {
     selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
-    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file; no hub is asked
+    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub
     #[arg(
         long,
         value_name = "PATH",
@@ -72,7 +72,7 @@ impl Run {
     /// Collects, judges and reports.
     ///
     /// # Errors
-    /// When the flags cannot be, there is no hub to judge, or a report cannot be written.
+    /// When the flags conflict, the hub is unavailable, or a report cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         if let Some(shown) = &self.config.shown {
             return print(shown).map(|()| Exit::Success);
@@ -132,10 +132,10 @@ impl Run {
     }
 }
 
-/// Judges what a file tells.
+/// Judges a file.
 ///
 /// # Errors
-/// When the flags cannot be, the file cannot be used, or a report cannot be written.
+/// When the flags conflict, the file cannot be used, or a report cannot be written.
 pub fn from_file(
     path: &Path,
     audit_logs: &[PathBuf],
@@ -158,7 +158,7 @@ pub fn from_file(
         }
     };
     for note in &input.notes {
-        anstream::eprintln!("note: {}", inert::line(note));
+        anstream::eprintln!("note: {}", escape::line(note));
     }
     let mut evidence = input.evidence;
     claim.apply(&mut evidence.header.claim)?;

@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schemas of the files that people and machines write and read.
+//! `schema`: the JSON Schemas of the suite's files.
 
 use clap::{Args, builder::PossibleValuesParser};
 use collect::{driver::DriverFile, members_schema};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Exit, Failure, config, print::print};
 
-/// Print the JSON Schema of a file, such as for an editor
+/// Print the JSON Schema of a file, for example for an editor
 #[derive(Debug, Args)]
 pub struct PrintSchema {
     /// The file
@@ -18,19 +18,19 @@ pub struct PrintSchema {
     name: String,
 }
 
-/// A schema that is published: it stands in docs/schemas too.
+/// A published schema, which is also in docs/schemas.
 struct Published {
-    /// Its name, which is that of its file, too.
+    /// Its name, and that of its file.
     name: &'static str,
-    /// Which file it is of.
+    /// The file that it describes.
     title: &'static str,
-    /// Where that file comes from, and goes to.
+    /// Who reads or writes that file.
     description: &'static str,
     /// Makes it.
     make: fn() -> Schema,
 }
 
-/// All of them: a line here is all that another one takes, and `just schemas`.
+/// All schemas. To add one, add an entry and run `just schemas`.
 const TABLE: [Published; 7] = [
     Published {
         name: "configuration",
@@ -41,19 +41,19 @@ const TABLE: [Published; 7] = [
     Published {
         name: "waivers",
         title: "Waivers",
-        description: "What `run` and `replay` read with --waivers: violations that are known, argued and dated",
+        description: "What `run` and `replay` read with --waivers: known violations, each with a reason and a last day",
         make: json_schema::read::<Waivers>,
     },
     Published {
         name: "driver",
         title: "Driver file",
-        description: "What `run` reads with --driver: how an implementation is made to act",
+        description: "What `run` reads with --driver: how to drive an implementation",
         make: DriverFile::schema,
     },
     Published {
         name: "members",
         title: "Members",
-        description: "What `run` reads with --members: for each profile, as namespace/name, the way to its member",
+        description: "What `run` reads with --members: for each profile, as namespace/name, a kubeconfig of its member",
         make: members_schema,
     },
     Published {
@@ -93,7 +93,7 @@ impl PrintSchema {
 }
 
 impl Published {
-    /// The schema with its name and version, what tells about it first.
+    /// The schema with its metadata first.
     fn text(&self) -> String {
         let mut schema = (self.make)();
         let id = format!("urn:clusterprofile-conformance:schema:{}:{VERSION}", self.name);
@@ -114,7 +114,7 @@ impl Published {
     }
 }
 
-/// Joins the lines of descriptions: they were broken for the width of a source file.
+/// Joins the lines of descriptions, which were wrapped for the source file.
 fn unwrap_lines(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -16,7 +16,7 @@ pub struct ScopeFlags {
 }
 
 impl ScopeFlags {
-    /// Puts what the flags say over the scope that was there before.
+    /// Overrides a scope with what the flags say.
     pub fn apply(&self, scope: &mut Scope) {
         if !self.namespaces.is_empty() {
             scope.namespaces.clone_from(&self.namespaces);

@@ -14,16 +14,16 @@ pub struct SelectionFlags {
     /// Judge only rules whose id contains one of these, such as `identity/` or `label`
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
-    /// Take FILTER and --skip for whole ids
+    /// Match FILTER and --skip against whole ids
     #[arg(long)]
     exact: bool,
-    /// Leave out rules whose id contains this
+    /// Skip rules whose id contains this
     #[arg(long, value_name = "FILTER")]
     skip: Vec<String>,
 }
 
 impl SelectionFlags {
-    /// The selection, once each of its names is known to mean something in that edition.
+    /// Resolves the selection; each of its names has to match a rule of the edition.
     ///
     /// # Errors
     /// When a name matches no rule, or no rule is left.
@@ -43,7 +43,7 @@ impl SelectionFlags {
             return Ok(selection);
         }
         Err(Failure::usage(anyhow!(
-            "no rule is left: --skip takes away all that FILTER picks"
+            "no rule is left: --skip removes all rules that FILTER selects"
         )))
     }
 

@@ -2,16 +2,16 @@
 
 use tokio::sync::watch;
 
-/// Resolves when the user, or whoever runs us, wants the run to end. A second signal ends the process at once.
+/// Resolves at the first signal to stop. A second one ends the process immediately.
 ///
-/// Call it inside of a runtime.
+/// Call it inside a runtime.
 pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     let (told, mut heard) = watch::channel(false);
     let mut signals = Signals::new();
     tokio::spawn(async move {
         signals.next().await;
         anstream::eprintln!(
-            "stopping: what was done is undone, and what was seen so far is judged; once more to leave at once"
+            "stopping: undoing changes and judging what was seen so far; press again to quit immediately"
         );
         let _ = told.send(true);
         signals.next().await;
@@ -26,12 +26,12 @@ pub fn stop() -> impl Future<Output = ()> + Send + 'static {
     }
 }
 
-/// Resolves at Ctrl-C or SIGTERM, for what has nothing to undo.
+/// Resolves at Ctrl-C or SIGTERM, for commands that have nothing to undo.
 pub async fn once() {
     Signals::new().next().await;
 }
 
-/// Ctrl-C and SIGTERM. It listens all the time: a second signal may come at the heels of the first.
+/// Ctrl-C and SIGTERM. It keeps listening, as a second signal may follow immediately.
 #[cfg(unix)]
 struct Signals {
     interrupt: Option<tokio::signal::unix::Signal>,

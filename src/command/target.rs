@@ -21,7 +21,7 @@ use lab::{
 
 use super::Failure;
 
-/// Which hub, and who plays the implementation on it.
+/// The hub, and the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetFlags {
@@ -34,8 +34,8 @@ pub struct TargetFlags {
     /// Which hub to judge on [default: kubeconfig]
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
-    /// Let the reference manager play the implementation: reference, or reference=FAULT,… to break rules. A fault
-    /// has the id of the rule that it breaks
+    /// Use the reference manager as the implementation: reference, or reference=FAULT,… to break rules. A fault has the
+    /// id of the rule that it breaks
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context"])]
     manager: Option<Reference>,
 }
@@ -43,9 +43,9 @@ pub struct TargetFlags {
 /// Which hub to judge on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HubKind {
-    /// Somebody's hub, by kubeconfig or from within a pod
+    /// Your hub, by kubeconfig or from within a pod
     Kubeconfig,
-    /// A hub in this process, where half an hour passes in milliseconds
+    /// A hub in this process, which simulates 30 minutes in milliseconds
     Lab,
     /// A real kube-apiserver on this machine, from envtest binaries
     Envtest,
@@ -53,17 +53,17 @@ pub enum HubKind {
     K3s,
 }
 
-/// The reference manager, with the faults that it is to have.
+/// The reference manager, with its faults.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The faults; none: it conforms.
+    /// The faults. Without any, it conforms.
     pub faults: Vec<Fault>,
 }
 
-/// A hub to judge, and who plays the implementation.
+/// The hub to judge, and the implementation on it.
 #[derive(Debug)]
 pub enum Target {
-    /// Somebody's hub, with somebody's manager.
+    /// The user's hub, with the user's manager.
     Kubeconfig(KubeconfigOptions),
     /// The lab, with the reference manager.
     Lab(Reference),
@@ -74,7 +74,7 @@ pub enum Target {
 }
 
 impl TargetFlags {
-    /// What the flags mean together.
+    /// Resolves the flags.
     ///
     /// # Errors
     /// When they contradict each other, or a fault breaks a rule that the edition does not have.
@@ -89,9 +89,7 @@ impl TargetFlags {
                 )));
             }
             flags.manager.map(make).ok_or_else(|| {
-                Failure::usage(anyhow!(
-                    "--hub {name} has no manager on it: add --manager reference"
-                ))
+                Failure::usage(anyhow!("--hub {name} has no manager: add --manager reference"))
             })
         };
         match self.hub {
@@ -100,7 +98,7 @@ impl TargetFlags {
             Some(HubKind::K3s) if !Hub::HAS_K3S => Err(Failure::no_hub(HubError::WithoutK3s)),
             Some(HubKind::K3s) => ours(Target::K3s, "k3s", self),
             Some(HubKind::Kubeconfig) | None if self.manager.is_some() => Err(Failure::usage(anyhow!(
-                "--manager needs a hub of the suite's own: add --hub lab, --hub envtest or --hub k3s"
+                "--manager needs a test hub: add --hub lab, --hub envtest or --hub k3s"
             ))),
             Some(HubKind::Kubeconfig) | None => Ok(Target::Kubeconfig(KubeconfigOptions {
                 path: self.kubeconfig,
@@ -111,7 +109,7 @@ impl TargetFlags {
 }
 
 impl Target {
-    /// The hub's name, for reports of a run that could not be.
+    /// The hub's name, for reports of a failed run.
     pub fn name(&self) -> String {
         match self {
             Target::Kubeconfig(options) => match &options.context {
@@ -124,7 +122,7 @@ impl Target {
         }
     }
 
-    /// The file that the user has named as the kubeconfig.
+    /// The kubeconfig file that the user named.
     pub fn kubeconfig(&self) -> Option<&Path> {
         match self {
             Target::Kubeconfig(options) => options.path.as_deref(),
@@ -132,7 +130,7 @@ impl Target {
         }
     }
 
-    /// What the reference manager claims, where the user says nothing else: it gives credentials to its consumers.
+    /// Adds the reference manager's claims, unless the user overrides them: it gives credentials to its consumers.
     pub fn claim(&self, claim: &mut Claim) {
         let ours = !matches!(self, Target::Kubeconfig(_));
         if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
@@ -143,7 +141,7 @@ impl Target {
         }
     }
 
-    /// For how long to watch where the user does not say: half an hour of the lab passes in no time.
+    /// The default duration of the watch. The lab simulates its 30 minutes.
     pub fn default_observe(&self) -> Duration {
         match self {
             Target::Lab(_) => Duration::from_secs(30 * 60),
@@ -153,7 +151,7 @@ impl Target {
 }
 
 impl Reference {
-    /// A fault that nobody would look for is a mistake.
+    /// Refuses faults that no rule of the edition would find.
     fn check(&self, edition: Edition) -> Result<(), Failure> {
         for fault in &self.faults {
             let id = fault.info().id;

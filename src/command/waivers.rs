@@ -1,4 +1,4 @@
-//! `--waivers`: the file is read before a run takes its time, and counts on the day of judging.
+//! `--waivers`: read before the run, applied on the day of judging.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use super::Failure;
 /// Reads the file, where one is named.
 ///
 /// # Errors
-/// When it cannot be read, or says what cannot be.
+/// When it cannot be read or is invalid.
 pub fn read(path: Option<&Path>) -> Result<Option<Waivers>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let text = text("waivers", path)?;
@@ -19,7 +19,7 @@ pub fn read(path: Option<&Path>) -> Result<Option<Waivers>, Failure> {
     Ok(Some(waivers))
 }
 
-/// The text of a file that says how to judge: it has to have a name, so that errors and reports can tell it.
+/// Reads a file that affects verdicts. It has to have a name, so that errors can quote it.
 ///
 /// # Errors
 /// When it cannot be read.

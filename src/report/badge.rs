@@ -1,4 +1,4 @@
-//! A badge: the decision as a small picture, for a README.
+//! The badge: the decision as an SVG, for a README.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use judge::Decision;
 
 use super::Report;
 
-/// Width of ten letters in the picture's font, and the room around a text, in pixels. Fonts differ: a text is told its
-/// width and made to fit.
+/// Width of ten letters in the badge's font, and the padding of a text, in pixels. As fonts differ, `textLength` makes
+/// the text fit.
 const TEN_LETTERS: usize = 63;
 const MARGIN: usize = 12;
 

@@ -9,16 +9,16 @@ use super::Report;
 /// What a judgement covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// How many profiles in scope were seen, those that went in the meantime included.
+    /// The number of profiles in scope that were seen, including deleted ones.
     pub profiles: usize,
-    /// For how long they were watched; none: they were looked at once.
+    /// The window of the watch; none for a single snapshot.
     pub watched: Option<Window>,
-    /// Kinds of evidence that the picked rules use and that were not asked for, with the reason.
+    /// Kinds of evidence that the selected rules use but that were not requested, with the reason.
     pub not_asked: BTreeMap<Kind, String>,
 }
 
 impl Coverage {
-    /// Reads it off the evidence and the rules that the user picked.
+    /// Derives it from the evidence and the selected rules.
     pub fn of(report: &Report) -> Self {
         let evidence = report.evidence;
         let rules = report.judgement.verdicts.iter().map(|verdict| verdict.rule);

@@ -1,11 +1,11 @@
-//! The decision in words, with what it stands on.
+//! The decision in words, with its basis.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
-use super::{Coverage, Report, inert, number::count};
+use super::{Coverage, Report, escape, number::count};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
@@ -25,14 +25,11 @@ pub fn headline(report: &Report) -> String {
                 broken.push(count(tally.must.failed, "MUST rule"));
             }
             if tally.should.failed > 0 {
-                broken.push(format!(
-                    "{} (--strict)",
-                    count(tally.should.failed, "SHOULD rule")
-                ));
+                broken.push(format!("{} (strict)", count(tally.should.failed, "SHOULD rule")));
             }
             if broken.is_empty() {
                 return format!(
-                    "not conformant with edition {edition}: a waiver has expired or waives nothing (--strict)"
+                    "not conformant with edition {edition}: a waiver has expired or waives nothing (strict)"
                 );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
@@ -56,13 +53,13 @@ pub fn headline(report: &Report) -> String {
     }
 }
 
-/// What the decision stands on, in one sentence.
+/// The basis of the decision, in one sentence.
 pub fn scope(report: &Report) -> String {
     let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
         Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),
-        None => "looked at once".to_owned(),
+        None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(
         "{} of {} judged{}, over {}, {window}",
@@ -73,27 +70,27 @@ pub fn scope(report: &Report) -> String {
     );
     let scope = &report.evidence.header.scope;
     if !scope.namespaces.is_empty() {
-        sentence += &format!(", in {} only", inert::line(&scope.namespaces.join(", ")));
+        sentence += &format!(", in {} only", escape::line(&scope.namespaces.join(", ")));
     }
     if let Some(manager) = &scope.cluster_manager {
-        sentence += &format!(", of manager {} only", inert::line(manager));
+        sentence += &format!(", of manager {} only", escape::line(manager));
     }
     let unjudged = report.judgement.unjudged();
     if unjudged > 0 {
         sentence += &format!("; {} cannot be judged yet", count(unjudged, "rule"));
     }
     if let Some(why) = partial(report) {
-        sentence += &format!("; partial: {}", inert::line(why));
+        sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
 }
 
-/// Why the run ended before it had seen all that it was to see, where it did.
+/// Why the run was cut short, if it was.
 pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
     report.evidence.header.cut_short.as_deref()
 }
 
-/// What is waived of a rule, until when and why: the word of each waiver that covers some of it.
+/// Describes what is waived of a rule, until when and why.
 pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
     let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
     for (_, place) in &verdict.waived {
@@ -110,7 +107,7 @@ pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
     format!("waived: {}", told.collect::<Vec<_>>().join("; "))
 }
 
-/// Why the others of that level were not judged.
+/// Counts the rules of that level that were not judged, by reason.
 fn unjudged(rules: &Count) -> String {
     let reasons: Vec<String> = [
         (rules.inconclusive, "inconclusive"),

@@ -1,4 +1,4 @@
-//! What is told of a broken rule: what offends, where, what was expected, and what to do.
+//! Broken rules: the offending objects, the fields, the expected values, and the remedy.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -6,12 +6,12 @@ use judge::{RuleVerdict, Verdict, rules::Finding};
 use owo_colors::Style;
 
 use super::{
-    inert,
+    escape,
     number::{count, thousands},
     page::Page,
 };
 
-/// How many kinds of violation a rule shows, and how many objects each of them.
+/// The number of kinds of violation to show for a rule, and of objects for each kind.
 const SHOWN: usize = 5;
 
 /// The same kind of violation on one or more objects.
@@ -20,7 +20,7 @@ pub(super) struct Group<'a> {
     pub(super) findings: Vec<&'a Finding>,
 }
 
-/// All that a person needs to mend a broken rule.
+/// Shows all details of a broken rule.
 pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     let facts = &verdict.rule.facts;
     let level = facts.level.name();
@@ -37,12 +37,12 @@ pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     );
 }
 
-/// The findings of a rule, each kind behind an empty line: what is alike together, and the first of many.
+/// Shows the findings of a rule, grouped by kind, and the first of many.
 pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
         page.gap();
-        page.styled(2, &inert::line(&group.first().message), Style::new().bold());
+        page.styled(2, &escape::line(&group.first().message), Style::new().bold());
         group.show(page, 4, SHOWN);
     }
     let hidden: usize = groups.iter().skip(SHOWN).map(|group| group.findings.len()).sum();
@@ -52,11 +52,11 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     }
     if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
         page.gap();
-        page.paragraph(2, "reports have all of them (--json FILE, --junit FILE)");
+        page.paragraph(2, "JSON and JUnit reports have all of them");
     }
 }
 
-/// The same in few lines, for what does not count.
+/// Shows a rule in a few lines, for warnings.
 pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     let rule = verdict.rule;
     page.marked(
@@ -66,7 +66,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     );
     let groups = of_one_message(&verdict.findings);
     for group in groups.iter().take(SHOWN) {
-        page.paragraph(4, &inert::line(&group.first().message));
+        page.paragraph(4, &escape::line(&group.first().message));
         group.show(page, 6, 1);
     }
     if groups.len() > SHOWN {
@@ -75,7 +75,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     page.field(4, "remedy", &rule.facts.remedy);
 }
 
-/// Every finding of a rule as plain text, for reports that are read by people and made for machines.
+/// Lists every finding of a rule as plain text, for machine formats that people read too.
 pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
@@ -89,8 +89,8 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
         let _ = writeln!(
             text,
             "{}{remark}: {}",
-            inert::line(&object.to_string()),
-            inert::line(&finding.message)
+            escape::line(&object.to_string()),
+            escape::line(&finding.message)
         );
         for (name, value) in [
             ("uid", &object.uid),
@@ -100,12 +100,12 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
             ("observed", &finding.observed),
         ] {
             if !value.is_empty() {
-                let _ = writeln!(text, "  {name}: {}", inert::line(value));
+                let _ = writeln!(text, "  {name}: {}", escape::line(value));
             }
         }
     }
     for note in &verdict.notes {
-        let _ = writeln!(text, "note: {}", inert::line(note));
+        let _ = writeln!(text, "note: {}", escape::line(note));
     }
     if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn | Verdict::Waived) {
         let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);
@@ -113,7 +113,7 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
     text
 }
 
-/// How much was found in how much.
+/// Counts findings and examined things.
 pub(super) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
@@ -123,12 +123,12 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
 }
 
 impl Group<'_> {
-    /// The one that stands for all.
+    /// The first finding, which represents the group.
     pub(super) fn first(&self) -> &Finding {
         self.findings[0]
     }
 
-    /// The first objects, how many others there are, and what is wrong with them: once where it is the same with all.
+    /// Shows the first objects, the number of others, and the violation: once if all share it.
     fn show(&self, page: &mut Page, indent: usize, most: usize) {
         let [common, own]: [Vec<&Part>; 2] = [true, false].map(|common| {
             let parts = PARTS.iter().filter(|part| self.is_common(part) == common);
@@ -138,7 +138,7 @@ impl Group<'_> {
         if own.is_empty() {
             for (number, finding) in shown.enumerate() {
                 let name = if number == 0 { "object" } else { "" };
-                page.field(indent, name, &inert::line(&finding.object.to_string()));
+                page.field(indent, name, &escape::line(&finding.object.to_string()));
             }
             self.others(page, indent, most, "object");
             show_parts(page, indent, self.first(), &common);
@@ -146,7 +146,7 @@ impl Group<'_> {
         }
         show_parts(page, indent, self.first(), &common);
         for finding in shown {
-            page.field(indent, "object", &inert::line(&finding.object.to_string()));
+            page.field(indent, "object", &escape::line(&finding.object.to_string()));
             show_parts(page, indent, finding, &own);
         }
         self.others(page, indent, most, "finding");
@@ -165,7 +165,7 @@ impl Group<'_> {
     }
 }
 
-/// A part of a finding that its object may have in common with others.
+/// A part of a finding that several objects may share.
 struct Part {
     name: &'static str,
     of: fn(&Finding) -> &String,
@@ -190,17 +190,17 @@ fn show_parts(page: &mut Page, indent: usize, finding: &Finding, parts: &[&Part]
     for part in parts {
         let value = (part.of)(finding);
         if !value.is_empty() {
-            page.field(indent, part.name, &inert::line(value));
+            page.field(indent, part.name, &escape::line(value));
         }
     }
 }
 
-/// Puts findings of one message together.
+/// Groups findings by message.
 fn of_one_message(findings: &[Finding]) -> Vec<Group<'_>> {
     groups(findings, |finding| &finding.message)
 }
 
-/// Puts findings together that differ in nothing but their objects.
+/// Groups findings that differ only in their objects.
 pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
     groups(findings, |finding| {
         let parts = PARTS.map(|part| (part.of)(finding));
@@ -208,7 +208,7 @@ pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<
     })
 }
 
-/// Puts findings that agree in these parts together, in the order in which each first came up.
+/// Groups findings by these parts, in the order of their first occurrence.
 fn groups<'a, Parts: Eq + Hash>(
     findings: impl IntoIterator<Item = &'a Finding>,
     parts: impl Fn(&'a Finding) -> Parts,

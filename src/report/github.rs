@@ -1,31 +1,30 @@
-//! Annotations of a GitHub workflow: lines on standard output that the runner turns into remarks on the job.
+//! GitHub annotations: lines on standard output that the runner shows on the job.
 //!
-//! A step may make ten of each kind, so that a rule gets one, with the first of its findings, rather than each finding.
-//! The runner looks for commands in every line that is printed. No other line is one: [`inert`] sees to that.
+//! A step may have ten of each kind, so each rule gets one, with its first findings. The runner looks for commands in
+//! every printed line; [`escape`] makes sure that no other line is one.
 
 use judge::{RuleVerdict, Verdict};
 
-use super::{Report, decision, failure, inert, number};
+use super::{Report, decision, escape, failure, number};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
 const SHOWN: usize = 10;
 
-/// How many findings of a rule are told, and how many characters of each: GitHub shows no more of an annotation than a
-/// few thousand.
+/// The number of findings to show for a rule, and of characters for each: GitHub shows a few thousand characters.
 const FINDINGS: usize = 3;
 const LONGEST: usize = 500;
 
-/// Who makes the annotations that belong to no rule.
+/// The title of annotations that belong to no rule.
 const SUITE: &str = "clusterprofile-conformance";
 
-/// An error for each broken rule, a warning for each rule with warnings, as far as GitHub takes them, and a notice with
-/// the decision.
+/// Writes an error for each broken rule, a warning for each rule with warnings, up to GitHub's limits, and a notice
+/// with the decision.
 pub fn annotations(report: &Report) -> String {
     let mut text = String::new();
     for (command, which) in [("error", Verdict::Fail), ("warning", Verdict::Warn)] {
         let verdicts = report.judgement.verdicts.iter();
         let told: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
-        // The last place is for the count of those that have none.
+        // The last annotation counts the omitted rules.
         let shown = if told.len() > SHOWN { SHOWN - 1 } else { SHOWN };
         for verdict in told.iter().take(shown) {
             let rule = verdict.rule;
@@ -41,7 +40,7 @@ pub fn annotations(report: &Report) -> String {
     text + &line("notice", SUITE, &[decided])
 }
 
-/// What is wrong, where, and how to mend it.
+/// Describes the violation, its place and its remedy.
 fn lines(verdict: &RuleVerdict) -> Vec<String> {
     let facts = &verdict.rule.facts;
     let mut lines = vec![format!("{} ({})", facts.title, failure::extent(verdict))];
@@ -56,7 +55,7 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
                 told += &format!("; {name} {value}");
             }
         }
-        lines.push(inert::short(&told, LONGEST).into_owned());
+        lines.push(escape::short(&told, LONGEST).into_owned());
     }
     if verdict.findings.len() > FINDINGS {
         let more = number::count(verdict.findings.len() - FINDINGS, "more finding");
@@ -67,7 +66,7 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
     lines
 }
 
-/// The runner takes the escapes back: these lines become lines of one annotation.
+/// The runner unescapes these line breaks within an annotation.
 fn line(command: &str, title: &str, lines: &[String]) -> String {
     let lines: Vec<String> = lines.iter().map(|line| data(line)).collect();
     format!("::{command} title={}::{}\n", property(title), lines.join("%0A"))
@@ -75,7 +74,7 @@ fn line(command: &str, title: &str, lines: &[String]) -> String {
 
 /// Text within a line of a message.
 fn data(text: &str) -> String {
-    inert::line(text).replace('%', "%25")
+    escape::line(text).replace('%', "%25")
 }
 
 /// Text of a property, which ends at a comma or colon.

@@ -13,7 +13,7 @@ use judge::{
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::{Coverage, Report, visible};
+use super::{Coverage, Report, json_escape};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
@@ -39,10 +39,10 @@ struct Document<'a> {
     scope: &'a Scope,
     /// How many profiles in scope were seen.
     profiles: usize,
-    /// When they were looked at; absent for a dump, which does not tell.
+    /// When they were read; absent for a dump, which has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
-    /// Whether they were watched throughout the window, rather than looked at once.
+    /// Whether they were watched throughout the window, rather than read as a single snapshot.
     watched: bool,
     /// Whether the run was cut short, and with it what was seen.
     partial: bool,
@@ -53,13 +53,13 @@ struct Document<'a> {
     /// How many rules cannot be judged yet, whatever the evidence.
     #[serde(skip_serializing_if = "is_zero")]
     unjudged: usize,
-    /// Kinds of evidence that were not asked for, each with the reason.
+    /// Kinds of evidence that were not requested, each with the reason.
     not_asked: &'a BTreeMap<Kind, String>,
-    /// Objects that could not be read, so that no rule has looked at them.
+    /// Unreadable objects, which no rule has examined.
     unreadable: &'a [Unreadable],
     /// Every rule of the edition, in the ledger's order.
     verdicts: Vec<Entry<'a>>,
-    /// What came of each waiver, where some were given.
+    /// The outcome of each waiver, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waivers: Vec<Waiving<'a>>,
 }
@@ -74,9 +74,9 @@ struct Suite {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Source<'a> {
-    /// The hub or the dump that was looked at.
+    /// The hub or the dump that was read.
     source: &'a str,
-    /// The version of the suite that looked.
+    /// The version of the suite that collected it.
     collected_by: &'a str,
     /// The hub's version, where it told.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +113,7 @@ struct Entry<'a> {
     rule: &'a str,
     /// Its headline.
     title: &'a str,
-    /// How much it binds.
+    /// Its level.
     level: Level,
     /// Document and section.
     source: &'a str,
@@ -128,10 +128,10 @@ struct Entry<'a> {
     /// The violations that are waived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waived: Vec<Waived<'a>>,
-    /// Remarks, such as which evidence was used.
+    /// Notes, such as which evidence was used.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
-    /// How to mend it, where something was found.
+    /// The remedy, if something was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a str>,
 }
@@ -187,7 +187,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
         waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
-    visible::write(&document, &mut into)?;
+    json_escape::write(&document, &mut into)?;
     into.write_all(b"\n")
 }
 

@@ -1,71 +1,110 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
-//! JUnit knows neither levels nor warnings nor waivers nor decisions. The level stands in a case's class
-//! (`identity.MUST`), warnings and remarks in its output, the decision and what could not be read in the output of every
-//! suite. What is waived is skipped, and its message says `waived`: it never passes.
+//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), warnings and
+//! notes are in its output, the decision and unreadable objects in the output of every suite. Waived rules are skipped
+//! with the message `waived`; they never pass.
 //!
-//! Of a case that did not pass, GitLab shows the text inside of the element, Prow's Spyglass its message and then the text,
-//! actions of GitHub the message and the text's beginning: so the message tells what is wrong, and the text tells the
-//! whole.
-//!
-//! The crate that writes it writes CDATA as it gets it, which [`inert::cdata`] sees to, and no `skipped` attribute on
-//! suites, by which several readers count: [`opened`] puts it there.
+//! For a case that did not pass, GitLab shows the element's text, Prow's Spyglass its message and then the text, GitHub
+//! actions the message and the beginning of the text. So the message names the problem, and the text repeats it with
+//! all details.
 
 use std::io;
 
 use judge::{RuleVerdict, Verdict};
-use junit_report::{Duration, OffsetDateTime, ReportBuilder, TestCase, TestResult, TestSuite};
+use quick_xml::{
+    Writer,
+    events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event},
+};
 
-use super::{Report, decision, failure, inert, unread};
+use super::{Report, decision, escape, failure, unread};
 
-/// How many objects that could not be read are told with each suite.
+/// The number of unreadable objects to list in each suite.
 const UNREAD: usize = 20;
 
 /// Writes the report. Fails only when `into` does.
-pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
-    into.write_all(b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<testsuites>\n")?;
-    for suite in suites(report) {
-        into.write_all(opened(report, &suite, &written(&suite)?).as_bytes())?;
-        into.write_all(b"\n")?;
-    }
-    into.write_all(b"</testsuites>\n")
-}
-
-fn suites(report: &Report) -> Vec<TestSuite> {
+pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
+    let mut writer = Writer::new(into);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
+    end_line(&mut writer)?;
+    writer.write_event(Event::Start(BytesStart::new("testsuites")))?;
+    end_line(&mut writer)?;
     let output = output(report);
-    let mut suites: Vec<TestSuite> = Vec::new();
-    for verdict in &report.judgement.verdicts {
-        let suite = verdict.rule.suite();
-        if suites.last().is_none_or(|last| last.name != suite) {
-            suites.push(TestSuite {
-                name: suite.to_owned(),
-                // [`opened`] writes none of these.
-                package: String::new(),
-                timestamp: OffsetDateTime::UNIX_EPOCH,
-                hostname: String::new(),
-                testcases: Vec::new(),
-                system_out: Some(inert::cdata(&output)),
-                system_err: None,
-            });
-        }
-        if let Some(suite) = suites.last_mut() {
-            suite.testcases.push(case(report, verdict));
-        }
+    let verdicts = &report.judgement.verdicts;
+    for verdicts in verdicts.chunk_by(|one, next| one.rule.suite() == next.rule.suite()) {
+        write_suite(&mut writer, report, verdicts, &output)?;
+        end_line(&mut writer)?;
     }
-    suites
+    writer.write_event(Event::End(BytesEnd::new("testsuites")))?;
+    end_line(&mut writer)
 }
 
-/// What is told with every suite.
+fn end_line(writer: &mut Writer<impl io::Write>) -> io::Result<()> {
+    writer.get_mut().write_all(b"\n")
+}
+
+/// Writes the verdicts of one suite. Its attributes are those that Jenkins and Surefire both know; several readers count
+/// by `skipped`.
+fn write_suite(
+    writer: &mut Writer<impl io::Write>,
+    report: &Report,
+    verdicts: &[RuleVerdict],
+    output: &str,
+) -> io::Result<()> {
+    let cases: Vec<Case> = verdicts.iter().map(|verdict| Case::of(report, verdict)).collect();
+    let count = |element: &str| {
+        let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
+        outcomes
+            .filter(|outcome| outcome.element == element)
+            .count()
+            .to_string()
+    };
+    let suite = writer.create_element("testsuite").with_attributes([
+        ("name", verdicts[0].rule.suite()),
+        ("tests", &cases.len().to_string()),
+        ("failures", &count(FAILURE)),
+        ("errors", &count(ERROR)),
+        ("skipped", &count(SKIPPED)),
+        (
+            "timestamp",
+            &report.judged_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        ),
+        ("time", "0"),
+    ]);
+    suite.write_inner_content(|writer| {
+        cases.iter().try_for_each(|case| case.write(writer))?;
+        write_text(writer, "system-out", [], output)
+    })?;
+    Ok(())
+}
+
+/// Writes an element that holds text.
+fn write_text<'a>(
+    writer: &mut Writer<impl io::Write>,
+    element: &str,
+    attributes: impl IntoIterator<Item = (&'a str, &'a str)>,
+    text: &str,
+) -> io::Result<()> {
+    let element = writer.create_element(element).with_attributes(attributes);
+    element.write_inner_content(|writer| {
+        // A section cannot hold its own end mark: the writer then makes several.
+        let text = escape::xml(text);
+        let mut sections = BytesCData::escaped(&text);
+        sections.try_for_each(|section| writer.write_event(Event::CData(section)))
+    })?;
+    Ok(())
+}
+
+/// The output of every suite.
 fn output(report: &Report) -> String {
     let mut output = format!(
         "{}\n{}\nhub: {}\n",
         decision::headline(report),
         decision::scope(report),
-        inert::line(&report.evidence.header.hub.source)
+        escape::line(&report.evidence.header.hub.source)
     );
     let complaints = report.judgement.waivers.iter();
     for complaint in complaints.filter_map(|outcome| outcome.complaint()) {
-        output += &format!("{}\n", inert::line(&complaint));
+        output += &format!("{}\n", escape::line(&complaint));
     }
     for line in unread::lines(report, UNREAD) {
         output += &line;
@@ -74,93 +113,121 @@ fn output(report: &Report) -> String {
     output
 }
 
-/// A suite as the crate writes it, in a document of its own.
-fn written(suite: &TestSuite) -> io::Result<String> {
-    let mut document = Vec::new();
-    let report = ReportBuilder::new().add_testsuite(suite.clone()).build();
-    report.write_xml(&mut document).map_err(|error| match error {
-        junit_report::Error::Io(error) => error,
-        junit_report::Error::Xml(error) => io::Error::other(error),
-    })?;
-    String::from_utf8(document).map_err(io::Error::other)
+const FAILURE: &str = "failure";
+const ERROR: &str = "error";
+const SKIPPED: &str = "skipped";
+
+/// The case of one rule.
+struct Case<'a> {
+    verdict: &'a RuleVerdict,
+    /// Absent where the rule passed.
+    outcome: Option<Outcome>,
+    /// Empty if the outcome says everything.
+    output: String,
 }
 
-/// The suite's element out of its document, opened by a tag with the attributes that readers know, and those alone:
-/// Surefire's schema has no `id`, `package` and `hostname`, and wants `skipped`.
-fn opened(report: &Report, suite: &TestSuite, document: &str) -> String {
-    // All that comes before the tag's end is ours, and in attributes the crate escapes angles.
-    let inside = document
-        .split_once("<testsuite ")
-        .and_then(|(_, rest)| rest.split_once('>'))
-        .and_then(|(_, rest)| rest.strip_suffix("</testsuites>"))
-        .unwrap_or_default();
-    format!(
-        "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\" time=\"0\">{inside}",
-        suite.name,
-        suite.tests(),
-        suite.failures(),
-        suite.errors(),
-        suite.skipped(),
-        report.judged_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    )
+/// The element of a case that did not pass: its message says what is wrong, its text repeats that with all details.
+struct Outcome {
+    element: &'static str,
+    kind: &'static str,
+    message: String,
+    text: String,
 }
 
-fn case(report: &Report, verdict: &RuleVerdict) -> TestCase {
-    let rule = verdict.rule;
-    let details = failure::in_plain_text(verdict);
-    let head = format!("[{}] {}", rule.facts.level, rule.facts.title);
-    let (result, system_out) = match verdict.verdict {
-        Verdict::Pass => (TestResult::Success, details),
-        Verdict::Warn => {
-            let warning = format!("warning: {head}: {}\n{details}", failure::extent(verdict));
-            (TestResult::Success, warning)
+impl<'a> Case<'a> {
+    fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
+        let facts = &verdict.rule.facts;
+        let details = failure::in_plain_text(verdict);
+        let head = format!("[{}] {}", facts.level, facts.title);
+        let (outcome, output) = match verdict.verdict {
+            Verdict::Pass => (None, details),
+            Verdict::Warn => {
+                let warning = format!("warning: {head}: {}\n{details}", failure::extent(verdict));
+                (None, warning)
+            }
+            _ => (Some(Outcome::of(report, verdict, &head, &details)), String::new()),
+        };
+        Self {
+            verdict,
+            outcome,
+            output,
         }
-        _ => (unpassed(report, verdict, &head, &details), String::new()),
-    };
-    TestCase {
-        name: rule.id.to_owned(),
-        // Judging takes no time worth telling, and a replay must give the same report.
-        time: Duration::ZERO,
-        result,
-        classname: Some(format!("{}.{}", rule.suite(), rule.facts.level)),
-        filepath: None,
-        system_out: (!system_out.is_empty()).then(|| inert::cdata(&system_out)),
-        system_err: None,
+    }
+
+    fn write(&self, writer: &mut Writer<impl io::Write>) -> io::Result<()> {
+        let rule = self.verdict.rule;
+        let case = writer.create_element("testcase").with_attributes([
+            ("name", rule.id),
+            // Judging takes almost no time, and a replay must give the same report.
+            ("time", "0"),
+            ("classname", &format!("{}.{}", rule.suite(), rule.facts.level)),
+        ]);
+        if self.outcome.is_none() && self.output.is_empty() {
+            case.write_empty()?;
+            return Ok(());
+        }
+        case.write_inner_content(|writer| {
+            if let Some(outcome) = &self.outcome {
+                let attributes = [("type", outcome.kind), ("message", &outcome.message)];
+                write_text(writer, outcome.element, attributes, &outcome.text)?;
+            }
+            if !self.output.is_empty() {
+                write_text(writer, "system-out", [], &self.output)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 }
 
-/// The element of a case that did not pass: its message says what is the matter, its text says it again with all that is
-/// known.
-fn unpassed(report: &Report, verdict: &RuleVerdict, head: &str, details: &str) -> TestResult {
-    let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
-    let name = verdict.verdict.name();
-    let matter = match verdict.verdict {
-        Verdict::Fail => {
-            let first = verdict.findings.first().map_or("", |finding| &finding.message);
-            format!("{}: {first}", failure::extent(verdict))
+impl Outcome {
+    fn of(report: &Report, verdict: &RuleVerdict, head: &str, details: &str) -> Self {
+        let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
+        let name = verdict.verdict.name();
+        let matter = match verdict.verdict {
+            Verdict::Fail => {
+                let first = verdict.findings.first().map_or("", |finding| &finding.message);
+                format!("{}: {first}", failure::extent(verdict))
+            }
+            Verdict::Waived => decision::waived(report.judgement, verdict),
+            _ => format!("{name}: {reason}"),
+        };
+        let matter = escape::line(&matter);
+        let (element, kind) = match verdict.verdict {
+            Verdict::Fail => (FAILURE, verdict.rule.facts.level.name()),
+            Verdict::Inconclusive => (ERROR, name),
+            _ => (SKIPPED, name),
+        };
+        Self {
+            element,
+            kind,
+            message: escape::xml(&matter).into_owned(),
+            text: format!("{head}\n{matter}\n{details}"),
         }
-        Verdict::Waived => decision::waived(report.judgement, verdict),
-        _ => format!("{name}: {reason}"),
-    };
-    let matter = inert::line(&matter);
-    // The writer escapes an attribute's quotes and angles.
-    let message = inert::xml(&matter).into_owned();
-    let cause = Some(inert::cdata(&format!("{head}\n{matter}\n{details}")));
-    match verdict.verdict {
-        Verdict::Fail => TestResult::Failure {
-            type_: verdict.rule.facts.level.name().to_owned(),
-            message,
-            cause,
-        },
-        Verdict::Inconclusive => TestResult::Error {
-            type_: name.to_owned(),
-            message,
-            cause,
-        },
-        _ => TestResult::SkippedWithCause {
-            type_: name.to_owned(),
-            message,
-            cause,
-        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn text_is_whole_for_an_xml_parser(text in "([\\]>\\[]{0,4}|<!\\[CDATA\\[|\\PC|[\\x00-\\x1f]){0,20}") {
+            let mut writer = Writer::new(Vec::new());
+            write_text(&mut writer, "text", [], &text).expect("a vector takes all");
+            let document = String::from_utf8(writer.into_inner()).expect("UTF-8");
+            let mut reader = quick_xml::Reader::from_str(&document);
+            let mut read = String::new();
+            loop {
+                match reader.read_event().expect("well-formed") {
+                    Event::CData(section) => read += &section,
+                    Event::Start(_) | Event::End(_) => {}
+                    Event::Eof => break,
+                    other => panic!("outside of a section: {other:?}"),
+                }
+            }
+            assert_eq!(read, escape::xml(&text));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The report in Markdown, for a pull request or a job's summary (`$GITHUB_STEP_SUMMARY`).
 //!
-//! What comes from the hub stands in code spans alone, where Markdown gives nothing a meaning.
+//! Hub text is only in code spans, where Markdown interprets nothing.
 
 use std::{fmt::Write as _, io};
 
@@ -9,14 +9,13 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, decision, failure, inert, number};
+use super::{Report, decision, escape, failure, number};
 
-/// How many findings of a rule are shown, and how many characters in a cell of a table.
+/// The number of findings to show for a rule, and of characters in a table cell.
 const SHOWN: usize = 20;
 const CELL: usize = 300;
 
-/// How many bytes the report has at most. GitHub throws away the whole summary of a step that has more than 1 MiB, and the
-/// step may have something to say besides.
+/// The size limit in bytes. GitHub drops a step's whole summary if it exceeds 1 MiB, and the step may write more.
 const LONGEST: usize = 1_000_000;
 
 /// Writes the report. Fails only when `into` does.
@@ -97,7 +96,7 @@ fn complaints(text: &mut String, report: &Report) {
     }
 }
 
-/// Tells the rules with that verdict as far as there is room, and how many there was none for.
+/// Lists the rules with that verdict while there is room, and counts the others.
 fn findings(text: &mut String, report: &Report, (heading, which): (&str, Verdict), room: usize) -> usize {
     let verdicts = report.judgement.verdicts.iter();
     let mut found = verdicts.filter(|verdict| verdict.verdict == which).peekable();
@@ -109,7 +108,7 @@ fn findings(text: &mut String, report: &Report, (heading, which): (&str, Verdict
     for verdict in found {
         let mut told = String::new();
         rule(&mut told, verdict);
-        // A few lines are kept for what tells of those left out, and for the headings.
+        // Keeps room for headings and for the count of omitted rules.
         if text.len() + told.len() + 1000 > room {
             left_out += 1;
         } else {
@@ -206,13 +205,13 @@ fn unjudged(report: &Report) -> String {
     text
 }
 
-/// Text as a code span that stays one whatever is in it, in a table too; nothing for nothing.
+/// Formats any text as a code span, also for tables; empty text stays empty.
 fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
     // A bar is escaped for the table; a backslash before it would escape the escape.
-    let line = inert::short(text, CELL)
+    let line = escape::short(text, CELL)
         .replace("\\|", "\\\\u{7c}")
         .replace('|', "\\|");
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -226,10 +225,10 @@ fn code(text: &str) -> String {
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
-/// Text that is ours or the user's, every character of Markdown and HTML in it taken as itself.
+/// Escapes Markdown and HTML in our own or the user's text.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in inert::line(text).chars() {
+    for c in escape::line(text).chars() {
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&'

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers for people.
 
-/// A number with its thousands apart: `1,048,576`.
+/// Formats a number with separators: `1,048,576`.
 pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut told = String::new();

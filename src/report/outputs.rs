@@ -1,8 +1,8 @@
-//! The files that a run leaves: checked before it starts, complete or untouched when it ends.
+//! The files of a run: checked before it starts, written atomically at its end.
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -31,45 +31,45 @@ pub enum Form {
     Matrix,
 }
 
-/// The files that the user asked for; of each form at most one.
+/// The requested files, at most one of each form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs(pub BTreeMap<Form, PathBuf>);
 
-/// The same, each known to be writable. Drop it, and nothing has changed.
+/// The requested files, checked to be writable. Dropping it changes nothing.
 #[derive(Debug, Default)]
 pub struct Prepared(pub BTreeMap<Form, Output>);
 
 /// One file to be written.
 #[derive(Debug)]
 pub struct Output {
-    flag: &'static str,
+    name: &'static str,
     path: PathBuf,
     place: Place,
 }
 
-/// The variable by which a GitHub workflow names the file that a step's summary is gathered in.
+/// The variable with the path of a GitHub step's summary.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The path does not lead to a place where a file can be.
-    #[error("failed to prepare {flag} {}: {advice}", path.display())]
+    /// No file can be written there.
+    #[error("failed to prepare {name} {}: {advice}", path.display())]
     Unwritable {
-        /// The flag that names it.
-        flag: &'static str,
+        /// What the user calls it.
+        name: &'static str,
         /// The path.
         path: PathBuf,
         /// What to do.
         advice: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Two flags name the same file.
+    /// Two outputs name the same file.
     #[error("{first} and {second} both name {}: give each a file of its own", path.display())]
     Same {
-        /// One flag.
+        /// What the user calls one output.
         first: &'static str,
         /// The other.
         second: &'static str,
@@ -77,10 +77,10 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// Writing failed midway.
-    #[error("failed to write {flag} {}: {advice}", path.display())]
+    #[error("failed to write {name} {}: {advice}", path.display())]
     Write {
-        /// The flag that names it.
-        flag: &'static str,
+        /// What the user calls it.
+        name: &'static str,
         /// The path.
         path: PathBuf,
         /// What to do.
@@ -92,9 +92,12 @@ pub enum OutputError {
 }
 
 impl Outputs {
-    /// Makes sure that every file can be written, before a run takes its time.
-    pub fn prepare(self) -> Result<Prepared, OutputError> {
-        let named: Vec<_> = self.0.iter().map(|(form, path)| (form.flag(), path)).collect();
+    /// Checks before a run that every file can be written. `name` says what the user calls each.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn prepare(self, name: impl Fn(Form) -> &'static str) -> Result<Prepared, OutputError> {
+        let named: Vec<_> = self.0.iter().map(|(form, path)| (name(*form), path)).collect();
         for (place, (second, path)) in named.iter().enumerate() {
             for (first, other) in &named[..place] {
                 if is_same(path, other) {
@@ -106,47 +109,36 @@ impl Outputs {
                 }
             }
         }
-        let opened = self
-            .0
-            .into_iter()
-            .map(|(form, path)| Ok((form, Output::open(form.flag(), path)?)));
+        let opened = self.0.into_iter().map(|(form, path)| {
+            // What other commands of the step have written into its summary stays.
+            let is_summary = form == Form::Markdown
+                && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
+            let place = if is_summary {
+                Place::after(&path)
+            } else {
+                Place::of(&path)
+            };
+            Ok((form, Output::at(name(form), path, place)?))
+        });
         opened.collect::<Result<_, _>>().map(Prepared)
     }
 }
 
-impl Form {
-    /// The flag that asks for it.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Form::Record => "--record",
-            Form::Json => "--json",
-            Form::Junit => "--junit",
-            Form::Html => "--html",
-            Form::Markdown => "--markdown",
-            Form::Sarif => "--sarif",
-            Form::Badge => "--badge",
-            Form::Report | Form::Matrix => "--report",
-        }
-    }
-}
-
 impl Output {
-    /// Finds the place where the content is to go, and makes sure that it can be written; `flag` names it in errors.
+    /// Checks that a file can be written. `name` is what the user calls it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn open(flag: &'static str, path: PathBuf) -> Result<Self, OutputError> {
-        // What other commands of the step have said in its summary stays.
-        let is_summary = flag == Form::Markdown.flag()
-            && std::env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
-        let place = match is_summary {
-            true => Place::after(&path),
-            false => Place::of(&path),
-        };
+    pub fn open(name: &'static str, path: PathBuf) -> Result<Self, OutputError> {
+        let place = Place::of(&path);
+        Self::at(name, path, place)
+    }
+
+    fn at(name: &'static str, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
         match place {
-            Ok(place) => Ok(Self { flag, path, place }),
+            Ok(place) => Ok(Self { name, path, place }),
             Err(source) => Err(OutputError::Unwritable {
-                flag,
+                name,
                 advice: advice(&path, &source),
                 path,
                 source,
@@ -159,17 +151,17 @@ impl Output {
         &self.path
     }
 
-    /// Writes the content; the file has all of it, or is as it was before.
+    /// Writes the content atomically.
     pub fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let Self { flag, path, place } = self;
+        let Self { name, path, place } = self;
         let written = place.write(content);
         written.map_err(|Unwritten { source, kept }| OutputError::Write {
-            flag,
+            name,
             advice: match (kept, source.kind()) {
-                (Some(kept), _) => format!("what was to be written is in {}", kept.display()),
+                (Some(kept), _) => format!("its content is in {}", kept.display()),
                 (None, io::ErrorKind::NotFound) => "its folder is gone".to_owned(),
                 (None, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
                     advice(&path, &source)
@@ -190,7 +182,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
             Some(folder.join(path.file_name()?))
         })
     };
-    // Of what is no regular file, such as /dev/null, there is enough for both.
+    // Two outputs can share what is no regular file, such as /dev/null.
     let is_special = |path: &Path| fs::metadata(path).is_ok_and(|there| !there.is_file());
     match (place(one), place(other)) {
         (Some(one), Some(other)) => one == other && !is_special(&one),
@@ -201,7 +193,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn advice(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound if fs::read_link(path).is_ok() => {
-            "it is a link that leads into no folder: mend it".to_owned()
+            "it is a link into a missing folder: fix it".to_owned()
         }
         io::ErrorKind::NotFound => format!("create the folder {} first", folder_of(path).display()),
         io::ErrorKind::IsADirectory => "it is a folder: name a file in it".to_owned(),
@@ -217,7 +209,7 @@ mod tests {
     use super::*;
 
     fn output(path: &Path) -> Output {
-        Output::open(Form::Json.flag(), path.to_owned()).expect("it can be written")
+        Output::open("the JSON report", path.to_owned()).expect("it can be written")
     }
 
     fn write(output: Output) -> Result<(), OutputError> {
@@ -237,7 +229,7 @@ mod tests {
         fs::remove_dir_all(&reports).expect("removed");
         let error = write(output).expect_err("nowhere to write").to_string();
         assert!(
-            error.starts_with("failed to write --json ")
+            error.starts_with("failed to write the JSON report ")
                 && error.ends_with("report.json: its folder is gone"),
             "{error}"
         );
@@ -271,9 +263,7 @@ mod tests {
         // Nothing replaces a folder that is not empty.
         fs::create_dir_all(path.join("full")).expect("created");
         let error = write(output).expect_err("no place for it").to_string();
-        let (_, kept) = error
-            .split_once("what was to be written is in ")
-            .expect("where it is");
+        let (_, kept) = error.split_once("its content is in ").expect("where it is");
         assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
     }
 

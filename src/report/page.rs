@@ -5,15 +5,15 @@ use std::fmt::Write;
 use owo_colors::{OwoColorize, Style};
 use unicode_width::UnicodeWidthChar;
 
-/// The width that is written for. It does not follow the terminal's, so that logs look alike everywhere.
+/// The line width, the same for all terminals so that logs look alike.
 const WIDTH: usize = 80;
 
-/// How wide the parts of a long word may be to be kept in one piece, in columns: less than any line.
+/// The widest part of a long word to keep in one piece, in columns.
 const PART: usize = 20;
 
 const PLAIN: Style = Style::new();
 
-/// Text under construction. Colours are always in it; what prints it takes them out where nobody would see them.
+/// Text under construction. It always has colours; the output stream strips them if needed.
 #[derive(Debug, Default)]
 pub struct Page(String);
 
@@ -66,7 +66,7 @@ impl Page {
         self.lay(hang, Some((&mark, style)), &[(text, PLAIN)]);
     }
 
-    /// Lines that hang behind a mark, or are all indented. Styles go on after wrapping, so that they do not count as
+    /// Adds lines with a hanging mark, or all indented. It styles them after wrapping, so that escapes do not count as
     /// width.
     fn lay(&mut self, hang: usize, mark: Option<(&str, Style)>, spans: &[(&str, Style)]) {
         let margin = " ".repeat(hang);
@@ -93,7 +93,7 @@ impl Page {
 /// A line: texts of one style each.
 type Line = Vec<(String, Style)>;
 
-/// Text that is broken into lines: between words, and inside of a word only where it would not fit a line by itself.
+/// Text broken into lines: between words, and within a word only if it does not fit a line.
 struct Wrapping {
     /// Where lines end.
     edge: usize,
@@ -110,7 +110,7 @@ impl Wrapping {
     /// At least one line. Texts are a space apart; the first line has `mark` before it.
     fn of(spans: &[(&str, Style)], hang: usize, mark: &str) -> Vec<Line> {
         let mut wrapping = Self {
-            // However deep it is indented, some text has to fit.
+            // Deep indents must leave room for some text.
             edge: WIDTH.max(hang + 20),
             hang,
             lines: vec![Line::new()],
@@ -133,7 +133,7 @@ impl Wrapping {
             self.put(" ", style);
         }
         let mut rest = word;
-        // A path or an address is better read where it breaks between its parts.
+        // Paths and addresses break between their parts.
         for part in word.split_inclusive(['.', '/', ',', ']']) {
             if self.column + width(part) > self.edge && width(part) < PART {
                 self.next_line();
@@ -142,9 +142,10 @@ impl Wrapping {
                 if self.column + width_of(c) > self.edge {
                     self.next_line();
                 }
-                match self.blank && rest.starts_with("::") {
-                    true => self.put("\\u{3a}", style),
-                    false => self.put(c.encode_utf8(&mut [0; 4]), style),
+                if self.blank && rest.starts_with("::") {
+                    self.put("\\u{3a}", style)
+                } else {
+                    self.put(c.encode_utf8(&mut [0; 4]), style)
                 }
                 self.blank = false;
                 rest = &rest[c.len_utf8()..];
@@ -168,7 +169,7 @@ impl Wrapping {
     }
 }
 
-/// How many columns a text takes.
+/// Returns the width of a text in columns.
 fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }

@@ -1,4 +1,4 @@
-//! Where a file's content goes: found before a run, written to when it has ended.
+//! The place of a file's content: found before a run, written at its end.
 
 use std::{
     fs, io,
@@ -10,18 +10,18 @@ use tempfile::NamedTempFile;
 /// Where the content goes.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// Beside the file, which it replaces in one step once it is complete.
+    /// A file beside it, which replaces it atomically when complete.
     Beside(PathBuf),
-    /// Right into what is no regular file, such as `/dev/stdout` or a pipe.
+    /// Directly into what is no regular file, such as `/dev/stdout` or a pipe.
     Into(fs::File),
-    /// Behind what the file holds.
+    /// After the file's content.
     After(fs::File),
 }
 
 impl Place {
-    /// The place for a file that is to have the content and nothing else. Fails where it cannot be written.
+    /// Finds the place for a new content. Fails if it cannot be written.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
-        // Opened anew, a file that they lead to would be written from its beginning by both.
+        // If both lead to one file, opening it again would overwrite its beginning.
         #[cfg(unix)]
         {
             use std::os::fd::AsFd;
@@ -36,36 +36,36 @@ impl Place {
         }
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            // `/dev/stdout` may well be a regular file; replaced, it would lose what else is printed to it.
+            // `/dev/stdout` may be a regular file; replacing it would lose other output.
             Ok(there) if there.is_file() && path.starts_with("/dev") => {
                 return Ok(Place::Into(fs::OpenOptions::new().append(true).open(path)?));
             }
-            // A link stays one: what it points at is replaced.
+            // Replace a link's target, not the link.
             Ok(there) if there.is_file() => {
-                // Replacing a file asks only for rights on its folder: one that is protected must stay as it is.
+                // Replacing a file only needs rights on its folder, so check the file's own.
                 fs::OpenOptions::new().append(true).open(path)?;
                 fs::canonicalize(path)?
             }
             Ok(_) => return Ok(Place::Into(fs::OpenOptions::new().write(true).open(path)?)),
-            // A link that leads nowhere yet stays one, too.
+            // Keep a link whose target is missing, too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 Ok(target) => return Self::of(&folder_of(path).join(target)),
                 Err(_) => path.to_path_buf(),
             },
             Err(error) => return Err(error),
         };
-        // It is not kept while the run takes its time: whatever ends that, nothing is left beside the reports.
+        // Not kept during the run, so that nothing is left behind however the run ends.
         drop(beside(&target)?);
         Ok(Place::Beside(target))
     }
 
-    /// The place behind what a file holds. Fails where it cannot be written.
+    /// Finds the place after a file's content. Fails if it cannot be written.
     pub(super) fn after(path: &Path) -> io::Result<Self> {
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
         file.map(Place::After)
     }
 
-    /// Writes the content there: all of it, or a file that is replaced stays as it was.
+    /// Writes the content, atomically for a file that is replaced.
     pub(super) fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -83,11 +83,11 @@ impl Place {
     }
 }
 
-/// Why content did not get where it belongs, and where it is instead.
+/// Why content could not be written, and where it was kept.
 pub(super) struct Unwritten {
-    /// What the system says.
+    /// The system's error.
     pub(super) source: io::Error,
-    /// The file that has the content instead.
+    /// The file that holds the content instead.
     pub(super) kept: Option<PathBuf>,
 }
 
@@ -97,8 +97,8 @@ impl From<io::Error> for Unwritten {
     }
 }
 
-/// Has the complete file replace its target. Where that cannot be, as with a file that is mounted by itself into a
-/// container, its content is copied there. What cannot be put there either is kept where it is.
+/// Replaces the target with the complete file. If that fails, as with a single file mounted into a container, it copies
+/// the content. If that fails too, it keeps the file.
 fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
     let Err(unplaced) = file.persist(target) else {
         return Ok(());
@@ -119,7 +119,7 @@ fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
     })
 }
 
-/// Writes behind what a file holds, after an empty line.
+/// Appends to a file, after an empty line.
 fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     let is_empty = file.metadata()?.len() == 0;
     buffered(file, |into| {
@@ -139,7 +139,7 @@ fn buffered(
     io::Write::flush(&mut buffer)
 }
 
-/// A new file in the folder of another one that it is to replace.
+/// Creates a file in the folder of the one to replace.
 fn beside(target: &Path) -> io::Result<NamedTempFile> {
     let folder = folder_of(target);
     let mut builder = tempfile::Builder::new();
@@ -147,18 +147,18 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
     // Reports are for others to read, as far as the user's umask lets them.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Its own error would name a file that the user knows nothing of.
+    // The original error would name a temporary file.
     let file = builder
         .tempfile_in(folder)
         .map_err(|error| io::Error::from(error.kind()))?;
     if let Ok(there) = fs::metadata(target) {
-        // Whoever has hidden it from others wants the next one hidden too.
+        // Keep the permissions of the file that is replaced.
         file.as_file().set_permissions(there.permissions())?;
     }
     Ok(file)
 }
 
-/// The folder that a path leads into.
+/// Returns the folder of a path.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

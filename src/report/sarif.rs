@@ -1,8 +1,8 @@
 //! The report in SARIF 2.1.0, for code scanning and editors.
 //!
-//! SARIF tells of files; here an object's `namespace/name` stands for one, and its first line for all of it. Waived
-//! findings are suppressed results. What could not be judged is no result but a notification: GitHub refuses a whole
-//! file for one result without a location. GitHub keeps to other limits too, of which [`RESULTS`] is one.
+//! SARIF describes files; here an object's `namespace/name` is the file, and its first line stands for all of it.
+//! Waived findings are suppressed results. Rules that were not judged are notifications, not results: GitHub refuses a
+//! whole file for one result without a location. [`RESULTS`] is another limit of GitHub's.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,18 +17,18 @@ use judge::{
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::{Report, decision, inert, number, unread, visible};
+use super::{Report, decision, escape, json_escape, number, unread};
 
-/// How many results GitHub takes; it refuses a file with more.
+/// The most results in a file; GitHub refuses more.
 const RESULTS: usize = 25_000;
 
-/// How many characters of a rule's description GitHub takes.
+/// GitHub's limit for a rule's description, in characters.
 const DESCRIPTION: usize = 1000;
 
-/// How many bytes of an object's path stand in its URI.
+/// The most bytes of an object's path in its URI.
 const LONGEST_URI: usize = 2000;
 
-/// How many objects that could not be read are told.
+/// The number of unreadable objects to list.
 const UNREAD: usize = 20;
 
 /// Where the documents of a KEP are.
@@ -76,19 +76,19 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             "results": results,
         }],
     });
-    visible::write(&document, &mut into)?;
+    json_escape::write(&document, &mut into)?;
     into.write_all(b"\n")
 }
 
-/// What is known of a rule, whatever came of it: readers take rules of two runs for the same.
+/// Describes a rule independently of its verdict: readers identify rules across runs.
 fn rule(verdict: &RuleVerdict) -> Value {
     let facts = &verdict.rule.facts;
     let meaning = facts.reasoning.as_deref().unwrap_or(&facts.title);
     json!({
         "id": verdict.rule.id,
         "name": name(verdict.rule.id),
-        "shortDescription": {"text": inert::short(&facts.title, DESCRIPTION)},
-        "fullDescription": {"text": inert::short(meaning, DESCRIPTION)},
+        "shortDescription": {"text": escape::short(&facts.title, DESCRIPTION)},
+        "fullDescription": {"text": escape::short(meaning, DESCRIPTION)},
         "help": {
             "text": format!("{}\n\nSource: {}", facts.remedy, facts.source),
             "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, facts.source),
@@ -116,7 +116,7 @@ fn name(id: &str) -> String {
         .collect()
 }
 
-/// Where the document is that a rule is taken from.
+/// Returns the URL of the document that a rule comes from.
 fn documents(source: &str) -> String {
     let folder = match source {
         source if source.starts_with("KEP-5339") => "5339-clusterprofile-plugin-credentials",
@@ -126,7 +126,7 @@ fn documents(source: &str) -> String {
     format!("{KEPS}/{folder}")
 }
 
-/// Leaves as many results as GitHub takes, the gravest, and tells how many are gone.
+/// Keeps the gravest results, as many as GitHub accepts, and counts the others.
 fn fit(results: &mut Vec<Value>) -> usize {
     let left_out = results.len().saturating_sub(RESULTS);
     if left_out > 0 {
@@ -142,9 +142,9 @@ fn fit(results: &mut Vec<Value>) -> usize {
     left_out
 }
 
-/// What keeps the report from telling all.
+/// Lists what limits the report.
 fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
-    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": inert::line(text)}});
+    let note = |level: &str, text: &str| json!({"level": level, "message": {"text": escape::line(text)}});
     let mut notes = Vec::new();
     if let Some(why) = decision::partial(report) {
         notes.push(note("error", &format!("the run was cut short: {why}")));
@@ -170,10 +170,7 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
     );
     if left_out > 0 {
         let more = number::count(left_out, "more finding");
-        notes.push(note(
-            "warning",
-            &format!("{more}: a JSON report has them all (--json FILE)"),
-        ));
+        notes.push(note("warning", &format!("{more}: a JSON report has them all")));
     }
     notes
 }
@@ -195,7 +192,7 @@ fn results_of(
         result["suppressions"] = json!([{
             "kind": "external",
             "status": "accepted",
-            "justification": inert::line(&justification),
+            "justification": escape::line(&justification),
         }]);
         results.push(result);
     }
@@ -211,18 +208,15 @@ fn result(
     json!({
         "ruleId": verdict.rule.id,
         "ruleIndex": index,
-        "level": match finding.advisory {
-            true => "warning",
-            false => level(verdict.rule.facts.level),
-        },
+        "level": if finding.advisory { "warning" } else { level(verdict.rule.facts.level) },
         "message": {"text": message(finding)},
         "locations": [location(&finding.object, &finding.path)],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint(verdict, finding, twins)},
     })
 }
 
-/// What is the same in two runs that find the same: the digest of rule, object and field, and the how manieth it is of
-/// those that have these in common. GitHub looks at no other fingerprint than the one of this name and form.
+/// Stable fingerprint: digest of rule, object and field, plus an ordinal among equals. GitHub reads only a fingerprint
+/// of this name and form.
 fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<String, usize>) -> String {
     let object = &finding.object;
     let parts = [
@@ -232,7 +226,7 @@ fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<Str
         &object.name,
         &finding.path,
     ];
-    // No part holds what is between them in this form.
+    // No part contains this separator.
     let parts = json!(parts).to_string();
     let digest = digest(&SHA256, parts.as_bytes());
     let digest: String = digest.as_ref()[..16]
@@ -245,16 +239,16 @@ fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<Str
 }
 
 fn message(finding: &Finding) -> String {
-    let mut message = inert::line(&finding.message).into_owned();
+    let mut message = escape::line(&finding.message).into_owned();
     for (name, value) in [("expected", &finding.expected), ("observed", &finding.observed)] {
         if !value.is_empty() {
-            message += &format!("; {name}: {}", inert::line(value));
+            message += &format!("; {name}: {}", escape::line(value));
         }
     }
     escaped(&message)
 }
 
-/// Text of a message, in which brackets would make links, and braces stand for arguments.
+/// Escapes a message's text: brackets would be links, and braces arguments.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -273,18 +267,18 @@ fn location(object: &ObjectRef, field: &str) -> Value {
     let mut location = json!({
         "physicalLocation": {"artifactLocation": {"uri": uri(&path)}, "region": region},
         "logicalLocations": [{
-            "name": inert::line(&path),
-            "fullyQualifiedName": inert::line(&format!("{}/{path}", object.kind)),
+            "name": escape::line(&path),
+            "fullyQualifiedName": escape::line(&format!("{}/{path}", object.kind)),
             "kind": "resource",
         }],
     });
     if !field.is_empty() {
-        location["message"] = json!({"text": escaped(&inert::line(field))});
+        location["message"] = json!({"text": escaped(&escape::line(field))});
     }
     location
 }
 
-/// A path as a relative URI reference: what has a meaning in one is escaped. Never empty, as GitHub takes no empty one.
+/// Formats a path as a relative URI reference, escaped. It is never empty, as GitHub refuses that.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes().take(LONGEST_URI) {

@@ -1,15 +1,14 @@
-//! What follows the list on a terminal: what matters most comes last. What was not judged and why, remarks, warnings,
-//! the broken rules, and the decision.
+//! The output after the list, the most important last: unjudged rules, notes, warnings, broken rules, and the decision.
 
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, failure, inert, page::Page, unread};
+use super::{Coverage, Report, decision, escape, failure, page::Page, unread};
 
-/// How many objects that could not be read are told.
+/// The number of unreadable objects to list.
 const UNREAD: usize = 5;
 
-/// The parts after the list. Colours are in the text: print it through something that knows when to take them out.
+/// Writes the parts after the list. The text has colours; print it through a stream that strips them if needed.
 pub fn after_list(report: &Report) -> String {
     let mut page = Page::default();
     let verdicts = &report.judgement.verdicts;
@@ -26,14 +25,14 @@ pub fn after_list(report: &Report) -> String {
     page.into_text()
 }
 
-/// The decision alone, for when the list is read by a machine.
+/// Writes the decision alone, for a list that a machine reads.
 pub fn decision(report: &Report) -> String {
     let mut page = Page::default();
     decide(&mut page, report);
     page.into_text()
 }
 
-/// The broken rules, each with all that it takes to mend it.
+/// Shows the broken rules in full.
 fn failures(page: &mut Page, report: &Report) {
     for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Fail).enumerate() {
         if number == 0 {
@@ -59,7 +58,7 @@ fn warnings(page: &mut Page, report: &Report) {
     }
 }
 
-/// Remarks of the rules, such as which evidence was used; each once, however many rules make it.
+/// Shows the rules' notes, such as which evidence was used, each once.
 fn notes(page: &mut Page, report: &Report) {
     let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
@@ -67,10 +66,10 @@ fn notes(page: &mut Page, report: &Report) {
             gather(&mut notes, note, verdict.rule.id);
         }
     }
-    told(page, "notes", &notes);
+    list_reasons(page, "notes", &notes);
 }
 
-/// Objects that could not be read: the first few of them.
+/// Shows the first unreadable objects.
 fn not_read(page: &mut Page, report: &Report) {
     let lines = unread::lines(report, UNREAD);
     if lines.is_empty() {
@@ -83,7 +82,7 @@ fn not_read(page: &mut Page, report: &Report) {
     page.gap();
 }
 
-/// Waivers that do nothing.
+/// Shows waivers without effect.
 fn waivers(page: &mut Page, report: &Report) {
     let complaints: Vec<String> = report
         .judgement
@@ -92,7 +91,7 @@ fn waivers(page: &mut Page, report: &Report) {
         .filter_map(|outcome| outcome.complaint())
         .collect();
     let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
-    told(page, "waivers to be looked at", &complaints);
+    list_reasons(page, "waivers to be looked at", &complaints);
 }
 
 fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
@@ -104,11 +103,11 @@ fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
             verdict.rule.id,
         );
     }
-    told(page, which.words(), &reasons);
+    list_reasons(page, which.words(), &reasons);
 }
 
-/// What was not asked for, with the rules that were skipped for it. A rule that could do with either of two kinds of
-/// evidence stands under both.
+/// Shows evidence that was not requested, with the rules that were skipped for it. A rule that needs one of two kinds
+/// is under both.
 fn not_asked(page: &mut Page, report: &Report) {
     let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
         .filter(|verdict| report.selection.holds(verdict.rule.id))
@@ -124,7 +123,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             )
         })
         .collect();
-    // The others are skipped for what the implementation claims.
+    // The others are skipped because of the claim.
     skipped.retain(|verdict| !not_asked.values().any(|why| is_skipped_for(verdict, why)));
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for verdict in skipped {
@@ -139,7 +138,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             .iter()
             .map(|(reason, rules)| (reason.as_str(), rules.clone())),
     );
-    told(page, "skipped (not asked for)", &reasons);
+    list_reasons(page, "skipped (not asked for)", &reasons);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
@@ -163,7 +162,7 @@ fn with_verdict(verdicts: &[RuleVerdict], which: Verdict) -> impl Iterator<Item 
     verdicts.iter().filter(move |verdict| verdict.verdict == which)
 }
 
-/// Notes a rule under its reason, reasons in the order in which they first come up.
+/// Adds a rule under its reason. Reasons are in the order of their first occurrence.
 fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule: &'a str) {
     match reasons.iter_mut().find(|(known, _)| *known == reason) {
         Some((_, rules)) => rules.push(rule),
@@ -171,13 +170,13 @@ fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule:
     }
 }
 
-fn told(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
+fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
     if reasons.is_empty() {
         return;
     }
     page.heading(heading);
     for (reason, rules) in reasons {
-        page.paragraph(2, &inert::line(reason));
+        page.paragraph(2, &escape::line(reason));
         if !rules.is_empty() {
             page.paragraph(6, &rules.join(", "));
         }

@@ -1,10 +1,12 @@
 //! What the reports promise, on a judgement with one rule of each verdict and a hub that means harm.
 
 use anstream::adapter::strip_str;
-use evidence::{Asked, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition};
+use evidence::{
+    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition,
+};
 use jiff::Timestamp;
 use judge::{
-    Decision, RuleVerdict, Tally, Verdict,
+    Decision, Judgement, RuleVerdict, Selection, Tally, Verdict,
     rules::{Facts, Finding, Findings, Rule},
 };
 
@@ -286,7 +288,7 @@ fn every_report_tells_what_could_not_be_read() {
         "ClusterProfile fleet/odd-0 could not be read: status is",
         "an object could not be read: status is",
         "odd-4",
-        "… and 25 more objects: a JSON report has them all (--json FILE)",
+        "… and 25 more objects: a JSON report has them all",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -336,7 +338,7 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
         "{alike}"
     );
     assert!(
-        alike.contains("reports have all of them (--json FILE, --junit FILE)"),
+        alike.contains("JSON and JUnit reports have all of them"),
         "{alike}"
     );
 

@@ -1,8 +1,8 @@
 //! The list of rules, as `cargo test` lists tests.
 //!
-//! For machines it is libtest-mimic's: everything has been judged when it starts, and a trial just tells its verdict. It
-//! knows three outcomes only, and prints failures before all else that there is to say; so the list that people read is
-//! laid out here, in the same shape and in 80 columns.
+//! For machines, libtest-mimic prints it: everything is judged before, and a trial just returns its verdict. As it has
+//! only three outcomes and prints failures first, this module lays out the list for people, in the same form and in 80
+//! columns.
 
 use std::{fmt::Write, panic};
 
@@ -13,10 +13,10 @@ use owo_colors::{OwoColorize, Style};
 
 use super::{Report, failure, number::count, page::Page};
 
-/// How many characters of the short list stand on a line.
+/// The line width of the short list, in characters.
 const WIDTH: usize = 80;
 
-/// Standard output went away while the list was printed: whoever read it has read enough.
+/// Standard output was closed while the list was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to print the list of rules: standard output is closed")]
 pub struct Closed;
@@ -58,11 +58,11 @@ pub fn short_list(report: &Report) -> String {
 /// Prints the list to standard output in the JSON that libtest prints.
 ///
 /// # Errors
-/// When nobody reads it.
+/// When standard output is closed.
 pub fn print_json(report: &Report) -> Result<(), Closed> {
     let verdicts = &report.judgement.verdicts;
     let trials: Vec<Trial> = verdicts.iter().map(trial).collect();
-    // Handing over what was deselected, rather than leaving it out, makes the list count it as filtered out.
+    // Deselected rules are passed too, so that the list counts them as filtered out.
     let deselected = verdicts
         .iter()
         .map(|verdict| verdict.rule.id)
@@ -80,7 +80,7 @@ pub fn print_json(report: &Report) -> Result<(), Closed> {
     panic::set_hook(Box::new(|_| {}));
     let printed = panic::catch_unwind(panic::AssertUnwindSafe(|| libtest_mimic::run(&arguments, trials)));
     panic::set_hook(hook);
-    // Its own count of outcomes is of no use to us: the tally has it by level.
+    // Ignores its count of outcomes: the tally has it by level.
     printed.map(drop).map_err(|_| Closed)
 }
 
@@ -93,12 +93,12 @@ fn trial(verdict: &RuleVerdict) -> Trial {
             // The printer escapes colours rather than taking them out.
             Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
         }
-        _ => Ok(Completion::ignored_with(told(verdict))),
+        _ => Ok(Completion::ignored_with(describe(verdict))),
     };
     Trial::ignorable_test(verdict.rule.id, move || outcome).with_kind(verdict.rule.facts.level.name())
 }
 
-/// The verdicts on the rules that the user picked.
+/// Returns the verdicts on the selected rules.
 fn picked<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
     let verdicts = report.judgement.verdicts.iter();
     verdicts
@@ -111,11 +111,11 @@ fn title(picked: &[&RuleVerdict]) -> String {
 }
 
 fn outcome(verdict: &RuleVerdict) -> String {
-    told(verdict).style(style(verdict.verdict)).to_string()
+    describe(verdict).style(style(verdict.verdict)).to_string()
 }
 
 /// With the longest of the rules' ids it fits 80 columns.
-fn told(verdict: &RuleVerdict) -> String {
+fn describe(verdict: &RuleVerdict) -> String {
     match verdict.verdict {
         Verdict::Pass => "ok".to_owned(),
         Verdict::Fail => "FAILED".to_owned(),
@@ -134,7 +134,7 @@ fn style(verdict: Verdict) -> Style {
     }
 }
 
-/// How many rules got which verdict, those that nothing got left out.
+/// Counts the rules of each verdict that occurs.
 fn counts(report: &Report, picked: &[&RuleVerdict]) -> String {
     let told = [
         (Verdict::Pass, "passed"),

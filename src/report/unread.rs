@@ -1,17 +1,17 @@
-//! Objects that could not be read, which no rule has looked at.
+//! Unreadable objects, which no rule has examined.
 
-use super::{Report, inert, number::count};
+use super::{Report, escape, number::count};
 
-/// Each of them on a line, at most `most` and then how many more there are; empty where all could be read.
+/// Lists them, one a line: at most `most`, then the number of the others.
 pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {
     let unreadable = &report.evidence.unreadable;
     let told = unreadable.iter().take(most);
     let mut lines: Vec<String> = told
-        .map(|unreadable| inert::line(&unreadable.to_string()).into_owned())
+        .map(|unreadable| escape::line(&unreadable.to_string()).into_owned())
         .collect();
     if unreadable.len() > most {
         let more = count(unreadable.len() - most, "more object");
-        lines.push(format!("… and {more}: a JSON report has them all (--json FILE)"));
+        lines.push(format!("… and {more}: a JSON report has them all"));
     }
     lines
 }

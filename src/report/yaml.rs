@@ -1,8 +1,8 @@
-//! YAML laid out for people: what fits a line stands in it, the rest below each other.
+//! YAML for people: on one line what fits there, the rest on several lines.
 
 use serde_json::{Map, Value};
 
-/// Keys that tell what the others are about: they stand first.
+/// Keys that come first, as they explain the others.
 const FIRST: [&str; 10] = [
     "at",
     "every",
@@ -32,16 +32,17 @@ struct Layout {
 }
 
 impl Layout {
-    /// Puts a value where the line has been filled up to `column`; what follows below is indented by `indent`.
+    /// Writes a value from `column` on; the next lines are indented by `indent`.
     fn put(&mut self, value: &Value, indent: usize, column: usize) {
         let line = flow(value);
-        match column + line.chars().count() <= self.width {
-            true => self.end_line(&line),
-            false => self.put_below(value, indent, column),
+        if column + line.chars().count() <= self.width {
+            self.end_line(&line)
+        } else {
+            self.put_below(value, indent, column)
         }
     }
 
-    /// The same in several lines.
+    /// Writes a value on several lines.
     fn put_below(&mut self, value: &Value, indent: usize, column: usize) {
         match value {
             Value::Object(fields) if self.is_short(fields, indent) => self.put_filled(fields, indent, column),
@@ -76,7 +77,7 @@ impl Layout {
         !fields.is_empty() && fields.iter().all(fits)
     }
 
-    /// Puts fields behind each other, as many into a line as there is room for.
+    /// Writes fields one after the other, as many on a line as fit.
     fn put_filled(&mut self, fields: &Map<String, Value>, indent: usize, column: usize) {
         self.text.push('{');
         let mut used = column + 1;
@@ -98,7 +99,7 @@ impl Layout {
         self.end_line("}");
     }
 
-    /// Puts a key and its value: in one line if they fit, else the value below, or in several lines.
+    /// Writes a key and its value: on one line if they fit, else on several.
     fn put_behind(&mut self, key: &str, value: &Value, indent: usize) {
         self.text.push_str(key);
         let column = indent + key.chars().count() + 1;
@@ -112,7 +113,7 @@ impl Layout {
         self.put_below(value, indent + 2, indent + 2);
     }
 
-    /// Puts text in quotes that goes on below: a line that ends in a backslash has no end.
+    /// Writes quoted text on several lines, each continued by a backslash.
     fn put_long(&mut self, text: &str, indent: usize, column: usize) {
         self.text.push('"');
         let mut used = column + 1;
@@ -164,7 +165,7 @@ fn field(key: &str, value: &Value) -> String {
     format!("{}: {}", scalar(key), flow(value))
 }
 
-/// The fields, those first that tell what the others are about.
+/// Returns the fields, with those first that explain the others.
 pub(super) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     let place = |key: &str| {
@@ -177,7 +178,7 @@ pub(super) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     fields
 }
 
-/// Text as it is where nobody could take it for anything else, and in quotes elsewhere.
+/// Writes text plain if it is unambiguous, else in quotes.
 pub(super) fn scalar(text: &str) -> String {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ' ' | '(' | ')' | '=');
@@ -202,7 +203,7 @@ fn escaped(c: char) -> String {
         '"' | '\\' => format!("\\{c}"),
         '\n' => "\\n".to_owned(),
         '\t' => "\\t".to_owned(),
-        c if super::inert::is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
+        c if super::escape::is_hidden(c) => format!("\\U{:08x}", u32::from(c)),
         c => c.to_string(),
     }
 }

@@ -117,7 +117,7 @@ fn a_run_that_records_and_its_replay_share_a_file() {
     let path = folder.flag("evidence.jsonl");
     refused(
         &["replay", &path, "--record", &path],
-        &["is to be read and to be written"],
+        &["is both an input and an output"],
     );
 }
 
@@ -206,7 +206,7 @@ fn a_configuration_that_cannot_be_is_told_with_its_place() {
     let config = folder.config("json: conformance.yaml");
     refused(
         &["run", "--config", &config, "--from", "conforming.yaml"],
-        &["is to be read and to be written"],
+        &["is both an input and an output"],
     );
     // None is read that was not asked for.
     let mut run = command(&["run", "--hub", "lab", "--manager", "reference", "identity/"]);

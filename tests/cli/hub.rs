@@ -44,7 +44,7 @@ fn a_hub_is_served_until_a_signal_comes() {
         judged.out,
         judged.err
     );
-    assert!(judged.out.contains("looked at once"), "{}", judged.out);
+    assert!(judged.out.contains("single snapshot"), "{}", judged.out);
 
     let ended = Command::new("kill").arg(served.id().to_string()).status();
     assert!(ended.expect("kill runs").success());

@@ -88,7 +88,7 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
     );
     refused(
         &["report", "verify", &report, &evidence, &evidence],
-        &["of one run"],
+        &["comes from one run"],
     );
     refused(&["report", "verify", &report, &folder.flag("")], &["is no file"]);
     refused(

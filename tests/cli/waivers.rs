@@ -105,7 +105,7 @@ fn a_waiver_that_does_nothing_is_told_and_counts_under_strict() {
     assert_eq!(code, Some(1), "{told}");
     assert!(
         told.contains(
-            "not conformant with edition standard: a waiver has expired or waives nothing (--strict)"
+            "not conformant with edition standard: a waiver has expired or waives nothing (strict)"
         ),
         "{told}"
     );
@@ -170,6 +170,6 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
     assert_eq!(folder.json("report.json")["waivers"], Value::Null);
     super::refused(
         &[&run[..], &["--json", &good]].concat(),
-        &["is to be read and to be written"],
+        &["is both an input and an output"],
     );
 }

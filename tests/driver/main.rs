@@ -346,11 +346,7 @@ fn a_signal_has_everything_undone(world: World) {
     let child = start(&world);
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    assert!(
-        told(&output).contains("what was done is undone"),
-        "{}",
-        told(&output)
-    );
+    assert!(told(&output).contains("undoing changes"), "{}", told(&output));
     assert!(output.status.code().is_some_and(|code| code != 130), "{output:?}");
     assert_eq!((world.joined(), world.journals()), (0, 0), "{}", told(&output));
     world.until("nothing is left", |world| world.profiles().is_empty());

@@ -11,10 +11,7 @@ use serde::{
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::{
-    API_VERSION, IMPLEMENTATION, KIND,
-    keys::{Key, Kind, camel_case, is_for_one_call},
-};
+use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, camel_case, is_for_one_call};
 use crate::command::{Failure, waivers::text};
 
 /// What a file says, each of its keys known.

@@ -4,10 +4,20 @@ use std::any::TypeId;
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 
-/// Flags that are for one call alone.
+/// Its `apiVersion`.
+pub const API_VERSION: &str = "conformance.clusterprofile/v1";
+/// Its `kind`.
+pub const KIND: &str = "Configuration";
+/// The key without a flag.
+pub const IMPLEMENTATION: &str = "implementation";
+
+/// Values of path flags that are no paths.
+pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
+
+/// Flags without a key, for a single call.
 const NO_KEYS: [&str; 5] = ["config", "print_config", "clean", "help", "version"];
 
-/// Flags whose names would be taken for something else in a file.
+/// Flags whose names would be ambiguous in a file.
 const RENAMED: [(&str, &str); 1] = [("api_version", "profileApiVersion")];
 
 /// A key, and the flag that it stands for.
@@ -56,7 +66,7 @@ impl Key {
         }
     }
 
-    /// The name of the argument in what clap found.
+    /// The argument's id in clap's matches.
     pub fn id(&self) -> &str {
         self.arg.get_id().as_str()
     }
@@ -70,13 +80,13 @@ impl Key {
     }
 }
 
-/// The keys that stand for arguments of that command, in the order of its help.
+/// Lists the keys for a command's arguments, in the order of its help.
 pub fn keys(command: &Command) -> Vec<Key> {
     let is_key = |arg: &&Arg| !is_for_one_call(arg.get_id().as_str());
     command.get_arguments().filter(is_key).map(Key::of).collect()
 }
 
-/// Whether an argument is for one call alone, so that no file has it.
+/// Whether an argument is for a single call, so that it has no key.
 pub fn is_for_one_call(id: &str) -> bool {
     NO_KEYS.contains(&id)
 }
@@ -98,7 +108,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::command::{Cli, config::IMPLEMENTATION};
+    use crate::command::Cli;
 
     #[test]
     fn every_flag_of_run_has_a_key_of_its_own() {

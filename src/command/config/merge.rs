@@ -1,4 +1,4 @@
-//! The file under the command line.
+//! Merging the file into the command line.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,19 +8,16 @@ use std::{
 use clap::{
     ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
 };
-use report::inert;
+use report::escape;
 
 use super::{
     file::{File, Setting, unusable},
-    keys::{Key, keys},
+    keys::{Key, WORDS, keys},
     show::shown,
 };
 use crate::command::{Cli, Failure};
 
-/// Of paths that are no paths, what they are.
-pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
-
-/// Keys that give way to flags of another kind of hub, beside those that the flags exclude by themselves.
+/// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
 const GIVE_WAY: [(&str, &str); 4] = [
     ("hub", "kubeconfig"),
     ("hub", "context"),
@@ -28,11 +25,11 @@ const GIVE_WAY: [(&str, &str); 4] = [
     ("provider_file", "manager"),
 ];
 
-/// Lists of which a value cannot be in both.
+/// Pairs of lists that cannot share a value.
 const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features", "features")];
 
-/// Reads a command line, and under it the configuration file that it names. Ends the process where the command line alone
-/// asks for that: for help, or because it is wrong.
+/// Reads a command line and the configuration file that it names. Ends the process for help, or if the command line
+/// alone is invalid.
 ///
 /// # Errors
 /// When the file cannot be used.
@@ -58,7 +55,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             let arguments = insert(given, name, tokens);
             let merged = Cli::command()
                 .try_get_matches_from(arguments)
-                .map_err(|error| unusable(path, &told(&error)))?;
+                .map_err(|error| unusable(path, &in_one_line(&error)))?;
             (Some(file), merged)
         }
     };
@@ -82,21 +79,26 @@ fn subcommand<'a>(whole: &'a Command, name: &str) -> &'a Command {
     whole.find_subcommand(name).unwrap_or(whole)
 }
 
-/// Makes sure that clap takes the values of a key, so that an error can name its line.
+/// Checks a key's values with clap, so that an error can name its line.
 fn check(setting: &Setting, path: &Path) -> Result<(), Failure> {
     let alone = ["clusterprofile-conformance", "run"].map(OsString::from);
     let tokens = Tokens::of(&setting.key, &setting.values);
     match Cli::command().try_get_matches_from(insert(&alone, "run", tokens)) {
-        // What it needs beside it may stand elsewhere.
+        // Arguments that it requires may be elsewhere.
         Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => Err(unusable(
             path,
-            &format!("line {}: `{}`: {}", setting.line, setting.key.name, told(&error)),
+            &format!(
+                "line {}: `{}`: {}",
+                setting.line,
+                setting.key.name,
+                in_one_line(&error)
+            ),
         )),
         _ => Ok(()),
     }
 }
 
-/// What stands before the command line's own arguments, and behind them.
+/// Arguments to put before and after the command line's own.
 #[derive(Default)]
 struct Tokens {
     flags: Vec<OsString>,
@@ -123,12 +125,12 @@ impl Tokens {
     }
 }
 
-/// What the file adds to a command line with these flags.
+/// Returns what the file adds to a command line with these flags.
 fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> Tokens {
     let own: Vec<Key> = keys(command);
     let is_given = |id: &str| flags.value_source(id) == Some(ValueSource::CommandLine);
     let mut tokens = Tokens::default();
-    // A key of `run` that this command does not have is for `run` alone.
+    // Ignore keys of `run` that this command does not have.
     let has = |setting: &&Setting| own.iter().any(|key| key.id() == setting.key.id());
     for setting in file.settings.iter().filter(has) {
         let key = &setting.key;
@@ -168,7 +170,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
             }
         }
         if key.id() == "record" && values.iter().any(|value| is_read(Path::new(value), flags)) {
-            told_note(
+            print_note(
                 path,
                 "`record` gives way, as the evidence that is read is that file",
             );
@@ -179,7 +181,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
     tokens
 }
 
-/// Whether it is the evidence that the command line has judged: a run and its replay can share a file.
+/// Whether it is the evidence that the command line judges: a run and its replay can share a file.
 fn is_read(record: &Path, flags: &ArgMatches) -> bool {
     let is_same = |read: &PathBuf| {
         record
@@ -192,7 +194,7 @@ fn is_read(record: &Path, flags: &ArgMatches) -> bool {
     })
 }
 
-/// Whether an argument says that it cannot be with another one.
+/// Whether an argument declares a conflict with another one.
 fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
     let excluded = command.get_arg_conflicts_with(one);
     excluded
@@ -201,20 +203,20 @@ fn excludes(command: &Command, one: &clap::Arg, other: &clap::Arg) -> bool {
 }
 
 fn note(path: &Path, key: &str, flag: &str) {
-    told_note(path, &format!("`{key}` gives way to --{flag}"));
+    print_note(path, &format!("`{key}` gives way to --{flag}"));
 }
 
-fn told_note(path: &Path, what: &str) {
-    anstream::eprintln!("note: {}", inert::line(&format!("{}: {what}", path.display())));
+fn print_note(path: &Path, what: &str) {
+    anstream::eprintln!("note: {}", escape::line(&format!("{}: {what}", path.display())));
 }
 
-/// Puts what the file adds behind the subcommand's name, and behind everything.
+/// Inserts the file's arguments after the subcommand's name, and at the end.
 fn insert(given: &[OsString], subcommand: &str, tokens: Tokens) -> Vec<OsString> {
     let place = given.iter().skip(1).position(|given| given == subcommand);
     let (head, tail) = given.split_at(place.map_or(given.len(), |place| place + 2));
     let mut all = [head, &tokens.flags, tail].concat();
     if !tokens.positional.is_empty() {
-        // Whatever they begin with, they are no flags.
+        // They are no flags, even if they begin with a dash.
         if !given.iter().any(|given| given == "--") {
             all.push("--".into());
         }
@@ -223,15 +225,15 @@ fn insert(given: &[OsString], subcommand: &str, tokens: Tokens) -> Vec<OsString>
     all
 }
 
-/// Clap's error in one line, without what is of use on a command line only.
-fn told(error: &clap::Error) -> String {
+/// Puts clap's error in one line, without its hints for a command line.
+fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    // A list of flags stands on lines of its own.
+    // Clap puts lists of flags on lines of their own.
     let told = lines.join("; ").replace(":; ", ": ");
     told.strip_prefix("error: ").unwrap_or(&told).to_owned()
 }

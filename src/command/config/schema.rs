@@ -1,23 +1,19 @@
 //! The JSON Schema of the file.
 
-use clap::CommandFactory as _;
+use clap::{Args as _, Command};
 use evidence::Implementation;
 use schemars::{Schema, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::{
-    API_VERSION, IMPLEMENTATION, KIND,
-    keys::{Key, Kind, keys},
-};
-use crate::command::Cli;
+use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, keys};
+use crate::command::run::Run;
 
 /// The schema, made from the flags of `run`.
 pub fn schema() -> Schema {
-    let whole = Cli::command();
     let mut properties = Map::new();
     properties.insert("apiVersion".to_owned(), json!({"const": API_VERSION}));
     properties.insert("kind".to_owned(), json!({"const": KIND}));
-    for key in whole.find_subcommand("run").map(keys).unwrap_or_default() {
+    for key in keys(&Run::augment_args(Command::new("run"))) {
         properties.insert(key.name.clone(), property(&key));
     }
     let mut generator = SchemaSettings::draft2020_12().into_generator();

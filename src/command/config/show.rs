@@ -1,4 +1,4 @@
-//! `--print-config`: what flags and file come to, as a file that can be read again.
+//! `--print-config`: the effective configuration, as a file that can be read again.
 
 use std::{fmt::Write as _, path::absolute};
 
@@ -8,18 +8,13 @@ use evidence::Implementation;
 use report::yaml::laid_out;
 use serde_json::{Value, json};
 
-use super::{
-    API_VERSION, IMPLEMENTATION, KIND,
-    keys::{Key, Kind, keys},
-    merge::WORDS,
-};
+use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, WORDS, keys};
 use crate::command::Failure;
 
-/// The text of the file. Paths are absolute, so that it means the same wherever it is put; what is not set but has a value
-/// all the same is a comment.
+/// Writes the text of the file. Paths are absolute, so that it can be moved; defaults are comments.
 ///
 /// # Errors
-/// When a value cannot stand in a file.
+/// When a value is not UTF-8.
 pub fn shown(
     command: &Command,
     flags: &ArgMatches,
@@ -28,7 +23,7 @@ pub fn shown(
     let mut text = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
     for key in keys(command) {
         let source = flags.value_source(key.id());
-        // What to judge again is told by each replay for itself.
+        // Each replay names its own evidence.
         let is_key = key.arg.get_long().is_some() || key.kind == Kind::List;
         if let Some(source) = source.filter(|_| is_key)
             && let Some(value) = value(&key, flags)?
@@ -71,17 +66,18 @@ fn value(key: &Key, flags: &ArgMatches) -> Result<Option<Value>, Failure> {
     for raw in flags.get_raw(key.id()).into_iter().flatten() {
         let given = raw.to_str().ok_or_else(|| {
             Failure::usage(anyhow!(
-                "a value of `{}` is no UTF-8 text, which a file must be",
+                "a value of `{}` is not UTF-8, so it cannot be in a file",
                 key.name
             ))
         })?;
-        texts.push(match key.is_path() && !WORDS.contains(&given) {
-            true => absolute(given)
+        texts.push(if key.is_path() && !WORDS.contains(&given) {
+            absolute(given)
                 .context("failed to find the current folder")
                 .map_err(Failure::could_not_run)?
                 .display()
-                .to_string(),
-            false => given.to_owned(),
+                .to_string()
+        } else {
+            given.to_owned()
         });
     }
     Ok(match key.kind {

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use judge::Verdict;
 use report::{
-    inert,
+    escape,
     page::Page,
     submitted,
     submitted::{Change, RuleChange, diff},
 };
 
-use super::read;
+use super::read::read;
 use crate::command::{Exit, Failure, print::print};
 
-/// Tell what changed between two reports
+/// List the changes between two reports
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule is \
-                        worse that fails, is in doubt, is waived or warns where it did not before, or is no longer judged."
+    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule got worse if it \
+                        newly fails, is inconclusive, is waived or warns, or is no longer judged."
 )]
 pub struct Diff {
     /// The earlier report
@@ -47,21 +47,22 @@ impl Diff {
     pub fn execute(self) -> Result<Exit, Failure> {
         let changed = diff(&read(&self.old)?, &read(&self.new)?);
         let text = match self.format {
-            Format::Pretty => told(&changed),
+            Format::Pretty => describe(&changed),
             Format::Json => {
                 let json = serde_json::to_string_pretty(&changed).map_err(Failure::could_not_run)?;
                 format!("{json}\n")
             }
         };
         print(&text)?;
-        Ok(match changed.worse {
-            true => Exit::NotConformant,
-            false => Exit::Success,
+        Ok(if changed.worse {
+            Exit::NotConformant
+        } else {
+            Exit::Success
         })
     }
 }
 
-fn told(changed: &submitted::Diff) -> String {
+fn describe(changed: &submitted::Diff) -> String {
     let mut page = Page::default();
     if changed.head.is_empty() && changed.rules.is_empty() {
         page.paragraph(0, "nothing changed");
@@ -87,9 +88,10 @@ fn told(changed: &submitted::Diff) -> String {
     }
     page.paragraph(
         0,
-        match changed.worse {
-            true => "something got worse",
-            false => "nothing got worse",
+        if changed.worse {
+            "something got worse"
+        } else {
+            "nothing got worse"
         },
     );
     page.into_text()
@@ -97,11 +99,12 @@ fn told(changed: &submitted::Diff) -> String {
 
 fn show_rule(page: &mut Page, rule: &RuleChange) {
     let name = |verdict: Option<Verdict>| verdict.map_or("not in the edition", Verdict::name);
-    let verdicts = match rule.old == rule.new {
-        true => name(rule.new).to_owned(),
-        false => format!("{} → {}", name(rule.old), name(rule.new)),
+    let verdicts = if rule.old == rule.new {
+        name(rule.new).to_owned()
+    } else {
+        format!("{} → {}", name(rule.old), name(rule.new))
     };
-    page.paragraph(2, &format!("{}: {verdicts}", inert::line(&rule.rule)));
+    page.paragraph(2, &format!("{}: {verdicts}", escape::line(&rule.rule)));
     for change in &rule.details {
         show(page, 4, change);
     }
@@ -109,5 +112,5 @@ fn show_rule(page: &mut Page, rule: &RuleChange) {
 
 fn show(page: &mut Page, indent: usize, change: &Change) {
     let text = format!("{}: {} → {}", change.at, change.old_text(), change.new_text());
-    page.paragraph(indent, &inert::line(&text));
+    page.paragraph(indent, &escape::line(&text));
 }

@@ -1,4 +1,4 @@
-//! `report merge`: join the reports of one implementation that were made in parts.
+//! `report merge`: join partial reports of one implementation.
 
 use std::{io, path::PathBuf};
 
@@ -9,15 +9,15 @@ use report::{
     submitted::{Document, disagreements, merge, write_matrix_of},
 };
 
-use super::read;
+use super::read::read;
 use crate::command::{Exit, Failure, output::ReportFormat, print::print};
 
-/// Join the reports of one implementation that were made in parts: by rules, by namespaces or by manager
+/// Join partial reports of one implementation, split by rules, by namespaces or by manager
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Of each rule, the verdict counts that binds most: fail, inconclusive, waived, warn, pass, \
-                        not-applicable, skipped. One report alone stays as it is, so that --report-format can change \
-                        its shape.\n\nExit codes: 0 merged, whatever the decision; 2 the reports cannot be merged."
+    after_help = "For each rule, the gravest verdict counts: fail, inconclusive, waived, warn, pass, \
+                        not-applicable, skipped. A single report stays as it is, so \
+                        --report-format can convert it.\n\nExit codes: 0 merged, whatever the decision; 2 the reports cannot be merged."
 )]
 pub struct Merge {
     /// The reports
@@ -35,7 +35,7 @@ impl Merge {
     /// Merges.
     ///
     /// # Errors
-    /// When a file cannot be used, or the reports are not about the same.
+    /// When a file cannot be used, or the reports do not belong together.
     pub fn execute(self) -> Result<Exit, Failure> {
         let documents = self
             .shards

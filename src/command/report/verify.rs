@@ -6,24 +6,24 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use evidence::Checksum;
 use report::{
-    inert,
+    escape,
     page::Page,
-    submitted::{Change, Document, Held, Verified, disagreements, unfit, verify},
+    submitted::{Change, Document, Held, Obstacle, Verified, disagreements, obstacles, verify},
 };
 
-use super::read;
+use super::read::read;
 use crate::command::{Exit, Failure, print::print, run::read_evidence};
 
-/// Judge a report's evidence again, and compare
+/// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Whether it is fit to be \
-                        submitted is said, and does not change the code."
+    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Obstacles to \
+                        submitting it are listed and do not change the code."
 )]
 pub struct Verify {
     /// The report, as `run --report` wrote it
     report: PathBuf,
-    /// Its evidence, as `run --record` wrote it; of a merged report, that of each of its shards
+    /// Its evidence, as `run --record` wrote it; for a merged report, that of each shard
     #[arg(required = true)]
     evidence: Vec<PathBuf>,
 }
@@ -40,13 +40,13 @@ impl Verify {
         let document = read(&self.report)?;
         if document.shards.is_empty() && self.evidence.len() > 1 {
             return Err(Failure::usage(anyhow!(
-                "{} is of one run: name the one file of its evidence",
+                "{} comes from one run: name its single evidence file",
                 self.report.display()
             )));
         }
         let mut files = self.evidence.iter();
         let verified = verify(&document, || files.next().map(|path| held(path)))?;
-        print(&told(&document, &verified))?;
+        print(&describe(&document, &verified))?;
         match verified.differences.as_slice() {
             [] => Ok(Exit::Success),
             _ => Ok(Exit::NotConformant),
@@ -71,14 +71,14 @@ fn held(path: &Path) -> Result<Held, Failure> {
     })
 }
 
-fn told(document: &Document, verified: &Verified) -> String {
+fn describe(document: &Document, verified: &Verified) -> String {
     let mut page = Page::default();
     match verified.differences.len() {
         0 => page.marked(
             0,
             "holds:",
             &format!(
-                "judged again, the evidence gives this report: {} for edition {}",
+                "the evidence reproduces this report: {} for edition {}",
                 document.decision.name(),
                 document.edition
             ),
@@ -88,7 +88,7 @@ fn told(document: &Document, verified: &Verified) -> String {
                 0,
                 "does not hold:",
                 &format!(
-                    "the evidence does not give this report; {} of its parts differ",
+                    "the evidence does not reproduce this report; {} of its parts differ",
                     number
                 ),
             );
@@ -105,23 +105,28 @@ fn told(document: &Document, verified: &Verified) -> String {
         }
     }
     for note in &verified.notes {
-        page.marked(0, "note:", &inert::line(note));
+        page.marked(0, "note:", &escape::line(note));
     }
     for disagreement in disagreements(document) {
         page.marked(0, "note:", &disagreement);
     }
-    let complaints = unfit(document);
-    if complaints.is_empty() {
+    let obstacles = obstacles(document);
+    if obstacles.is_empty() {
         page.marked(0, "fit:", "it says all that a submitted report has to say");
     }
-    for complaint in complaints {
-        page.marked(0, "not fit to be submitted:", &inert::line(&complaint));
+    for obstacle in obstacles {
+        let advice = match obstacle {
+            Obstacle::NoEvidence => ": add --record FILE to the run",
+            _ => "",
+        };
+        let text = format!("{obstacle}{advice}");
+        page.marked(0, "not fit to be submitted:", &escape::line(&text));
     }
     page.into_text()
 }
 
 fn show(page: &mut Page, change: &Change) {
-    page.paragraph(2, &inert::line(&change.at));
-    page.field(4, "report", &inert::line(&change.old_text()));
-    page.field(4, "evidence", &inert::line(&change.new_text()));
+    page.paragraph(2, &escape::line(&change.at));
+    page.field(4, "report", &escape::line(&change.old_text()));
+    page.field(4, "evidence", &escape::line(&change.new_text()));
 }

@@ -1,4 +1,4 @@
-//! How often the whole fleet's status was written, over time.
+//! The fleet's status writes over time.
 
 use super::{
     axis::{Axis, Tick, span},
@@ -30,7 +30,7 @@ pub(super) struct Column {
 }
 
 impl Activity {
-    /// Counts the writes; none where there are none.
+    /// Counts the writes; `None` without any.
     pub(super) fn draw(entries: &[Entry], axis: &Axis) -> Option<Self> {
         let draws = || {
             entries

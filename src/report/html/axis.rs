@@ -1,20 +1,20 @@
-//! Time along a drawing: the same for all drawings of a report, so that they can be read below each other.
+//! The time axis, the same for all drawings of a report so that they line up.
 
 use evidence::Window;
 use jiff::{SignedDuration, Timestamp};
 
 use super::text::place;
 
-/// Where time begins in a drawing, and how wide it is: on the left there is room for names.
+/// Where the axis begins in a drawing, and its width: names are on the left.
 pub(super) const LEFT: f64 = 150.0;
 pub(super) const WIDTH: f64 = 730.0;
 
-/// How many seconds may lie between two ticks.
+/// The possible distances of ticks, in seconds.
 const STEPS: [i64; 18] = [
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400, 604_800,
 ];
 
-/// How many ticks there are at most.
+/// The most ticks.
 const TICKS: i64 = 8;
 
 /// A span of time, laid out.
@@ -33,7 +33,7 @@ pub(super) struct Tick {
 }
 
 impl Axis {
-    /// Lays out a window; one that is too short to be seen counts as a second.
+    /// Lays out a window, of one second at least.
     pub(super) fn new(window: Window) -> Self {
         let shortest = window.from.saturating_add(SignedDuration::from_secs(1));
         Self {
@@ -55,7 +55,7 @@ impl Axis {
         at.duration_since(self.from).as_secs_f64()
     }
 
-    /// Where a time is; what is outside stands at the end that is nearer.
+    /// Returns the place of a time; times outside go to the nearer end.
     pub(super) fn x(&self, at: Timestamp) -> f64 {
         LEFT + WIDTH * (self.since(at) / self.seconds()).clamp(0.0, 1.0)
     }
@@ -84,8 +84,8 @@ impl Axis {
             .collect()
     }
 
-    /// A time in words, in UTC and since the beginning.
-    pub(super) fn told(&self, at: Timestamp) -> String {
+    /// Describes a time, in UTC and since the beginning.
+    pub(super) fn describe(&self, at: Timestamp) -> String {
         let since = at.duration_since(self.from).as_secs();
         let sign = if since < 0 { '−' } else { '+' };
         format!(
@@ -101,7 +101,7 @@ pub(super) fn utc(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// A time for a machine.
+/// Formats a time for machines.
 pub(super) fn machine(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(axis.x(until), LEFT + WIDTH);
         assert_eq!(axis.x(until + SignedDuration::from_mins(1)), LEFT + WIDTH);
         assert_eq!(
-            axis.told(from + SignedDuration::from_secs(65)),
+            axis.describe(from + SignedDuration::from_secs(65)),
             "00:01:05 UTC (+1 min 5 s)"
         );
     }

@@ -14,12 +14,12 @@ use super::{
 };
 use crate::number::count;
 
-/// How many conditions are drawn.
+/// The most conditions to draw.
 const ROWS: usize = 8;
 const ROW: f64 = 24.0;
 const TOP: f64 = 8.0;
 
-/// More changes than this are not drawn one by one, but by columns.
+/// More changes than this are drawn by columns.
 const SEGMENTS: usize = 160;
 
 /// The narrowest bar that has room for a letter.
@@ -34,7 +34,7 @@ pub(super) struct Bars {
     /// Where the rows end.
     pub(super) bottom: String,
     pub(super) height: String,
-    /// All of it in words.
+    /// The drawing in words.
     pub(super) told: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Missed {
     pub(super) title: String,
 }
 
-/// What there is to say of a condition at a time.
+/// The state of a condition at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     True,
@@ -84,7 +84,7 @@ struct Spell {
 }
 
 impl Bars {
-    /// Draws the conditions of the profiles that have had one name, one after the other; none where they have none.
+    /// Draws the conditions of the successive profiles of one name; `None` without any.
     pub(super) fn draw(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Option<Self> {
         let kinds = kinds(histories);
         if kinds.is_empty() {
@@ -139,7 +139,7 @@ impl Bar {
             letter: if width >= FOR_A_LETTER { letter } else { "" },
             title: format!(
                 "{word}{reason} from {} for {}",
-                axis.told(spell.from),
+                axis.describe(spell.from),
                 span(spell.seconds())
             ),
         }
@@ -177,7 +177,7 @@ impl Spell {
     }
 }
 
-/// The types of all conditions that were there at any time, the documents' own first.
+/// Lists the types of all conditions that ever existed, the documents' own first.
 fn kinds<'a>(histories: &[&'a ProfileHistory]) -> Vec<&'a str> {
     let versions = histories.iter().flat_map(|history| &history.versions);
     let kinds: BTreeSet<&str> = versions
@@ -190,7 +190,7 @@ fn kinds<'a>(histories: &[&'a ProfileHistory]) -> Vec<&'a str> {
     kinds
 }
 
-/// A condition's course through the window.
+/// Returns a condition's states through the window.
 fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> {
     let mut spells: Vec<Spell> = Vec::new();
     let mut put = |from: Timestamp, state: State, reason: &str| {
@@ -227,7 +227,7 @@ fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> 
     spells
 }
 
-/// Where there are too many spells to be drawn: for each column the one that fills it, or that it changes.
+/// Reduces too many spells: for each column, the one that fills it, or that it changes.
 fn columns(spells: Vec<Spell>, axis: &Axis) -> Vec<Spell> {
     if spells.len() <= SEGMENTS {
         return spells;
@@ -249,7 +249,7 @@ fn columns(spells: Vec<Spell>, axis: &Axis) -> Vec<Spell> {
     merged
 }
 
-/// The times that the watch missed of a profile.
+/// Lists the times that the watch missed of a profile.
 fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Vec<Missed> {
     let is_its = |name: &str, namespace: &str| {
         histories.iter().any(|history| {
@@ -270,13 +270,13 @@ fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Ve
             Missed {
                 x: place(x),
                 width: place((end - x).max(1.0)),
-                title: format!("not seen, from {}: {}", axis.told(from), shown(&gap.reason)),
+                title: format!("not seen, from {}: {}", axis.describe(from), shown(&gap.reason)),
             }
         })
         .collect()
 }
 
-/// A condition's course in one sentence.
+/// Describes a condition's states in one sentence.
 fn in_words(kind: &str, spells: &[Spell]) -> String {
     let kind = brief(kind, 60);
     let (Some(first), Some(last)) = (spells.first(), spells.last()) else {

@@ -1,4 +1,4 @@
-//! A profile's status writes against its token bucket, drawn from what the rule itself counts.
+//! A profile's status writes against its token bucket, drawn from the rule's own count.
 
 use judge::rules::{BURST, Draw, REFILL_SECONDS, Source, Spending};
 
@@ -12,7 +12,7 @@ use crate::number::count;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 134.0;
 
-/// More writes than this are not drawn one by one.
+/// More writes than this are drawn by columns.
 const DRAWN: usize = 400;
 
 /// The drawing.
@@ -21,7 +21,7 @@ pub(super) struct Bucket {
     pub(super) level: String,
     /// The writes, as a path of strokes below the level.
     pub(super) writes: String,
-    /// The writes that the bucket did not have.
+    /// The writes that overdrew the bucket.
     pub(super) overdrawn: Vec<Mark>,
     /// Heights with a name.
     pub(super) heights: Vec<Height>,
@@ -30,7 +30,7 @@ pub(super) struct Bucket {
     /// How deep the part below that is.
     pub(super) debt: String,
     pub(super) ticks: Vec<Tick>,
-    /// All of it in words.
+    /// The drawing in words.
     pub(super) told: String,
 }
 
@@ -77,14 +77,14 @@ impl Bucket {
                 .map(|draw| Mark {
                     x: place(axis.x(draw.at)),
                     y: place(scale.y(draw.left)),
-                    title: format!("{}: overdrawn, {:.1} left", axis.told(draw.at), draw.left),
+                    title: format!("{}: overdrawn, {:.1} left", axis.describe(draw.at), draw.left),
                 })
                 .collect(),
             heights,
             empty: place(scale.y(0.0)),
             debt: place(BOTTOM - scale.y(0.0)),
             ticks: axis.ticks(),
-            told: told(spending, axis, drawn.len()),
+            told: describe(spending, axis, drawn.len()),
         }
     }
 }
@@ -110,8 +110,8 @@ impl Scale {
     }
 }
 
-/// The writes that are drawn: where there are very many, for each column the one that leaves least, and the last one, from
-/// which the bucket is refilled until the next column.
+/// Selects the writes to draw. With very many, it keeps two for each column: the one that leaves least, and the last
+/// one, from which the bucket refills.
 fn seen(draws: &[Draw], axis: &Axis) -> Vec<Draw> {
     if draws.len() <= DRAWN {
         return draws.to_vec();
@@ -128,7 +128,7 @@ fn seen(draws: &[Draw], axis: &Axis) -> Vec<Draw> {
     kept.collect()
 }
 
-/// The level: full at the beginning, one less with each write, and slowly refilled between them.
+/// Draws the level: full at first, one less with each write, slowly refilled.
 fn level(draws: &[Draw], axis: &Axis, scale: &Scale) -> String {
     let full = BURST as f64;
     let mut path = format!("M{} {}", place(axis.x(axis.from())), place(scale.y(full)));
@@ -155,7 +155,7 @@ fn level(draws: &[Draw], axis: &Axis, scale: &Scale) -> String {
     path
 }
 
-fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
+fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
     let draws = &spending.draws;
     let by = match spending.source {
         Source::AuditLog => "told by the audit log",
@@ -169,16 +169,16 @@ fn told(spending: &Spending, axis: &Axis, drawn: usize) -> String {
             told += &format!(
                 "The bucket is overdrawn by {} (marked ✕), first at {}; at worst {:.1} writes are missing, at {}.",
                 count(overdrawn.count(), "write"),
-                axis.told(first.at),
+                axis.describe(first.at),
                 -lowest.left,
-                axis.told(lowest.at)
+                axis.describe(lowest.at)
             );
         }
         (None, Some(lowest)) => {
             told += &format!(
                 "The bucket is never overdrawn: at least {:.1} writes are left, at {}.",
                 lowest.left,
-                axis.told(lowest.at)
+                axis.describe(lowest.at)
             );
         }
         _ => {}

@@ -1,18 +1,18 @@
-//! The part of an object's YAML that a finding is about, the offending lines marked.
+//! An excerpt of an object's YAML with the offending lines marked.
 
 use evidence::redact::without_credentials;
 use serde_json::{Map, Value};
 
 use super::text::shortened;
 use crate::{
-    inert,
+    escape,
     yaml::{in_order, scalar},
 };
 
 /// How many characters of a value are shown.
 const VALUE: usize = 160;
 
-/// Up to so many lines, an object is shown whole.
+/// An object of at most so many lines is shown whole.
 const WHOLE: usize = 16;
 
 /// How many lines are shown around a marked one.
@@ -42,8 +42,8 @@ struct Written {
     text: String,
 }
 
-/// The part of the object around the field of that path, and whether the field is there: where it is not, the line
-/// that it would belong under is marked.
+/// Returns the part of the object around a field, and whether the field exists. If not, it marks the line that the
+/// field belongs under.
 pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
     let mut lines = Vec::new();
     write(object, "", 0, &mut lines);
@@ -99,7 +99,7 @@ fn shown(lines: &[Written], marked: &[usize]) -> Vec<Line> {
                 text: format!(
                     "{}{}",
                     "  ".repeat(lines[place].depth),
-                    inert::line(&lines[place].text)
+                    escape::line(&lines[place].text)
                 ),
                 marked: marked.contains(&place),
             }));
@@ -151,9 +151,10 @@ fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<W
         Value::Array(items) => !items.is_empty(),
         _ => false,
     };
-    let text = match is_nested {
-        true => key,
-        false => format!("{key} {}", in_line(value)).trim_start().to_owned(),
+    let text = if is_nested {
+        key
+    } else {
+        format!("{key} {}", in_line(value)).trim_start().to_owned()
     };
     lines.push(Written {
         paths: vec![path.clone()],
@@ -174,7 +175,7 @@ fn within(path: &str, key: &str) -> String {
     }
 }
 
-/// What an item of a list is called in paths.
+/// Names a list's item in paths.
 fn name_of(item: &Value) -> Option<&str> {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     text("type").or_else(|| text("name"))
@@ -189,7 +190,7 @@ fn in_line(value: &Value) -> String {
     }
 }
 
-/// Text of the hub as YAML: without credentials, shortened, nothing hidden.
+/// Writes hub text as YAML: redacted, shortened, escaped.
 fn leaf(text: &str) -> String {
     let clean = without_credentials(text);
     let short = shortened(&clean, VALUE);

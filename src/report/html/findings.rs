@@ -1,4 +1,4 @@
-//! The findings of one rule: what is alike together, with the part of the object that offends.
+//! The findings of one rule, grouped, with excerpts of the offending objects.
 
 use judge::{RuleVerdict, rules::Finding};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{failure, failure::Group, number::count};
 
-/// How many different findings a rule shows.
+/// The most groups of findings to show for a rule.
 const GROUPS: usize = 8;
 
 /// How many objects of each are shown with their YAML, and how many by name.

@@ -1,4 +1,4 @@
-//! The fleet at a glance, and the worst of it in detail.
+//! An overview of the fleet, and its worst profiles in detail.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Coverage, Report, number::count};
 
-/// Up to so many profiles have a cell each.
+/// The most profiles to show as cells.
 const CELLS: usize = 600;
 
 /// All profiles.
@@ -25,7 +25,7 @@ pub(super) struct Fleet {
     pub(super) whole: NamespaceRow,
     /// A cell for each profile, namespace by namespace; empty where there are too many.
     pub(super) cells: Vec<(String, Vec<ProfileCell>)>,
-    /// In their place, where there are too many: the namespaces.
+    /// The namespaces, if there are too many profiles for cells.
     pub(super) namespaces: Vec<NamespaceRow>,
     pub(super) activity: Option<Activity>,
     /// Why there is no drawing over time.
@@ -44,7 +44,7 @@ pub(super) struct ProfileCell {
 }
 
 impl Fleet {
-    /// Tells of the profiles, which are ranked.
+    /// Shows the ranked profiles.
     pub(super) fn of(report: &Report, objects: &Objects, entries: &[Entry]) -> Self {
         let axis = window(report).map(Axis::new);
         let detailed = entries.iter().take(DETAILED).enumerate();
@@ -64,7 +64,7 @@ impl Fleet {
     }
 }
 
-/// The time that is drawn: that of the watch, or else of the audit log.
+/// Returns the window to draw: that of the watch, else of the audit log.
 fn window(report: &Report) -> Option<Window> {
     let requests = report.evidence.requests.as_ref();
     let watched = Coverage::of(report).watched;
@@ -78,8 +78,8 @@ fn why_undrawn(report: &Report) -> String {
         _ => String::new(),
     };
     format!(
-        "No drawings of writes and conditions over time: the profiles were looked at once{why}. A run that watches \
-         the hub for a while, such as with --observe 30m, draws them."
+        "No drawings of writes and conditions over time: the evidence is a single snapshot{why}. A run that watches \
+         the hub, such as for 30 minutes, draws them."
     )
 }
 

@@ -1,4 +1,4 @@
-//! The decision, with all that it stands on.
+//! The decision and its basis.
 
 use judge::{Count, rules::Level};
 

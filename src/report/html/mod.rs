@@ -1,7 +1,7 @@
 //! The report as one HTML file, for people: it needs no network, and nothing in it but our own script runs.
 //!
-//! What the hub says stands in text and in the titles of drawings alone, shortened and made visible by [`text`];
-//! ids and links are made of numbers and of our rules' names. The templates are in `templates/`.
+//! Hub text is only in text and in titles of drawings, shortened and escaped by [`text`]; ids and links consist of
+//! numbers and rule names. The templates are in `templates/`.
 
 mod activity;
 mod axis;

@@ -9,17 +9,17 @@ use crate::{
     partial,
 };
 
-/// How many of a kind are told.
+/// The most notices to show of each kind.
 const TOLD: usize = 10;
 
 /// All that limits the judgement.
 pub(super) struct Notices {
     pub(super) partial: Option<String>,
     pub(super) complaints: Vec<String>,
-    /// What was asked for and could not be had.
+    /// Evidence that was requested but unavailable.
     pub(super) missed: Vec<String>,
     pub(super) unread: Vec<String>,
-    /// Kinds of evidence that were not asked for, and why.
+    /// Kinds of evidence that were not requested, and why.
     pub(super) not_asked: Vec<(&'static str, String)>,
     pub(super) waivers: Vec<WaiverView>,
 }
@@ -73,24 +73,25 @@ impl WaiverView {
             reason: shown(&waiver.reason),
             link: shown(&waiver.link),
             expires: waiver.expires.to_string(),
-            outcome: match outcome.expired {
-                true => "expired: waives nothing".to_owned(),
-                false => format!("waives {}", count(outcome.waived, "finding")),
+            outcome: if outcome.expired {
+                "expired: waives nothing".to_owned()
+            } else {
+                format!("waives {}", count(outcome.waived, "finding"))
             },
         }
     }
 }
 
-/// The first few, each once, and how many more there are.
+/// Lists the first few, each once, and counts the others.
 fn first_of(all: impl Iterator<Item = String>, what: &str) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut more = 0;
     for one in all {
         let one = shown(&one);
-        match told.len() < TOLD {
-            true if told.contains(&one) => {}
-            true => told.push(one),
-            false => more += 1,
+        if told.len() >= TOLD {
+            more += 1;
+        } else if !told.contains(&one) {
+            told.push(one);
         }
     }
     if more > 0 {

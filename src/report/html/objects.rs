@@ -43,7 +43,7 @@ impl<'a> Objects<'a> {
         self.profiles.get(&(namespace, name)).map_or(&[], Vec::as_slice)
     }
 
-    /// The object as the hub has it, in the version that is meant, or else the last one; of a Secret no value.
+    /// Returns the object as on the hub, in the given version or the last one, without values of Secrets.
     pub(super) fn find(&self, object: &ObjectRef) -> Option<Value> {
         match &*object.kind {
             names::KIND => self.profile(object),

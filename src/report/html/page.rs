@@ -17,7 +17,7 @@ use super::{
 };
 use crate::Report;
 
-/// All that is ours to run and to paint with. They stand in the page as they are.
+/// Our script and style, embedded unescaped.
 pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
 pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
 
@@ -50,7 +50,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     page.write_into(&mut into)
 }
 
-/// What a browser lets the page do: nothing but its own style and script, which it knows by their digests.
+/// The page's policy: a browser allows only its own style and script, by their digests.
 pub(super) fn policy() -> String {
     let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
     format!(

@@ -21,7 +21,7 @@ use crate::{Report, number::count};
 /// How many profiles are shown in detail.
 pub(super) const DETAILED: usize = 50;
 
-/// How many of them are open from the beginning, where something is found on them.
+/// How many of those with findings are open at first.
 const OPEN: usize = 3;
 
 /// How many findings of a profile are listed, and how many buckets of one name are drawn.

@@ -1,4 +1,4 @@
-//! The rules: a matrix to see where it fails, and each rule with all that is to be known of its verdict.
+//! The rules: a matrix of verdicts, and each rule in full.
 
 use judge::{RuleVerdict, Verdict, rules::Level};
 

@@ -1,4 +1,4 @@
-//! Signs: each verdict has a colour, a mark and a word, so that no colour has to be seen.
+//! Signs: each verdict has a colour, a mark and a word, so that colour is never the only cue.
 
 use judge::{Decision, Verdict};
 

@@ -1,13 +1,13 @@
-//! Text of the hub, short enough and visible enough to be read.
+//! Hub text, shortened and escaped for people.
 
 use std::borrow::Cow;
 
-use crate::{inert, number::thousands};
+use crate::{escape, number::thousands};
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;
 
-/// Text of the hub as a person reads it: nothing hidden, and not too long.
+/// Escapes and shortens hub text.
 pub(super) fn shown(text: &str) -> String {
     brief(text, LONGEST)
 }
@@ -15,7 +15,7 @@ pub(super) fn shown(text: &str) -> String {
 /// The same, at most so long.
 pub(super) fn brief(text: &str, longest: usize) -> String {
     let text = shortened(text, longest);
-    inert::line(&text).into_owned()
+    escape::line(&text).into_owned()
 }
 
 /// The beginning of a long text, and how much more there is.
@@ -27,7 +27,7 @@ pub(super) fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     format!("{}… {more} more characters", &text[..end]).into()
 }
 
-/// A coordinate in a drawing: more digits nobody sees.
+/// Formats a coordinate, with no more digits than are visible.
 pub(super) fn place(at: f64) -> String {
     format!("{at:.1}")
 }

@@ -1,4 +1,4 @@
-//! What differs between two values of one shape, part by part.
+//! The differences between two values of one type, part by part.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ fn compare(at: String, old: Option<&Value>, new: Option<&Value>, into: &mut Vec<
 
 type Part<'a> = (String, Option<&'a Value>, Option<&'a Value>);
 
-/// The items of two lists, those of one name side by side; none where they are not objects.
+/// Pairs the items of two lists by name; empty if they are not objects.
 fn by_name<'a>(at: &str, old: &'a [Value], new: &'a [Value]) -> Vec<Part<'a>> {
     if !old.iter().chain(new).all(Value::is_object) {
         return Vec::new();
@@ -109,14 +109,15 @@ fn by_name<'a>(at: &str, old: &'a [Value], new: &'a [Value]) -> Vec<Part<'a>> {
     };
     let part = |name: &String| (format!("{at}[{name}]"), find(&old, name), find(&new, name));
     let parts: Vec<Part<'a>> = names.into_iter().map(part).collect();
-    match parts.iter().all(|(_, old, new)| old == new) {
+    if parts.iter().all(|(_, old, new)| old == new) {
         // Only their order differs.
-        true => Vec::new(),
-        false => parts,
+        Vec::new()
+    } else {
+        parts
     }
 }
 
-/// Each item with its name: its rule's or its own; with its place where others have that name, or it has none.
+/// Names each item by its rule or its name, and by its place if that is missing or not unique.
 fn named(items: &[Value]) -> Vec<(String, &Value)> {
     let mut named: Vec<(String, &Value)> = Vec::new();
     for (place, item) in items.iter().enumerate() {

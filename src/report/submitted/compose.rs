@@ -1,4 +1,4 @@
-//! From the judgement to the report.
+//! Composing the report from a judgement.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -66,8 +66,8 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     }
 }
 
-/// Why the evidence does not tell, in words that name no object: what could not be had is quoted with names and
-/// addresses, which are not for the public.
+/// Why the evidence does not tell, in words that name no object: gaps quote names and addresses, which are not for the
+/// public.
 fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
     let facts = &verdict.rule.facts;
     let kinds = facts.needs.iter().chain(&facts.needs_one_of);
@@ -115,9 +115,10 @@ fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
     // Folders tell of the machine and its user.
     let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
-    let quoted = match name.chars().all(is_plain) && !name.starts_with('-') {
-        true => name.to_string(),
-        false => format!("./'{}'", name.replace('\'', r"'\''")),
+    let quoted = if name.chars().all(is_plain) && !name.starts_with('-') {
+        name.to_string()
+    } else {
+        format!("./'{}'", name.replace('\'', r"'\''"))
     };
     Kept {
         file: name.to_string(),

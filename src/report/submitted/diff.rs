@@ -44,7 +44,7 @@ pub fn diff(old: &Document, new: &Document) -> Diff {
     let mut head: Vec<Change> = changes(&bare(old), &bare(new));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
-    let rules: Vec<RuleChange> = told(old, new)
+    let rules: Vec<RuleChange> = mentioned_rules(old, new)
         .into_iter()
         .filter_map(|rule| rule_change(&rule, old, new))
         .collect();
@@ -71,7 +71,7 @@ fn bare(document: &Document) -> Document {
 }
 
 /// The rules that one of them tells of, in the ledger's order; those that the ledger no longer has come last.
-fn told(old: &Document, new: &Document) -> Vec<String> {
+fn mentioned_rules(old: &Document, new: &Document) -> Vec<String> {
     let entries = old
         .suites
         .iter()

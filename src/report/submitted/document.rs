@@ -67,12 +67,12 @@ pub struct Claimed {
     /// Features that it declares not to have.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub no_features: BTreeSet<Feature>,
-    /// Whether a broken SHOULD rule counts as a failure.
+    /// Whether broken SHOULD rules count as failures.
     pub strict: bool,
     /// Consumers that are declared to need credentials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
-    /// By how many a profile's node count may differ from its member's.
+    /// The tolerated difference between a profile's node count and its member's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
     /// ClusterSets by the namespaces that represent them.
@@ -101,12 +101,12 @@ pub struct Covered {
     /// When they were looked at; absent of a dump, which does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
-    /// Whether they were watched throughout the window, rather than looked at once.
+    /// Whether they were watched throughout the window, rather than read as a single snapshot.
     pub watched: bool,
-    /// Kinds of evidence that were not asked for, each with the reason.
+    /// Kinds of evidence that were not requested, each with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_asked: BTreeMap<Kind, String>,
-    /// Why the run ended before it had seen all that it was to see, where it did.
+    /// Why the run was cut short, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
 }
@@ -198,13 +198,13 @@ pub enum Judged {
     Failure,
 }
 
-/// A rule that has not simply passed.
+/// A rule that did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// Its id.
     pub rule: String,
-    /// How much it binds.
+    /// Its level.
     pub level: Level,
     /// The verdict.
     pub verdict: Verdict,
@@ -236,9 +236,9 @@ pub struct Waived {
     /// The objects that it is for; all where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Why the violation is lived with.
+    /// Why this is accepted.
     pub reason: String,
-    /// Where that is discussed or tracked.
+    /// Where this is discussed or tracked.
     pub link: String,
     /// The last day on which it counts.
     #[schemars(with = "String")]

@@ -1,8 +1,8 @@
-//! The shape that the SIG's matrix of implementations is made from: tests in a required and an optional group, each
-//! conformant, not conformant, unknown or skipped.
+//! The input format of the SIG's matrix of implementations: tests in a required and an optional group, each conformant,
+//! not conformant, unknown or skipped.
 //!
-//! The reader looks at `skipped`, then `failed`, then `conformant`: `failed` stands for a test that did not come to an
-//! end, and means unknown.
+//! The reader looks at `skipped`, then `failed`, then `conformant`: `failed` marks a test that did not finish, and
+//! means unknown.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use judge::{Verdict, rules, rules::Level};
 use serde::Serialize;
 
 use super::{
+    consistency::Inconsistent,
     document::{Document, Entry},
     public::shown,
     read::to_yaml,
-    sound::Unsound,
 };
 
 /// Where the documents stand, by what a rule's source begins with.
@@ -75,7 +75,7 @@ struct Implementation<'a> {
 ///
 /// # Errors
 /// When the report contradicts itself, or `into` fails.
-pub fn write_document(document: &Document, into: impl io::Write) -> Result<io::Result<()>, Unsound> {
+pub fn write_document(document: &Document, into: impl io::Write) -> Result<io::Result<()>, Inconsistent> {
     Ok(write(document, &document.entries()?, into))
 }
 
@@ -100,9 +100,10 @@ pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write
         .count();
     let matrix = Matrix {
         groups,
-        suitefailure: match document.is_partial() {
-            true => "the run was cut short",
-            false => "",
+        suitefailure: if document.is_partial() {
+            "the run was cut short"
+        } else {
+            ""
         },
         passed,
         total: entries.len(),
@@ -130,9 +131,10 @@ fn test(entry: &Entry) -> Test<'_> {
         failed: answer == Answer::Unknown,
         skipped: answer == Answer::Skipped,
         conformant: answer != Answer::No,
-        message: match message.is_empty() {
-            true => message,
-            false => format!(" - {message}"),
+        message: if message.is_empty() {
+            message
+        } else {
+            format!(" - {message}")
         },
     }
 }

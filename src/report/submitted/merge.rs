@@ -1,7 +1,7 @@
-//! Joining the reports of one implementation that were made in parts: by rules, by namespaces or by manager.
+//! Joining partial reports of one implementation, split by rules, by namespaces or by manager.
 //!
-//! What is merged keeps its parts whole, and all else follows from them. So it does not matter in which order, or in how
-//! many steps, reports are merged.
+//! A merged report holds its parts unchanged and derives everything else from them. So the order and the steps of
+//! merging do not matter.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use judge::Verdict;
 use serde_json::{Value, json};
 
 use super::{
+    consistency::Inconsistent,
     document::{Document, Entry, Waived},
     outcome::{decision, suites},
-    sound::Unsound,
 };
 
 /// Why reports cannot be merged.
@@ -34,7 +34,7 @@ pub enum MergeError {
     },
     /// One of them contradicts itself.
     #[error("a report cannot be merged: {0}")]
-    Unsound(#[from] Unsound),
+    Inconsistent(#[from] Inconsistent),
 }
 
 /// Merges reports; one alone stays as it is.
@@ -141,9 +141,10 @@ fn waivers(shards: &[Document]) -> Vec<Waived> {
 
 impl Document {
     fn into_runs(self) -> Vec<Self> {
-        match self.shards.is_empty() {
-            true => vec![self],
-            false => self.shards,
+        if self.shards.is_empty() {
+            vec![self]
+        } else {
+            self.shards
         }
     }
 }

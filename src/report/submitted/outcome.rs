@@ -4,7 +4,7 @@ use judge::{Count, DESELECTED, Decision, Verdict, Waiver, WaiverOutcome, decide_
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
 
-/// How the suites came out; entries of rules that passed are among `entries`, which stand in the ledger's order.
+/// Groups entries by suite. `entries` include rules that passed and are in the ledger's order.
 pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
     let mut names: Vec<&str> = Vec::new();
     for entry in entries {
@@ -67,7 +67,7 @@ pub(super) fn decision(entries: &[Entry], partial: bool, waivers: &[Waived], str
 }
 
 impl Group {
-    /// Every rule that it tells of.
+    /// Every rule that it lists.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         let lists = [&self.failed_rules, &self.warned_rules, &self.skipped_rules];
         lists.into_iter().flatten()
@@ -83,7 +83,7 @@ impl SuiteResult {
 }
 
 impl Entry {
-    /// Whether it was not judged for no other reason than that the user did not pick it.
+    /// Whether it was not judged only because the user deselected it.
     pub(super) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| reason == DESELECTED)
     }

@@ -1,22 +1,21 @@
-//! Text as it may stand in a file that anybody opens in an editor or on a terminal.
+//! Text for a public file, safe in editors and on terminals.
 
 use serde_json::Value;
 
 use super::document::Document;
-use crate::inert;
+use crate::escape;
 
-/// What is longer is cut, so that one text cannot bury a report.
+/// Longer text is cut, so that one text cannot bury a report.
 const LONGEST: usize = 2_000;
-/// How much of it is left: with the remark that it was cut, it is not longer than [`LONGEST`].
+/// The length of what is left: with the note about the cut, it is at most [`LONGEST`].
 const LEFT: usize = 1_900;
 
 impl Document {
-    /// The same with every text inert and of a length that a person reads. It is done once: done again, it changes
-    /// nothing.
+    /// Returns the report with every text escaped and shortened. It is idempotent.
     pub(super) fn made_public(&self) -> Self {
         let mut value = serde_json::to_value(self).expect("the document has a shape in JSON");
         clean(&mut value);
-        // The shape holds no text whose form matters and has characters that are not seen as themselves.
+        // No field whose form matters can hold invisible characters.
         serde_json::from_value(value).unwrap_or_else(|_| self.clone())
     }
 }
@@ -36,9 +35,9 @@ fn clean(value: &mut Value) {
     }
 }
 
-/// The text inert, and of a length that a person reads.
+/// Escapes and shortens a text.
 pub(super) fn shown(text: &str) -> String {
-    let line = inert::short(text, usize::MAX);
+    let line = escape::short(text, usize::MAX);
     let long = line.chars().count();
     if long <= LONGEST {
         return line.into_owned();
@@ -55,7 +54,7 @@ mod tests {
         #[test]
         fn what_is_public_stays_as_it_is(text in "\\PC{0,40}|.{0,40}", times in 1usize..200) {
             let once = shown(&text.repeat(times));
-            assert!(!once.chars().any(inert::is_hidden));
+            assert!(!once.chars().any(escape::is_hidden));
             assert!(once.chars().count() <= LONGEST);
             assert_eq!(shown(&once), once);
         }

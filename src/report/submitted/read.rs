@@ -1,4 +1,4 @@
-//! The report as a file: YAML, which is read strictly and written in one way.
+//! The report as a YAML file: read strictly, written deterministically.
 
 use std::io;
 
@@ -12,21 +12,22 @@ use crate::json::API_VERSION;
 pub enum ReadError {
     /// It is no report.
     #[error(
-        "it is no report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: write one with `run --report FILE`"
+        "it is no report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`"
     )]
     Other,
     /// It has another shape.
     #[error("{0}: submit the report as the suite wrote it")]
-    Shape(String),
+    Shape(#[source] Box<serde_saphyr::Error>),
     /// It has the shape of another version.
     #[error("{flaw}: it is by suite {version}, and this is {}: read it with that one", env!("CARGO_PKG_VERSION"))]
     Version {
         /// What this version cannot read.
-        flaw: String,
+        #[source]
+        flaw: Box<serde_saphyr::Error>,
         /// The version that wrote it.
         version: String,
     },
-    /// It tells of one run and of several, or of none.
+    /// It has both a scope and shards, or neither.
     #[error("`{0}`: a report has `scope` or, where it was merged, `shards`: submit it as the suite wrote it")]
     Shards(&'static str),
 }
@@ -72,15 +73,15 @@ impl Document {
         }
     }
 
-    /// Writes it: the same report gives the same bytes. Fails only when `into` does.
+    /// Writes it: the same report gives the same bytes. Fails only if `into` does.
     pub fn write(&self, into: impl io::Write) -> io::Result<()> {
         to_yaml(self, into)
     }
 }
 
-fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
+fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Box<serde_saphyr::Error>> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())
+    serde_saphyr::from_str_with_options(text, options).map_err(Box::new)
 }
 
 /// Writes a value in block style.

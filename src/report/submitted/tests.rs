@@ -13,6 +13,7 @@ use super::{
     outcome::{decision, suites},
     *,
 };
+use crate::Report;
 
 const RULE: &str = "identity/manager-label-present";
 const WAIVED: &str = "identity/manager-label-matches";
@@ -164,7 +165,7 @@ fn hostile_text_comes_out_inert_and_short() {
         .insert(Kind::Requests, evidence::Asked::No(hostile));
     let document = document_of(&evidence, &Selection::default(), &sum());
     let text = written(&document);
-    assert!(!text.chars().any(|c| c != '\n' && crate::inert::is_hidden(c)));
+    assert!(!text.chars().any(|c| c != '\n' && crate::escape::is_hidden(c)));
     assert!(
         text.contains(r"a\u{202e}b") || text.contains(r"a\\u{202e}b"),
         "{text}"
@@ -200,7 +201,7 @@ fn what_is_no_report_is_refused() {
 #[test]
 fn a_report_holds_against_its_evidence() {
     assert_eq!(verified(&document()), Verified::default());
-    assert_eq!(unfit(&document()), Vec::<String>::new());
+    assert_eq!(obstacles(&document()), []);
 }
 
 /// Changes a report, as somebody might who wants it to look better.
@@ -291,7 +292,9 @@ fn what_a_submitted_report_lacks_is_told() {
     let told = |change: fn(&mut Document)| {
         let mut document = document();
         change(&mut document);
-        unfit(&document).join("\n")
+        let obstacles = obstacles(&document).into_iter();
+        let lines: Vec<String> = obstacles.map(|obstacle| obstacle.to_string()).collect();
+        lines.join("\n")
     };
     assert!(told(|document| document.implementation = None).contains("who made the implementation"));
     let empty = told(|document| document.implementation = Some(Implementation::default()));
@@ -307,13 +310,13 @@ fn what_a_submitted_report_lacks_is_told() {
         }
     });
     assert!(odd.contains("no address of a web page"), "{odd}");
-    assert!(told(|document| document.evidence = None).contains("--record FILE"));
+    assert!(told(|document| document.evidence = None).contains("no evidence file"));
     let only_identity = Selection {
         filters: vec!["identity/".to_owned()],
         ..Selection::default()
     };
     let filtered = document_of(&evidence(), &only_identity, &sum());
-    assert!(unfit(&filtered)[0].contains("were deselected"));
+    assert!(matches!(obstacles(&filtered)[..], [Obstacle::Deselected(_)]));
 }
 
 /// The reports of two halves of the rules.
@@ -339,7 +342,7 @@ fn halves_make_the_whole() {
         (merged.decision, &merged.waivers),
         (whole.decision, &whole.waivers)
     );
-    assert_eq!(unfit(&merged), Vec::<String>::new());
+    assert_eq!(obstacles(&merged), []);
     assert_eq!(disagreements(&merged), Vec::<String>::new());
     assert_eq!(Document::parse(&written(&merged)).expect("a report"), merged);
     assert_eq!(verified(&merged), Verified::default());
@@ -387,7 +390,10 @@ fn shards_of_different_runs_are_refused_with_both_values() {
     assert_eq!(merge(Vec::new()), Err(MergeError::None));
     let mut unsound = first.clone();
     unsound.suites.remove(0);
-    assert!(matches!(merge(vec![first, unsound]), Err(MergeError::Unsound(_))));
+    assert!(matches!(
+        merge(vec![first, unsound]),
+        Err(MergeError::Inconsistent(_))
+    ));
 }
 
 /// A report whose rules came out as these numbers say.

@@ -1,4 +1,4 @@
-//! Judging again what a report was judged from, to see whether it holds.
+//! Verifying a report: judging its evidence again.
 
 use evidence::{Checksum, Evidence};
 use judge::{Selection, Waivers, judge};
@@ -25,12 +25,12 @@ pub struct Held {
 pub struct Verified {
     /// What the report says (old), and what its evidence says (new).
     pub differences: Vec<Change>,
-    /// What a person should know besides.
+    /// Notes for a person.
     pub notes: Vec<String>,
 }
 
-/// Judges the evidence again as the report says that it was judged: by its edition, claims, scope, rules and waivers, on
-/// its day. `next` gives one evidence file after the other, so that they need not be held at once.
+/// Judges the evidence again with the report's edition, claims, scope, rules, waivers and date. `next` returns one
+/// evidence file after the other, so that they need not all be in memory.
 ///
 /// # Errors
 /// When `next` fails.
@@ -39,25 +39,25 @@ pub fn verify<E>(
     mut next: impl FnMut() -> Option<Result<Held, E>>,
 ) -> Result<Verified, E> {
     let mut verified = Verified::default();
-    let mut waiting: Vec<(String, &Document)> = match document.shards.is_empty() {
-        true => vec![(String::new(), document)],
-        false => {
-            let shards = document.shards.iter().enumerate();
-            shards
-                .map(|(place, shard)| (format!("shards[{place}]."), shard))
-                .collect()
-        }
+    let mut waiting: Vec<(String, &Document)> = if document.shards.is_empty() {
+        vec![(String::new(), document)]
+    } else {
+        let shards = document.shards.iter().enumerate();
+        shards
+            .map(|(place, shard)| (format!("shards[{place}]."), shard))
+            .collect()
     };
     while let Some(held) = next() {
         let held = held?;
         let is_of = |shard: &Document| is_known(shard, &held.sum);
-        let (own, others): (Vec<_>, Vec<_>) = match document.shards.is_empty() {
-            // There is but one that it can be about.
-            true => (std::mem::take(&mut waiting), Vec::new()),
-            false => waiting.into_iter().partition(|(_, shard)| is_of(shard)),
+        let (own, others): (Vec<_>, Vec<_>) = if document.shards.is_empty() {
+            // There is only one report that it can belong to.
+            (std::mem::take(&mut waiting), Vec::new())
+        } else {
+            waiting.into_iter().partition(|(_, shard)| is_of(shard))
         };
         waiting = others;
-        // Shards may be of the same evidence, which may be given for each.
+        // Shards may share evidence, which may be given for each.
         if own.is_empty() && !document.shards.iter().any(is_of) {
             verified.notes.push(format!(
                 "the evidence with the SHA-256 {} is that of no part of the report",
@@ -89,7 +89,7 @@ fn is_known(document: &Document, sum: &Checksum) -> bool {
 
 fn compare(at: &str, document: &Document, evidence: &mut Evidence, sum: &Checksum, into: &mut Verified) {
     let mut again = again(document, evidence, sum);
-    // Told apart below: another version is no contradiction.
+    // Another version is no contradiction; a note reports it.
     again.suite_version.clone_from(&document.suite_version);
     // Evidence need not say who made the implementation: a report may learn that from elsewhere.
     if again.implementation.is_none() {
@@ -102,7 +102,7 @@ fn compare(at: &str, document: &Document, evidence: &mut Evidence, sum: &Checksu
     }));
 }
 
-/// The report that the evidence gives, judged as that report says.
+/// Composes the report that the evidence gives, judged as the given report says.
 fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Document {
     let claim = &mut evidence.header.claim;
     claim.edition = document.edition;
@@ -131,7 +131,7 @@ fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Docume
 }
 
 impl Verified {
-    /// Of merged reports, the whole has to be what its shards make.
+    /// A merged report has to equal the merge of its shards.
     fn compare_merged(&mut self, document: &Document) {
         if document.shards.is_empty() {
             return;

@@ -87,9 +87,10 @@ fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
     let output = runtime
         .block_on(async { timeout(LONGEST, command.output()).await })
         .map_err(|_| format!("the browser hangs: killed after {} s", LONGEST.as_secs()))??;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr)).into())
     }
 }
 
@@ -115,9 +116,10 @@ fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result
     }
     // Our own script has run: the tools are there, and say how many rules are shown.
     let rules = format!("{0} of {0} rules", html.matches("<li data-verdict=").count());
-    match dom.contains(&rules) && dom.contains("document.title") {
-        true => Ok(Completion::Completed),
-        false => Err("the script has not run, or nothing was planted".into()),
+    if dom.contains(&rules) && dom.contains("document.title") {
+        Ok(Completion::Completed)
+    } else {
+        Err("the script has not run, or nothing was planted".into())
     }
 }
 
@@ -217,10 +219,9 @@ fn the_picture_is_fresh() -> Result<(), Failed> {
         fs::write(root.join(SOURCES), &sources)?;
     }
     let is_small = fs::metadata(root.join(PICTURE))?.len() < 300_000;
-    match fs::read_to_string(root.join(SOURCES))? == sources && is_small {
-        true => Ok(()),
-        false => {
-            Err("docs/pictures/report.png is not of today's page, or too large: run `just pictures`".into())
-        }
+    if fs::read_to_string(root.join(SOURCES))? == sources && is_small {
+        Ok(())
+    } else {
+        Err("docs/pictures/report.png is not of today's page, or too large: run `just pictures`".into())
     }
 }

@@ -32,10 +32,9 @@ impl World {
     /// A dump that breaks rules of every level and leaves others undecided, and a waiver of one violation that has no end
     /// yet, of one that has, and of none.
     pub fn violating() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/violating.yaml");
-        let mut evidence = read_input(&path, &Digester::new([7; 32]))
-            .expect("a dump")
-            .evidence;
+        let path = Path::new(crate::ROOT).join("tests/cli/violating.yaml");
+        let digester = Digester::new([7; 32]);
+        let mut evidence = read_input(&path, &digester).expect("a dump").evidence;
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
         evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);

@@ -1,11 +1,7 @@
 //! Markdown, as GitHub reads it.
 
-use judge::{Verdict, rules::Finding};
-
-use super::{format, world::World, written};
-
-/// Where a summary of a step ends for GitHub.
-const SUMMARY: usize = 1 << 20;
+/// The longest summary of a step that GitHub takes.
+pub const SUMMARY: usize = 1 << 20;
 
 /// Every table has rows of its own width, and what a cell holds of others is in a span of code that ends in the cell.
 pub fn is_markdown(text: &str) {
@@ -72,50 +68,4 @@ fn is_span_or_plain(cell: &str, line: &str) {
         ["", " (waived)"].contains(&behind),
         "behind the span: {behind} in {line}"
     );
-}
-
-#[test]
-fn a_summary_has_room_for_whatever_is_found() {
-    let mut world = World::violating();
-    let finding = world
-        .judgement
-        .verdicts
-        .iter()
-        .find_map(|verdict| verdict.findings.first())
-        .expect("one")
-        .clone();
-    let findings: Vec<Finding> = (0..50)
-        .map(|number| {
-            let mut finding = finding.clone();
-            finding.object.name = format!("cluster-{number}");
-            finding.expected = "\u{e0041}".repeat(2000);
-            finding.observed = "日".repeat(2000);
-            finding
-        })
-        .collect();
-    let rules = world.judgement.verdicts.len();
-    for verdict in &mut world.judgement.verdicts {
-        verdict.verdict = Verdict::Fail;
-        verdict.findings = findings.clone();
-    }
-    let text = world.report(|report| written(format("markdown"), report));
-    assert!(text.len() > SUMMARY / 2, "{} bytes", text.len());
-    let told = text.matches("<details open>").count();
-    let left_out = format!("… and {} more rules with findings, left out", rules - told);
-    assert!(
-        told > 10 && told < rules && text.contains(&left_out),
-        "{told} of {rules}"
-    );
-    assert!(text.contains("… and 30 more findings"));
-    assert!(text.contains("日… 1,700 more characters"));
-}
-
-#[test]
-fn what_is_waived_is_told_with_its_reason() {
-    let text = World::violating().report(|report| written(format("markdown"), report));
-    assert!(
-        text.contains("### Waived") && text.contains("waived until 2027-01-01: legacy"),
-        "{text}"
-    );
-    assert!(text.contains("partial: stopped by a signal"), "{text}");
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// Judges a dump, in a folder that holds it; gives the code and what standard error says.
 fn call(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let dump = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/conforming.yaml");
+    let dump = Path::new(crate::ROOT).join("tests/cli/conforming.yaml");
     fs::copy(dump, folder.path().join("dump.yaml")).expect("copied");
     let summary = folder.path().join("summary.md");
     let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
@@ -65,7 +65,7 @@ fn verdicts_that_cannot_be_printed_are_no_success() {
         .write(true)
         .open("/dev/full")
         .expect("a full disk");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/conforming.yaml");
+    let path = Path::new(crate::ROOT).join("tests/cli/conforming.yaml");
     let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
         .args(["run", "--json", "report.json", "--from"])
         .arg(path)
@@ -95,10 +95,10 @@ fn what_cannot_be_written_is_told_before_the_run() {
         (["--junit", "folder"], "it is a folder: name a file in it"),
         (
             ["--sarif", "nowhere"],
-            "it is a link that leads into no folder: mend it",
+            "it is a link into a missing folder: fix it",
         ),
         (["--badge", "loop"], "choose another path"),
-        (["--markdown", "input"], "is to be read and to be written"),
+        (["--markdown", "input"], "is both an input and an output"),
         (["--json", "dump.yaml/report.json"], "choose another path"),
     ] {
         let (code, out, err) = call(&folder, &arguments);

@@ -5,15 +5,14 @@ use std::fmt::Write;
 use evidence::api::Edition;
 use judge::rules::{Applies, Basis, Facts, Rule};
 
-use super::examples;
-use crate::command::rule::{editions, evidence};
+use super::rule::{editions, evidence, examples};
 
 const HEAD: &str = "\
 | Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
 |---|---|---|---|---|---|---|---|
 ";
 
-/// All that is known of these rules, suite by suite, as Markdown.
+/// Writes all facts of these rules, suite by suite, as Markdown.
 pub(super) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
     let mut text = "# The rules\n\n".to_owned();
     let of_edition = edition.map_or_else(String::new, |edition| format!(" of edition {edition}"));

@@ -1,4 +1,4 @@
-//! Whether a report can be submitted. One that is not conformant can: it is honest.
+//! Whether a report can be submitted. It need not be conformant.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,56 @@ use url::Url;
 
 use super::document::{Document, Entry};
 
-/// What keeps a report from being submitted, and what to do; nothing where it is fit.
-pub fn unfit(document: &Document) -> Vec<String> {
-    let mut complaints = match &document.implementation {
-        None => vec![
-            "it does not say who made the implementation: name it under `implementation` in conformance.yaml"
-                .to_owned(),
-        ],
+/// What keeps a report from being submitted, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// It does not say who made the implementation.
+    #[error(
+        "it does not say who made the implementation: name it under `implementation` in conformance.yaml"
+    )]
+    NoImplementation,
+    /// A part of the implementation says nothing.
+    #[error("implementation.{0} is empty: fill it in in conformance.yaml")]
+    Empty(&'static str),
+    /// The implementation's address leads to no web page.
+    #[error("implementation.url is no address of a web page: {0}")]
+    Url(String),
+    /// There is no contact.
+    #[error("implementation.contact names nobody: say who answers questions")]
+    NoContact,
+    /// The run ended early.
+    #[error("the run was cut short: let it end")]
+    CutShort,
+    /// Rules were not judged, as the user picked others.
+    #[error(
+        "{0} of the edition's rules were deselected: judge all of them, or merge it with the reports that do"
+    )]
+    Deselected(usize),
+    /// No evidence was kept.
+    #[error("it names no evidence file, so nobody can verify it")]
+    NoEvidence,
+}
+
+/// Lists what keeps a report from being submitted.
+pub fn obstacles(document: &Document) -> Vec<Obstacle> {
+    let mut obstacles = match &document.implementation {
+        None => vec![Obstacle::NoImplementation],
         Some(implementation) => incomplete(implementation),
     };
     if document.is_partial() {
-        complaints.push("the run was cut short: let it end".to_owned());
+        obstacles.push(Obstacle::CutShort);
     }
-    let deselected = told(document).filter(|entry| entry.is_deselected()).count();
+    let deselected = entries(document).filter(|entry| entry.is_deselected()).count();
     if deselected > 0 {
-        complaints.push(format!(
-            "{deselected} of the edition's rules were deselected: judge all of them, or merge it with the reports that do"
-        ));
+        obstacles.push(Obstacle::Deselected(deselected));
     }
     if of_runs(document).any(|run| run.evidence.is_none()) {
-        complaints.push(
-            "it names no evidence file, so that nobody can verify it: add --record FILE to the run"
-                .to_owned(),
-        );
+        obstacles.push(Obstacle::NoEvidence);
     }
-    complaints
+    obstacles
 }
 
-fn incomplete(implementation: &Implementation) -> Vec<String> {
+fn incomplete(implementation: &Implementation) -> Vec<Obstacle> {
     let Implementation {
         organization,
         project,
@@ -43,31 +65,25 @@ fn incomplete(implementation: &Implementation) -> Vec<String> {
         version,
         contact,
     } = implementation;
-    let mut complaints = Vec::new();
     let parts = [
         ("organization", organization),
         ("project", project),
         ("url", url),
         ("version", version),
     ];
-    for (part, text) in parts {
-        if text.trim().is_empty() {
-            complaints.push(format!(
-                "implementation.{part} is empty: fill it in in conformance.yaml"
-            ));
-        }
-    }
+    let empty = parts.into_iter().filter(|(_, text)| text.trim().is_empty());
+    let mut obstacles: Vec<Obstacle> = empty.map(|(part, _)| Obstacle::Empty(part)).collect();
     let is_web = |url: Url| matches!(url.scheme(), "http" | "https");
     if !url.trim().is_empty() && !Url::parse(url).is_ok_and(is_web) {
-        complaints.push(format!("implementation.url is no address of a web page: {url}"));
+        obstacles.push(Obstacle::Url(url.clone()));
     }
     if contact.iter().all(|contact| contact.trim().is_empty()) {
-        complaints.push("implementation.contact names nobody: say who answers questions".to_owned());
+        obstacles.push(Obstacle::NoContact);
     }
-    complaints
+    obstacles
 }
 
-/// Rules that shards of the same scope have judged differently: their evidence does not tell of the same world.
+/// Lists rules that shards of the same scope judged differently: their evidence does not describe the same state.
 pub fn disagreements(document: &Document) -> Vec<String> {
     let mut judged: BTreeMap<(String, &str), (usize, Verdict)> = BTreeMap::new();
     let mut told = Vec::new();
@@ -100,7 +116,7 @@ fn is_judged(verdict: Verdict) -> bool {
     !matches!(verdict, Verdict::Skipped | Verdict::NotApplicable)
 }
 
-fn told(document: &Document) -> impl Iterator<Item = &Entry> {
+fn entries(document: &Document) -> impl Iterator<Item = &Entry> {
     document.suites.iter().flat_map(|suite| suite.entries())
 }
 

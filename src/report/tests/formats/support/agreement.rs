@@ -1,14 +1,9 @@
 //! All formats tell the same: of each rule the verdict, of each level the counts, and the decision.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::collections::BTreeMap;
 
 use anstream::adapter::strip_str;
-use evidence::{Digester, Evidence, api::Edition, read_input};
+use evidence::{Evidence, api::Edition};
 use report::{
     Report, headline, scope,
     submitted::{Document, Group, SuiteResult},
@@ -21,60 +16,8 @@ use super::{format, world::World, written, xml};
 /// Of each rule its verdict, by its name in reports.
 type Verdicts = BTreeMap<String, String>;
 
-#[test]
-fn inventories_are_told_alike_in_all_formats() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut tried = 0;
-    for folder in ["topologies", "managers"] {
-        for entry in fs::read_dir(root.join(folder)).expect("fixtures") {
-            let path = entry.expect("a fixture").path();
-            // Some only say what is expected of another dump.
-            if let Ok(input) = read_input(&path, &Digester::new([7; 32])) {
-                in_all_ways(&path.display().to_string(), &input.evidence);
-                tried += 1;
-            }
-        }
-    }
-    assert!(tried >= 10, "{tried} inventories");
-}
-
-#[test]
-fn faults_are_told_alike_in_all_formats() {
-    for faults in [
-        "identity/name-unique",
-        "version/well-formed,access/no-secrets",
-        "conditions/not-flapping,updates/average-rate",
-        "updates/no-dynamic-data",
-    ] {
-        in_all_ways(faults, &of_the_lab(faults));
-    }
-}
-
-#[test]
-fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
-    World::violating().report(|report| agree("waived", report));
-}
-
-/// What is seen of the reference manager with these faults.
-fn of_the_lab(faults: &str) -> Evidence {
-    let folder = tempfile::tempdir().expect("a folder");
-    let record: PathBuf = folder.path().join("evidence.jsonl");
-    let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args(["run", "--hub", "lab", "--manager"])
-        .arg(format!("reference={faults}"))
-        .arg("--record")
-        .arg(&record)
-        .stdin(Stdio::null())
-        .output();
-    let done = done.expect("the command runs");
-    assert!(record.exists(), "{}", String::from_utf8_lossy(&done.stderr));
-    read_input(&record, &Digester::new([7; 32]))
-        .expect("evidence")
-        .evidence
-}
-
 /// By each edition, strictly, and cut short.
-fn in_all_ways(what: &str, evidence: &Evidence) {
+pub fn in_all_ways(what: &str, evidence: &Evidence) {
     let told = |what: &str, change: &dyn Fn(&mut Evidence)| {
         let mut evidence = evidence.clone();
         change(&mut evidence);
@@ -94,7 +37,7 @@ fn in_all_ways(what: &str, evidence: &Evidence) {
 }
 
 /// Holds every format against the JSON report.
-fn agree(what: &str, report: &Report) {
+pub fn agree(what: &str, report: &Report) {
     let text = |name: &str| written(format(name), report);
     let json: Value = serde_json::from_str(&text("json")).expect("JSON");
     let sarif: Value = serde_json::from_str(&text("sarif")).expect("JSON");

@@ -1,13 +1,12 @@
-//! The formats, each with what reads it, and the hubs that they are told of.
+//! The formats, each with what reads it, and the hubs that they report on. The root package's tests share it.
 
-mod agreement;
-mod files;
-mod hostile;
-mod junit;
-mod markdown;
-mod sarif;
-mod world;
-mod xml;
+pub mod agreement;
+pub mod hostile;
+pub mod junit;
+pub mod markdown;
+pub mod sarif;
+pub mod world;
+pub mod xml;
 
 use std::io;
 

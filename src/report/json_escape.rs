@@ -1,4 +1,4 @@
-//! JSON whose bytes are as harmless on a terminal as its values are to a parser.
+//! JSON that is harmless on a terminal, with unchanged values for parsers.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use serde_json::{
     ser::{Formatter, PrettyFormatter},
 };
 
-use super::inert::{ends_in_command_mark, is_hidden};
+use super::escape::{ends_in_command_mark, is_hidden};
 
-/// Writes indented JSON in which characters that are not seen as themselves stand as `\u` escapes: whoever looks at the
-/// report with `cat` sees what is there, and whoever parses it gets the hub's text as it is.
+/// Writes indented JSON with `\u` escapes for invisible characters: `cat` shows what is there, and a parser gets the
+/// hub's text unchanged.
 pub(super) fn write(value: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
     let formatter = Visible(PrettyFormatter::new());
     Ok(value.serialize(&mut Serializer::with_formatter(into, formatter))?)
@@ -27,7 +27,7 @@ impl Formatter for Visible<'_> {
         for (at, c) in text.char_indices() {
             if is_hidden(c) || is_command(at, c) {
                 writer.write_all(&text.as_bytes()[written..at])?;
-                for unit in escape(c) {
+                for unit in utf16(c) {
                     write!(writer, "\\u{unit:04x}")?;
                 }
                 written = at + c.len_utf8();
@@ -74,7 +74,7 @@ impl Formatter for Visible<'_> {
 }
 
 /// The character in UTF-16, which JSON's escapes are made of.
-fn escape(c: char) -> Vec<u16> {
+fn utf16(c: char) -> Vec<u16> {
     c.encode_utf16(&mut [0; 2]).to_vec()
 }
 

@@ -1,33 +1,33 @@
-//! Hub text made harmless, for each place where it is shown.
+//! Escaping of hub text, for each place where it is shown.
 //!
-//! Whoever may write a ClusterProfile chooses its names and values. Shown as they are, they could move a terminal's
-//! cursor, reorder the text of a line, forge a line of a report, or break the XML that carries them.
+//! Anyone who can write a ClusterProfile controls its names and values. Unescaped, they could move a terminal's cursor,
+//! reorder the text of a line, forge a line of a report, or break XML.
 
 use std::borrow::Cow;
 
 use super::number::thousands;
 
-/// How many characters of one text a person is shown. Findings quote less; this is for names, reasons and remarks,
-/// which may be as long as a hub or a dump lets them.
+/// The longest text to show, in characters. Findings quote less; this is for names, reasons and notes of any length.
 const LONGEST: usize = 3000;
 
-/// How many marks may stand above or below one letter: no language needs more, and towers of them cover other lines.
+/// The most combining marks on one letter. No language needs more, and stacks of them cover other lines.
 const MARKS: usize = 3;
 
-/// Text for one line that a person reads: every character that is not seen as itself (controls, line breaks, marks
-/// that change the direction of text, characters of no width) stands as its escape, such as `\n` or `\u{1b}`, and so
-/// does what a CI system would take for a command. What is too long to be read is cut, with a count.
+/// Escapes text for one line that a person reads. It replaces invisible characters (controls, line breaks, direction
+/// marks, zero-width characters) by escapes such as `\n` or `\u{1b}`, and what a CI system would take for a command. It
+/// cuts text that is too long, with a count.
 pub fn line(text: &str) -> Cow<'_, str> {
     short(text, LONGEST)
 }
 
-/// The same for a place that has room for fewer characters.
+/// Does the same as [`line`], for at most `longest` characters.
 pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
-    let end = match text.len() > longest {
-        true => text.char_indices().nth(longest).map(|(end, _)| end),
-        false => None,
+    let end = if text.len() > longest {
+        text.char_indices().nth(longest).map(|(end, _)| end)
+    } else {
+        None
     };
-    let shown = without_command(visible(&text[..end.unwrap_or(text.len())]));
+    let shown = without_command(escape_hidden(&text[..end.unwrap_or(text.len())]));
     match end {
         Some(end) => {
             let more = thousands(text[end..].chars().count());
@@ -37,13 +37,13 @@ pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// Escapes what is not seen as itself.
-fn visible(text: &str) -> Cow<'_, str> {
+/// Escapes characters that are not seen as themselves.
+fn escape_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| is_hidden(c) || is_mark(c)) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
-    // At the beginning a mark would stand on what comes before.
+    // A mark at the beginning would combine with the text before.
     let mut marks = MARKS;
     for (at, c) in text.char_indices() {
         let marks_before = marks;
@@ -61,16 +61,16 @@ fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether an opening bracket would make a command of what is before it: runners of workflows act on `##[error]`,
-/// `##vso[…]` or `##teamcity[…]` wherever it stands in a line.
+/// Whether a bracket after this text would complete a command: workflow runners act on `##[error]`, `##vso[…]` or
+/// `##teamcity[…]` anywhere in a line.
 pub(super) fn ends_in_command_mark(before: &str) -> bool {
     before
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .ends_with("##")
 }
 
-/// A line of output that no runner of workflows takes for a command. GitHub's acts on `::error::text` at the beginning
-/// of a line, whatever space is before it.
+/// Escapes a line that a workflow runner would take for a command. GitHub's acts on `::error::text` at the beginning of
+/// a line, after any space.
 pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     let command = line.trim_start();
     let begins = command.strip_prefix("::").is_some_and(|rest| rest.contains("::"));
@@ -86,8 +86,7 @@ pub fn without_command(line: Cow<'_, str>) -> Cow<'_, str> {
     ))
 }
 
-/// Text of several lines for an XML attribute or element that the writer escapes itself: characters that XML 1.0
-/// forbids, even as references, stand as their escapes.
+/// Replaces characters that XML 1.0 forbids, even as references, by their escapes. Markup is left to the XML writer.
 pub fn xml(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_forbidden_in_xml) {
         return Cow::Borrowed(text);
@@ -102,13 +101,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Text of several lines for the inside of an XML CDATA section, which nothing escapes: like [`xml`], and where the
-/// text would end the section, the section is ended and begun again between the two brackets and the angle.
-pub fn cdata(text: &str) -> String {
-    xml(text).replace("]]>", "]]]]><![CDATA[>")
-}
-
-/// Whether a character is not seen as itself.
+/// Whether a character is invisible or changes the text around it.
 pub(super) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -133,7 +126,7 @@ pub(super) fn is_hidden(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Whether a character stands on the one before it.
+/// Whether a character combines with the one before it.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'
@@ -145,7 +138,7 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whether XML 1.0 has no place for a character (its production 2, `Char`).
+/// Whether XML 1.0 forbids a character (production 2, `Char`).
 fn is_forbidden_in_xml(c: char) -> bool {
     !matches!(c, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
@@ -205,19 +198,11 @@ mod tests {
             assert!(!told.chars().any(is_hidden));
             assert!(!told.contains("##[") && !told.starts_with(is_mark));
             assert!(!xml(&text).chars().any(is_forbidden_in_xml));
-            // Read back as an XML parser does, section by section, the text is whole.
-            let document = format!("<![CDATA[{}]]>", cdata(&text));
-            let sections = document.split("<![CDATA[").skip(1).map(|section| section.strip_suffix("]]>"));
-            let read: Option<Vec<&str>> = sections.collect();
-            let opens_a_section = text.contains("<![CDATA[");
-            assert!(opens_a_section || read.is_some_and(|parts| parts.concat() == xml(&text)));
         }
     }
 
     #[test]
     fn xml_keeps_lines_and_loses_what_it_forbids() {
         assert_eq!(xml("a\n\tb\0\u{b}\u{ffff}"), "a\n\tb\\u{0}\\u{b}\\u{ffff}");
-        assert_eq!(cdata("x]]>y\u{1}"), "x]]]]><![CDATA[>y\\u{1}");
-        assert_eq!(cdata("]]]>"), "]]]]]><![CDATA[>");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a report agrees with itself: its counts with its rules, its decision with its verdicts.
+//! Whether a report is consistent: its counts with its rules, its decision with its verdicts.
 
 use std::collections::BTreeMap;
 
@@ -13,39 +13,41 @@ use super::{
 /// How a report contradicts itself.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{contradiction}{}", hint(.suite_version))]
-pub struct Unsound {
+pub struct Inconsistent {
     /// Where, and how.
     pub contradiction: String,
-    /// The suite that it says it was written by.
+    /// The suite that wrote it, by its own words.
     pub suite_version: String,
 }
 
 /// Rules come and go with the suite's versions.
 fn hint(suite_version: &str) -> String {
-    match suite_version == env!("CARGO_PKG_VERSION") {
-        true => String::new(),
-        false => format!(
+    if suite_version == env!("CARGO_PKG_VERSION") {
+        String::new()
+    } else {
+        format!(
             ": it was written by suite {suite_version}, and this is {}, whose rules may differ",
             env!("CARGO_PKG_VERSION")
-        ),
+        )
     }
 }
 
 impl Document {
-    /// Every rule of its edition in the ledger's order, as the report tells of it.
+    /// Lists every rule of its edition in the ledger's order.
     ///
     /// # Errors
-    /// When it tells of a rule that the edition does not have, or twice of one, or its counts or its decision do not
-    /// follow from what it tells.
-    pub fn entries(&self) -> Result<Vec<Entry>, Unsound> {
-        let entries = self.told()?;
-        // Of merged reports, the decision depends on the shards, and is theirs to check.
-        let wanted = match self.shards.is_empty() {
-            true => decision(&entries, self.is_partial(), &self.waivers, self.claim.strict),
-            false => self.decision,
+    /// When it lists a rule that the edition does not have, or a rule twice, or its counts or its decision do not
+    /// follow from its rules.
+    pub fn entries(&self) -> Result<Vec<Entry>, Inconsistent> {
+        let entries = self.all_entries()?;
+        // A merged report's decision depends on its shards, which are checked themselves.
+        let wanted = if self.shards.is_empty() {
+            decision(&entries, self.is_partial(), &self.waivers, self.claim.strict)
+        } else {
+            self.decision
         };
         if wanted != self.decision {
-            return Err(self.unsound(format!(
+            return Err(self.inconsistent(format!(
                 "decision: it says {}, and its verdicts make {}",
                 self.decision.name(),
                 wanted.name()
@@ -54,11 +56,11 @@ impl Document {
         Ok(entries)
     }
 
-    fn told(&self) -> Result<Vec<Entry>, Unsound> {
+    fn all_entries(&self) -> Result<Vec<Entry>, Inconsistent> {
         let mut told: BTreeMap<&str, &Entry> = BTreeMap::new();
         for entry in self.suites.iter().flat_map(|suite| suite.entries()) {
             if told.insert(&entry.rule, entry).is_some() {
-                return Err(self.unsound(format!("{}: the rule is told of twice", entry.rule)));
+                return Err(self.inconsistent(format!("{}: the rule is told of twice", entry.rule)));
             }
         }
         let of_edition = rules::all()
@@ -68,22 +70,22 @@ impl Document {
             .map(|rule| told.remove(rule.id).cloned().unwrap_or_else(|| passed(rule)))
             .collect();
         if let Some(rule) = told.keys().next() {
-            return Err(self.unsound(format!("{rule}: edition {} has no such rule", self.edition)));
+            return Err(self.inconsistent(format!("{rule}: edition {} has no such rule", self.edition)));
         }
         match changes(&self.suites, &suites(&entries)).into_iter().next() {
-            Some(change) => Err(self.unsound(contradiction(&change))),
+            Some(change) => Err(self.inconsistent(contradiction(&change))),
             None => Ok(entries),
         }
     }
 
-    /// Whether the run, or one of those that were merged, was cut short.
+    /// Whether the run, or a merged one, was cut short.
     pub fn is_partial(&self) -> bool {
         let own = self.scope.iter().any(|scope| scope.partial.is_some());
         own || self.shards.iter().any(Self::is_partial)
     }
 
-    fn unsound(&self, contradiction: String) -> Unsound {
-        Unsound {
+    fn inconsistent(&self, contradiction: String) -> Inconsistent {
+        Inconsistent {
             contradiction,
             suite_version: self.suite_version.clone(),
         }
@@ -99,7 +101,7 @@ fn contradiction(change: &Change) -> String {
     )
 }
 
-/// A rule of which the report does not tell.
+/// A rule that the report does not list has passed.
 fn passed(rule: &Rule) -> Entry {
     Entry {
         rule: rule.id.to_owned(),

@@ -1,28 +1,19 @@
 //! A hub that means harm, in every text that it can write, told in every format.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::fs;
 
 use evidence::{
     Asked, Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login,
-    LoginOutcome, LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, file, read_input,
+    LoginOutcome, LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, read_input,
 };
 use jiff::Timestamp;
 use judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers, rules::Finding};
-use proptest::prelude::*;
-use report::inert;
 use serde_json::json;
 
-use super::{
-    FORMATS, format,
-    world::{World, today},
-    written,
-};
+use super::world::{World, today};
 
 /// What does harm somewhere.
-const HARMS: &[(&str, &str)] = &[
+pub const HARMS: &[(&str, &str)] = &[
     (
         "markup",
         "<script>alert(1)</script><img src=x onerror=y>&amp;&#x1b;<!-- -->",
@@ -63,14 +54,14 @@ const HARMS: &[(&str, &str)] = &[
 ];
 
 /// How many bytes a long line has.
-const LONG: usize = 1 << 20;
+pub const LONG: usize = 1 << 20;
 
 /// A harm between two words that mean none.
-fn harmful((name, harm): &(&str, &str)) -> String {
+pub fn harmful((name, harm): &(&str, &str)) -> String {
     format!("begin-{name} {harm} end-{name}")
 }
 
-fn long() -> String {
+pub fn long() -> String {
     format!("begin-long {}", "x\u{1b}|`<".repeat(LONG / 4))
 }
 
@@ -110,7 +101,7 @@ fn dump(text: &str, number: usize) -> Vec<serde_json::Value> {
     vec![profile, misfit, namespace, secret]
 }
 
-fn evidence(texts: &[String]) -> Evidence {
+pub fn evidence(texts: &[String]) -> Evidence {
     // What is long comes in fewer places: rules take their time over it.
     let short = texts.iter().filter(|text| text.len() < LONG);
     let items: Vec<_> = short
@@ -190,7 +181,7 @@ fn evidence(texts: &[String]) -> Evidence {
 }
 
 /// The same, judged; and whatever rules may make of such texts is in its verdicts, uncut.
-fn world(texts: &[String]) -> World {
+pub fn world(texts: &[String]) -> World {
     let mut world = World::of(evidence(texts));
     let rule = "identity/manager-label-present";
     let waivers = format!(
@@ -253,7 +244,7 @@ fn plant(verdict: &mut RuleVerdict, outcome: Verdict, texts: &[String], findings
 }
 
 /// Nothing in it moves a cursor, turns text about, hides or towers, and no line is a command.
-fn does_no_harm(what: &str, text: &str) {
+pub fn does_no_harm(what: &str, text: &str) {
     let harmful = |c: char| {
         c != '\n' && c.is_control()
             || matches!(c,
@@ -308,141 +299,5 @@ pub fn is_annotations(text: &str) {
             !properties.contains(',') && properties.matches('=').count() == 1,
             "{properties}"
         );
-    }
-}
-
-#[test]
-fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
-    for harm in HARMS {
-        let text = harmful(harm);
-        let world = world(std::slice::from_ref(&text));
-        for format in FORMATS {
-            let told = world.report(|report| written(format, report));
-            // What the annotations are made of is checked line by line.
-            if format.name != "annotations" {
-                does_no_harm(format.name, &told);
-            }
-            if format.quotes {
-                // Wrapped lines are one text for whoever reads them.
-                let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
-                for word in ["begin", "end"] {
-                    let word = format!("{word}-{}", harm.0);
-                    assert!(words.contains(&word), "{}: {word} is gone: {told}", format.name);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_format_for_people_cuts_what_nobody_reads() {
-    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
-    let long = world(&[harmful(&HARMS[0]), long()]);
-    let all = world(&texts);
-    for format in FORMATS {
-        let told = long.report(|report| written(format, report));
-        if format.for_people && format.name != "annotations" {
-            does_no_harm(format.name, &told);
-            does_no_harm(format.name, &all.report(|report| written(format, report)));
-        }
-        if format.for_people {
-            assert!(told.len() < LONG, "{}: {} bytes", format.name, told.len());
-        }
-        match (format.for_people, format.quotes) {
-            (true, true) => assert!(told.contains(" more characters"), "{}", format.name),
-            // A machine gets all.
-            (false, _) => assert!(told.len() > LONG, "{}", format.name),
-            _ => {}
-        }
-    }
-}
-
-#[test]
-fn a_machine_gets_the_text_as_it_is() {
-    for harm in HARMS {
-        let text = harmful(harm);
-        let told = world(std::slice::from_ref(&text)).report(|report| written(format("json"), report));
-        let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-        assert_eq!(report["verdicts"][0]["findings"][0]["observed"], text);
-        assert_eq!(report["verdicts"][3]["reason"], text);
-        assert_eq!(report["evidence"]["source"], text);
-    }
-}
-
-/// Both streams of the command, in every way to print.
-#[test]
-fn what_is_printed_is_harmless_too() {
-    let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("evidence.jsonl");
-    file::write(&evidence(&texts), &path).expect("written");
-    for printed in ["pretty", "terse", "json", "github"] {
-        let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-            .args(["replay", "evidence.jsonl", "--format", printed])
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .expect("the command runs");
-        let out = String::from_utf8(done.stdout).expect("UTF-8");
-        let err = String::from_utf8(done.stderr).expect("UTF-8");
-        // The run was cut short.
-        assert_eq!(done.status.code(), Some(3), "{err}");
-        let is_ours = |line: &&str| line.starts_with("::");
-        let annotations: Vec<&str> = out.lines().filter(is_ours).collect();
-        match printed {
-            "github" => {
-                is_annotations(&annotations.join("\n"));
-                assert!(
-                    annotations.len() > 2 && annotations.len() <= 21,
-                    "{}",
-                    annotations.len()
-                );
-                // They stand together.
-                assert!(out.contains(&annotations.join("\n")));
-            }
-            _ => assert_eq!(annotations, [""; 0]),
-        }
-        let rest: Vec<&str> = out.lines().filter(|line| !is_ours(line)).collect();
-        // The decision is ours, and says so at the beginning of a line.
-        let decided = ["conformant with", "not conformant"];
-        let (decision, rest): (Vec<&str>, Vec<&str>) = rest
-            .into_iter()
-            .partition(|line| decided.iter().any(|d| line.starts_with(d)));
-        assert!(decision.len() <= 1, "{decision:?}");
-        does_no_harm(printed, &rest.join("\n"));
-        does_no_harm("standard error", &err);
-        assert!(
-            out.len() < LONG && err.len() < LONG,
-            "{printed}: {} bytes",
-            out.len()
-        );
-        if printed == "json" {
-            for line in out.lines() {
-                serde_json::from_str::<serde_json::Value>(line)
-                    .unwrap_or_else(|error| panic!("{error}: {line}"));
-            }
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
-
-    /// Whatever else a text may hold.
-    #[test]
-    fn no_text_gets_out_of_its_place(text in r"(?s)([\PC\pC]|[|`\\<>&\]\[:#\n-]|::error::|##\[x\]|\]\]>){0,40}") {
-        let text = format!("begin-any {text} end-any");
-        let world = world(std::slice::from_ref(&text));
-        for format in FORMATS {
-            let told = world.report(|report| written(format, report));
-            if format.name != "annotations" {
-                does_no_harm(format.name, &told);
-            }
-        }
-        // XML gives back what is shown elsewhere.
-        let told = world.report(|report| written(format("junit"), report));
-        let root = super::xml::read(&told);
-        let first = root.children[0].children[0].children[0].attributes["message"].clone();
-        prop_assert!(first.ends_with(&*inert::line(&text)), "{first}");
     }
 }

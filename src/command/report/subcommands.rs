@@ -1,0 +1,34 @@
+//! The subcommands of `report`.
+
+use clap::{Args, Subcommand};
+
+use super::{diff, merge, verify};
+use crate::command::{Exit, Failure};
+
+/// Verify, compare and merge reports that were written with `run --report`
+#[derive(Debug, Args)]
+pub struct Report {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Verify(verify::Verify),
+    Diff(diff::Diff),
+    Merge(merge::Merge),
+}
+
+impl Report {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// When it could not be carried out.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        match self.command {
+            Command::Verify(verify) => verify.execute(),
+            Command::Diff(diff) => diff.execute(),
+            Command::Merge(merge) => merge.execute(),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Reports, as their readers see them: parsers, schemas, runners of workflows, and people.
+
+mod agreement;
+mod hostile;
+mod junit;
+mod markdown;
+mod sarif;
+mod support;
+
+/// The repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
