@@ -10,9 +10,8 @@ use anyhow::{Context, anyhow};
 use apiserver::{ApiServer, AuditLevel, Loopback};
 use clap::{Args, ValueEnum, ValueHint};
 use collect::clock::Clock;
-use envtest::{Assets, EnvtestOptions};
 use lab::{
-    hub::{Hub, HubError},
+    hub::{Hub, HubError, assets, envtest_options},
     manager::{Manager, hub_definitions},
     member::{MemberState, Property, Served, StandIn},
 };
@@ -159,8 +158,8 @@ impl ServeHub {
                 }
             }
             OwnHub::Envtest => {
-                let assets = Assets::find(None).map_err(|error| Failure::no_hub(error.into()))?;
-                let mut options = EnvtestOptions::default();
+                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
+                let mut options = envtest_options();
                 if let Some(path) = &self.audit_log_out {
                     let path = absolute(path).context("failed to find the audit log's folder");
                     let path = path.map_err(Failure::usage)?;

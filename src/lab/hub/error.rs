@@ -1,6 +1,6 @@
 //! Why a hub of our own does not start.
 
-use envtest::EnvtestError;
+use ::envtest::EnvtestError;
 
 #[cfg(feature = "k3s")]
 use super::K3sError;
@@ -16,6 +16,10 @@ pub enum HubError {
         /// What is wrong.
         reason: String,
     },
+
+    /// The hub envtest has no programs.
+    #[error("{0}, or build them with `ci/envtest/build` (it needs Go)")]
+    Assets(#[source] EnvtestError),
 
     /// The API server on this machine does not start, or leaves something behind.
     #[error(transparent)]

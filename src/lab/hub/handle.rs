@@ -1,24 +1,23 @@
 //! One hub, whatever it is.
 
+use ::envtest::{Assets, Envtest, EnvtestOptions};
 use apiserver::ApiServer;
 use collect::{
     clock::Clock,
     connect::{Connection, Handout, USER_AGENT, cause},
 };
-use envtest::{Assets, Envtest, EnvtestOptions};
 use http::{HeaderValue, header};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, Config};
 
 #[cfg(feature = "k3s")]
 use super::K3s;
-use super::{HubError, install::install};
+use super::{
+    HubError,
+    install::install,
+    users::{ADMIN, RUNNER},
+};
 use crate::crd;
-
-/// Who runs the suite on a hub of its own.
-const RUNNER: &str = "conformance";
-/// Who sets up a hub of our own.
-const ADMIN: &str = "admin";
 
 /// A hub that the suite can reach, and what keeps it alive.
 ///
@@ -68,7 +67,8 @@ impl Hub {
         })
     }
 
-    /// A new hub on this machine, with the CRDs installed. Needs a runtime in real time.
+    /// A new hub on this machine, with the CRDs installed. Needs a runtime in real time. The options are those of
+    /// [`envtest_options`](super::envtest_options), with further flags.
     ///
     /// # Errors
     /// When it does not start or does not take the CRDs.

@@ -1,11 +1,14 @@
 //! Hubs that the suite starts itself: in this process, on this machine, in a container.
 
+mod envtest;
 mod error;
 mod handle;
 mod install;
 #[cfg(feature = "k3s")]
 mod k3s;
+mod users;
 
+pub use envtest::{assets, envtest_options};
 pub use error::HubError;
 pub use handle::Hub;
 #[cfg(feature = "k3s")]

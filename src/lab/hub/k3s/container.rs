@@ -3,7 +3,7 @@
 use std::{env, fmt, time::Duration};
 
 use collect::connect::{Handout, cause};
-use envtest::start::{ready, tail};
+use envtest::ready;
 use kube::{Client, Config};
 use testcontainers::{
     ContainerAsync, GenericImage,
@@ -30,6 +30,8 @@ const ENGINE_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 const READY_WITHIN: Duration = Duration::from_secs(180);
 /// How often it is looked at meanwhile.
 const POLL: Duration = Duration::from_millis(500);
+/// How many of the log's last lines an error carries.
+const TAIL_LINES: usize = 20;
 
 /// A running K3s. Dropping it removes its container, but cannot tell when it stays, and needs the multi-threaded
 /// runtime that it was started in. A process that is killed leaves the container behind.
@@ -205,9 +207,12 @@ async fn users(container: &ContainerAsync<GenericImage>, server: &str) -> Result
     Ok(users)
 }
 
+/// The last lines of the container's log.
 async fn log_tail(container: &ContainerAsync<GenericImage>) -> String {
     let log = container.stderr_to_vec().await.unwrap_or_default();
-    tail(&String::from_utf8_lossy(&log))
+    let log = String::from_utf8_lossy(&log);
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
 /// Removes a container by its name when it is dropped. That of the client begins with the container's start, and so

@@ -1,6 +1,5 @@
 //! Which container is asked for.
 
-use envtest::AUDIT_POLICY;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use testcontainers::{
     ContainerRequest, CopyTargetOptions, GenericImage, ImageExt as _,
@@ -17,8 +16,10 @@ pub(super) const PORT: u16 = 6443;
 pub(super) const KUBECONFIG: &str = "/etc/rancher/k3s/k3s.yaml";
 /// Where its API server writes the audit log.
 pub(super) const AUDIT_LOG: &str = "/var/log/audit.log";
-/// Where it finds the policy for that.
+/// Where it finds the audit policy.
 const POLICY: &str = "/etc/audit-policy.yaml";
+/// The audit policy.
+const AUDIT_POLICY: &str = include_str!("../audit-policy.yaml");
 
 /// A name that no other container has: by it, one that never became ready is found again.
 pub(super) fn unique_name() -> String {

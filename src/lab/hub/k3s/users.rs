@@ -9,6 +9,8 @@ use kube::{
     config::{AuthInfo, Kubeconfig},
 };
 
+use crate::hub::users::{ADMIN, MANAGER, RUNNER, VIEWER};
+
 /// The context in kubeconfigs of this hub.
 const CONTEXT: &str = "k3s";
 const MASTERS: &str = "system:masters";
@@ -81,9 +83,9 @@ impl Users {
 /// The users that a hub of the suite's own knows.
 fn act_as(credentials: &mut AuthInfo, user: &str) {
     let groups: Option<Vec<String>> = match user {
-        "admin" => return,
-        "conformance" | "reference-manager" => Some(vec![MASTERS.to_owned()]),
-        "viewer" => None,
+        ADMIN => return,
+        RUNNER | MANAGER => Some(vec![MASTERS.to_owned()]),
+        VIEWER => None,
         other => panic!("no user {other:?} on the K3s hub"),
     };
     credentials.impersonate = Some(user.to_owned());
