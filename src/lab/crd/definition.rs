@@ -10,15 +10,7 @@ use k8s_openapi::{
 };
 use serde_json::json;
 
-use super::{
-    cluster_profile, cluster_property,
-    schema::{Schema, object, string},
-};
-
-/// Every definition that the suite can install, in the order in which `crd` prints them.
-pub fn all() -> Vec<CustomResourceDefinition> {
-    vec![cluster_profile(), cluster_property()]
-}
+use super::schema::{Schema, object, string};
 
 /// The definition as a YAML document that `kubectl apply -f` takes; the same text each time.
 pub fn to_yaml(definition: &CustomResourceDefinition) -> String {

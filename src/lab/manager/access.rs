@@ -4,9 +4,9 @@ use evidence::api::names::{EXTENSION_ENVS, EXTENSION_EXEC};
 use serde_json::{Value, json};
 
 use super::{
+    address::server,
     certificates::ca_data,
     members::{Member, SET_NAMESPACE},
-    status::server,
 };
 
 /// A way to connect.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use collect::clock::Clock;
 
 use super::{
+    address::{endpoints, server},
     members::MEMBERS,
-    status::{endpoints, server},
     world::World,
 };
 use crate::member::{MemberState, StandIn};

@@ -6,14 +6,18 @@
 
 use std::time::Duration;
 
+use evidence::api::names::{GROUP, KIND, PLURAL};
 use futures::{StreamExt, stream::BoxStream};
 use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
-    WatchParams,
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+    PostParams, WatchEvent, WatchParams,
 };
 use serde_json::Value;
 
 use super::script::Via;
+
+/// The version that the manager writes: every hub that serves a newer one stores this one.
+const VERSION: &str = "v1alpha1";
 
 /// How often a request is sent before the manager gives up.
 const ATTEMPTS: u32 = 8;
@@ -47,6 +51,12 @@ pub(super) struct Target {
     /// `None` for a cluster-scoped kind.
     pub namespace: Option<String>,
     pub name: String,
+}
+
+/// ClusterProfile, in the version that the manager writes.
+pub(super) fn profile_resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLURAL)
 }
 
 /// A client that is patient, and signs its writes.

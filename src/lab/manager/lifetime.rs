@@ -2,26 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use collect::clock::Clock;
-use evidence::api::names::{GROUP, KIND, PLURAL};
-use kube::api::{ApiResource, GroupVersionKind};
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
     driven::{Commands, Controller, Remote, channel},
     faults::Fault,
     fleet::{Fleet, FleetMember, hosts, members, stand_ins},
-    hub::{Hub, ManagerError, Target},
+    hub::{Hub, ManagerError},
     members::CONSUMERS,
-    script::{Action, Change, Step, Via, pulses},
-    world::{MANAGER, Namespace, Profile, Secret, World},
+    script::{Action, Change, Step, pulses},
+    world::{MANAGER, World},
 };
 use crate::member::StandIn;
-
-/// The version that the manager writes: every hub that serves a newer one stores this one.
-const VERSION: &str = "v1alpha1";
 
 /// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
 pub struct Manager {
@@ -195,78 +188,5 @@ impl Life {
             hub.delete(&secret.target()).await?;
         }
         hub.delete(&self.world.profile(member).target()).await
-    }
-}
-
-/// ClusterProfile, in the version that the manager writes.
-pub(super) fn profile_resource() -> ApiResource {
-    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
-    ApiResource::from_gvk_with_plural(&kind, PLURAL)
-}
-
-impl Profile {
-    fn target(&self) -> Target {
-        Target {
-            resource: profile_resource(),
-            namespace: Some(self.namespace.clone()),
-            name: self.name.clone(),
-        }
-    }
-
-    async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
-        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
-        self.generation = created.metadata.generation.unwrap_or_default();
-        Ok(())
-    }
-
-    /// Writes the status, where something in it is new.
-    async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
-        if self.written.as_ref() == Some(&self.status) {
-            return Ok(());
-        }
-        let status = self.status.to_json(self.generation, clock.now());
-        let (target, patch) = (self.target(), json!({"status": status}));
-        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
-        self.generation = patched.metadata.generation.unwrap_or_default();
-        self.written = Some(self.status.clone());
-        Ok(())
-    }
-}
-
-impl Secret {
-    pub(super) fn target(&self) -> Target {
-        Target {
-            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
-            namespace: Some(self.namespace.clone()),
-            name: self.name.clone(),
-        }
-    }
-
-    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
-        hub.create(&self.target(), MANAGER, &self.to_json()).await?;
-        Ok(())
-    }
-
-    fn to_json(&self) -> Value {
-        let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
-        json!({
-            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
-            "type": "Opaque",
-            "data": {&self.key: BASE64_STANDARD.encode(config)},
-        })
-    }
-}
-
-impl Namespace {
-    fn target(&self) -> Target {
-        Target {
-            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
-            namespace: None,
-            name: self.name.clone(),
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({"metadata": {"name": self.name, "labels": self.labels}})
     }
 }

@@ -9,6 +9,7 @@
 //! as can be: it breaks one rule and leaves the others be.
 
 mod access;
+mod address;
 mod certificates;
 mod driven;
 mod faults;
@@ -17,6 +18,7 @@ mod hub;
 mod kubeconfig;
 mod lifetime;
 mod members;
+mod objects;
 mod script;
 mod status;
 mod world;

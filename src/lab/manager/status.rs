@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{
     access::Access,
-    members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
+    address::endpoints,
+    members::{DEGRADED, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
 };
 
 /// A ClusterProperty that a member's administrator has thought of.
@@ -200,25 +201,6 @@ pub(super) fn unready(check: &str, now: Timestamp) -> Condition {
         &format!("the member's API server reports that {check} fails"),
         now,
     )
-}
-
-/// The URL of a member's API server.
-pub(super) fn server(member: &str) -> String {
-    format!("https://{}", host(member))
-}
-
-/// Host and port of a member's API server: by name, and by an address from the ranges set aside for documentation.
-pub(super) fn endpoints(member: &str, number: usize) -> [String; 2] {
-    let address = match member {
-        IPV6 => format!("[2001:db8::{number:x}]:6443"),
-        _ => format!("192.0.2.{}:6443", number + 1),
-    };
-    [host(member), address]
-}
-
-/// Host and port of a member's API server.
-pub(super) fn host(member: &str) -> String {
-    format!("{member}.clusters.example:6443")
 }
 
 /// The value of the property that identifies a member.

@@ -9,7 +9,6 @@ use tokio::sync::watch;
 
 use super::{
     objects::{bring_about, renew_leases, withdraw_leases},
-    service::MemberService,
     state::{Leases, MemberState},
 };
 
@@ -106,17 +105,6 @@ impl StandIn {
         }
     }
 
-    /// A client in process for `user`, with this User-Agent.
-    pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
-        self.client_with_token(&ApiServer::token(user), user_agent)
-    }
-
-    /// A client in process for whoever has this bearer token: nobody, where the member does not know it.
-    pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
-        let inner = self.inner.server.seen_with(token, user_agent);
-        kube::Client::new(self.service(inner), "default")
-    }
-
     /// Lets `user`, one of those that each member knows, in by this bearer token as well, under the name `called`.
     pub fn admit(&self, token: &str, called: &str, user: &str) {
         let rules = match user {
@@ -135,14 +123,6 @@ impl StandIn {
         let token = new_token();
         self.admit(&token, Self::ISSUED, Self::ASKER);
         token
-    }
-
-    /// The API server that it is made of, as long as that can be reached.
-    pub(super) fn service<S>(&self, inner: S) -> MemberService<S> {
-        MemberService {
-            member: self.clone(),
-            inner,
-        }
     }
 
     pub(super) fn server(&self) -> ApiServer {

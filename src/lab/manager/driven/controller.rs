@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::{
     budget::Budget,
     credentials,
+    fault_hooks::double,
     lapses::{Lapse, Lapses},
     look::{Health, Inventory, health, inventory},
     mirror::Mirror,
     publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
     remote::{Commands, Order},
-    wrong::double,
 };
 use crate::manager::{
     access::Access,
@@ -169,7 +169,7 @@ impl Controller {
         self.memory.clear();
         self.mirror = Mirror::default();
         sleep(RESTART).await;
-        self.begin_wrongly().await
+        self.misbehave_after_restart().await
     }
 
     async fn round(&mut self) -> Result<(), ManagerError> {

@@ -6,8 +6,7 @@ use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{DynamicObject, WatchEvent};
 
 use crate::manager::{
-    hub::{Hub, ManagerError},
-    lifetime::profile_resource,
+    hub::{Hub, ManagerError, profile_resource},
     members::FLEET,
 };
 

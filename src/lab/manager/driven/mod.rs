@@ -11,17 +11,17 @@
 //! * `publish`: what its profile should say;
 //! * `credentials`: what consumers are given;
 //! * `budget`: when a profile may be written;
-//! * `lapses`: what it does wrong where a fault has it so, and `wrong`: how.
+//! * `lapses`: what it does wrong where a fault has it so, and `fault_hooks`: how.
 
 mod budget;
 mod controller;
 mod credentials;
+mod fault_hooks;
 mod lapses;
 mod look;
 mod mirror;
 mod publish;
 mod remote;
-mod wrong;
 
 pub(super) use controller::Controller;
 pub(super) use lapses::{Lapse, Lapses};

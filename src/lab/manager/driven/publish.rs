@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::look::{Health, Inventory};
 use crate::manager::{
     access::Access,
-    hub::Target,
-    lifetime::profile_resource,
+    address::host,
+    hub::{Target, profile_resource},
     members::FLEET,
-    status::{Condition, Property, Status, healthy, host, joined, observed, rfc3339, unready},
+    status::{Condition, Property, Status, healthy, joined, observed, rfc3339, unready},
     world::MANAGER,
 };
 

@@ -19,7 +19,7 @@ use crate::{
     crd,
     manager::{
         Fault, Manager, faults,
-        lifetime::profile_resource,
+        hub::profile_resource,
         members::{CONSUMERS, FLEET},
         world::consumer_namespace,
     },

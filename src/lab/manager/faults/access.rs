@@ -8,7 +8,7 @@ use evidence::api::{
 };
 use serde_json::{Value, json};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     access::Access,
     certificates::{ca_data_with_key, expired_ca_data},

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 use jiff::{SignedDuration, Timestamp};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         driven::Lapse,

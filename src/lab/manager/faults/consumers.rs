@@ -4,7 +4,7 @@ use apiserver::new_token;
 use evidence::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
 use serde_json::{Value, json};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         driven::Lapse,

@@ -8,7 +8,7 @@ use evidence::api::{
 };
 use serde_json::json;
 
-use super::registry::{FaultInfo, HubChange};
+use super::fault::{FaultInfo, HubChange};
 use crate::manager::{
     driven::Lapse,
     members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},

@@ -1,6 +1,6 @@
 //! Faults of the suite `lifecycle`.
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::driven::Lapse;
 
 pub(super) const FAULTS: &[FaultInfo] = &[

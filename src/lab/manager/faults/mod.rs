@@ -7,6 +7,7 @@ mod access;
 mod clustersets;
 mod conditions;
 mod consumers;
+mod fault;
 mod identity;
 mod lifecycle;
 mod properties;
@@ -14,4 +15,5 @@ mod registry;
 mod updates;
 mod version;
 
-pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};
+pub use fault::{FaultInfo, HubChange};
+pub use registry::{Fault, faults, hub_definitions};

@@ -7,7 +7,7 @@ use evidence::api::names::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         members::{QUIET, UNASKED},

@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::api::names::CONDITION_HEALTHY;
 use serde_json::json;
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     driven::Lapse,
     members::{QUIET, UNASKED},

@@ -1,6 +1,6 @@
 //! Faults of the suite `version`.
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     driven::Lapse,
     members::{QUIET, UNASKED, UPGRADED},

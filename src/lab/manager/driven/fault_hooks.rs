@@ -1,4 +1,6 @@
-//! How the manager does wrong: each of these does nothing unless a fault has it so.
+//! Hooks by which the manager misbehaves. Each does nothing unless a fault asks for it.
+//!
+//! The controller calls these hooks, and most of them act on the controller: that recursion is on purpose.
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
 use serde_json::{Value, json};
@@ -12,8 +14,7 @@ use super::{
     publish::{display_name, is_ours, profile, profile_name, target},
 };
 use crate::manager::{
-    hub::{Hub, ManagerError, Target},
-    lifetime::profile_resource,
+    hub::{Hub, ManagerError, Target, profile_resource},
     members::FLEET,
     script::Via,
     status::rfc3339,
@@ -142,7 +143,7 @@ impl Controller {
     }
 
     /// What the manager does first when it has started again.
-    pub(super) async fn begin_wrongly(&mut self) -> Result<(), ManagerError> {
+    pub(super) async fn misbehave_after_restart(&mut self) -> Result<(), ManagerError> {
         for name in self.members.keys() {
             if self.lapses.has(Lapse::Recreates) {
                 self.hub.delete(&target(name)).await?;
