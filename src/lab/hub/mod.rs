@@ -1,4 +1,4 @@
-//! Hubs that the suite starts itself: in this process, on this machine, in a container.
+//! Starts hubs: in this process, on this machine, in a container.
 
 mod envtest;
 mod error;
@@ -11,5 +11,6 @@ mod users;
 pub use envtest::{assets, envtest_options};
 pub use error::HubError;
 pub use handle::Hub;
+pub use install::InstallError;
 #[cfg(feature = "k3s")]
-pub use k3s::{K3S_IMAGE, K3s, K3sError};
+pub use k3s::{K3S_IMAGE, K3s, K3sError, K3sKubeconfigError};
