@@ -16,7 +16,7 @@ quick:
 
 # Write the checked-in CRDs anew from src/api.
 crds:
-    UPDATE=1 cargo test --lib api::crd
+    UPDATE=1 cargo test -p clusterprofile-lab --lib crd
 
 # Write docs/rules.md anew from suites/.
 rules:

@@ -1,4 +1,4 @@
-//! The manager: it sets up its world on a hub, then lives in it.
+//! The manager: sets up its world on a hub, then plays the script.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::member::StandIn;
 
-/// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
+/// The reference manager. Its hub must serve ClusterProfile.
 pub struct Manager {
     world: World,
     fleet: Fleet,
@@ -31,8 +31,8 @@ impl Manager {
     /// The consumers to which it gives Secrets.
     pub const CONSUMERS: [&str; 2] = CONSUMERS;
 
-    /// A manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with
-    /// the hub's.
+    /// Makes a manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with the
+    /// hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
         let mut world = World::conforming(clock.now());
         for fault in faults {
@@ -48,19 +48,18 @@ impl Manager {
         }
     }
 
-    /// A way to tell it what to do once it runs.
+    /// Its remote control.
     pub fn remote(&self) -> Remote {
         self.remote.clone()
     }
 
-    /// The members that can be asked themselves, as they were before anything happened. What happens to them as the
-    /// manager lives, happens to these.
+    /// The members that have a stand-in, in their first state. They change as the manager runs.
     pub fn members(&self) -> Vec<FleetMember> {
         members(&self.world, &self.fleet)
     }
 
-    /// Whom one meets at the hosts and ports that its profiles and Secrets name. Nothing listens there: who would
-    /// connect to one of them is to be given a client of the stand-in. Others exist on the hub alone.
+    /// The stand-ins by the hosts and ports in profiles and Secrets. Nothing listens there: use a client of the stand-in
+    /// instead of a connection.
     pub fn hosts(&self) -> BTreeMap<String, StandIn> {
         hosts(&self.world, &self.fleet, self.clock)
     }
@@ -71,7 +70,7 @@ impl Manager {
         &self.world
     }
 
-    /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
+    /// Writes the first state of the world to the hub: namespaces, profiles with their status, Secrets.
     ///
     /// # Errors
     /// When the hub refuses a write, or cannot be reached for about a minute.
@@ -97,8 +96,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Lives on the hub that [`Self::set_up`] has prepared, and does what it is told by [`Self::remote`]: never ends by
-    /// itself, abort it.
+    /// Runs on the hub that [`Self::set_up`] has prepared, and follows [`Self::remote`]. It never ends by itself: abort
+    /// it.
     ///
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
@@ -117,7 +116,7 @@ impl Manager {
     }
 }
 
-/// What happens to the fleet as the script has it.
+/// Plays the script.
 struct Life {
     world: World,
     fleet: Fleet,
@@ -128,7 +127,7 @@ impl Life {
     async fn live(mut self, hub: &Hub) -> Result<(), ManagerError> {
         let born = Instant::now();
         let mut script = std::mem::take(&mut self.world.script);
-        // Stable, so that steps at one time keep the order in which they were written.
+        // A stable sort: steps at one time keep their order.
         script.sort_by_key(|step| step.at);
         let mut script = script.into_iter().peekable();
         let mut pulses = pulses().peekable();
@@ -183,7 +182,7 @@ impl Life {
     }
 
     async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
-        // The credentials first: no Secret may name a profile that is gone.
+        // Credentials first: no Secret may name a missing profile.
         for secret in self.world.secrets.iter().filter(|secret| secret.member == member) {
             hub.delete(&secret.target()).await?;
         }

@@ -26,7 +26,7 @@ impl Profile {
         Ok(())
     }
 
-    /// Writes the status, where something in it is new.
+    /// Writes the status, if it changed.
     pub(super) async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
         if self.written.as_ref() == Some(&self.status) {
             return Ok(());

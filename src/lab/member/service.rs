@@ -1,4 +1,4 @@
-//! A stand-in's answers, as long as it can be reached.
+//! Answers requests to a stand-in, while it is reachable, and makes clients for it.
 
 use std::{
     convert::Infallible,
@@ -22,13 +22,13 @@ impl StandIn {
         self.client_with_token(&ApiServer::token(user), user_agent)
     }
 
-    /// A client in process for whoever has this bearer token: nobody, where the member does not know it.
+    /// A client in process with this bearer token. The member refuses a token that it does not know.
     pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
         let inner = self.server().seen_with(token, user_agent);
         kube::Client::new(self.service(inner), "default")
     }
 
-    /// The API server that it is made of, as long as that can be reached.
+    /// The member's service: that of its API server, while the member is reachable.
     pub(super) fn service<S>(&self, inner: S) -> MemberService<S> {
         MemberService {
             member: self.clone(),
@@ -37,7 +37,7 @@ impl StandIn {
     }
 }
 
-/// Puts a stand-in's state before the API server `inner` that it is made of.
+/// Applies a stand-in's state to requests to its API server, `inner`.
 #[derive(Clone)]
 pub(super) struct MemberService<S> {
     member: StandIn,

@@ -112,10 +112,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                     member.failing_checks = fails.then(|| "ping".to_owned()).into_iter().collect();
                 }));
                 world.observe(at, QUIET, move |status, now| {
-                    status.report(&match fails {
-                        true => unready("ping", now),
-                        false => healthy(now),
-                    });
+                    status.report(&if fails { unready("ping", now) } else { healthy(now) });
                 });
             }
         },
