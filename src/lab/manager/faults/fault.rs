@@ -1,4 +1,4 @@
-//! What is known of a fault, and what it changes on the hub.
+//! Describes a fault, and what it changes on the hub.
 
 use evidence::api::Edition;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -7,24 +7,24 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use crate::manager::world::World;
 
-/// What is known of a fault.
+/// The description of a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultInfo {
     /// `suite/rule` or `suite/rule:variant`.
     pub id: &'static str,
     /// What the manager does wrong, in a line.
     pub what: &'static str,
-    /// The first edition that has the rule; the fault shows where the suite judges by one that has it.
+    /// The first edition that has the rule. Earlier editions do not detect the fault.
     pub edition: Edition,
-    /// Other rules that it breaks as well, because it cannot be helped.
+    /// Other rules that it inevitably breaks.
     pub also: &'static [&'static str],
-    /// What the hub has to lack for the fault to be possible.
+    /// What the hub must lack for the fault to be possible.
     pub hub: HubChange,
     /// Whether only the API server's audit log, with request bodies, shows it.
     pub needs_audit_log: bool,
-    /// Whether it shows only where the run drives the manager.
+    /// Whether it shows only if the run drives the manager.
     pub needs_driver: bool,
-    /// Rules that cannot be judged then, since what they are about does not come to be.
+    /// Rules that cannot be judged then, since their subject never appears.
     pub hides: &'static [&'static str],
     pub(super) apply: fn(&mut World),
 }
@@ -35,7 +35,7 @@ pub enum HubChange {
     /// Nothing.
     #[default]
     None,
-    /// The rule that keeps `spec.clusterManager` as it is.
+    /// The rule that makes `spec.clusterManager` immutable.
     WithoutImmutability,
 }
 
@@ -84,7 +84,7 @@ impl FaultInfo {
         self
     }
 
-    /// The rule that the fault is there to break.
+    /// The rule that the fault breaks on purpose.
     pub fn rule(&self) -> &'static str {
         self.id.split(':').next().unwrap_or(self.id)
     }

@@ -1,7 +1,7 @@
-//! One fault for each rule, and a second where a rule can be broken in two ways.
+//! One fault for each rule, and further ones where a rule can be broken in several ways.
 //!
-//! A fault is known by the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks nothing
-//! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
+//! A fault has the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks no other rule, except
+//! those in [`FaultInfo::also`]; a comment there says why they cannot be separated.
 
 mod access;
 mod clustersets;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{crd, manager::world::World};
 
-/// A way in which the manager breaks a rule.
+/// A fault: a way in which the manager breaks a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault(&'static FaultInfo);
 
@@ -35,8 +35,7 @@ pub fn faults() -> &'static [FaultInfo] {
     &FAULTS
 }
 
-/// The definitions that the hub has to serve so that these faults are possible: all of the suite's, ClusterProfile's
-/// without what the faults need gone.
+/// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.
 pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
     let mut profile = crd::cluster_profile();
     for fault in faults {
@@ -58,7 +57,7 @@ impl Fault {
             .ok_or_else(|| UnknownName::among("fault", id, faults().iter().map(|fault| fault.id)))
     }
 
-    /// What is known of it.
+    /// Its description.
     pub fn info(&self) -> &'static FaultInfo {
         self.0
     }
