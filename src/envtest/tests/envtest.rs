@@ -87,9 +87,9 @@ async fn serves_its_users_and_leaves_nothing_behind(assets: Assets) {
     secret.string_data = Some([("Config".to_owned(), "a-canary".to_owned())].into());
     secrets.create(&PostParams::default(), &secret).await.unwrap();
 
-    let mut nobody = envtest.config("viewer");
-    nobody.auth_info.token = None;
-    assert_eq!(status_of_a_list(nobody).await, 401);
+    let mut anonymous = envtest.config("viewer");
+    anonymous.auth_info.token = None;
+    assert_eq!(status_of_a_list(anonymous).await, 401);
     assert_eq!(status_of_a_list(envtest.config("viewer")).await, 403);
     assert_eq!(status_of_a_list(envtest.config("admin")).await, 200);
     assert_eq!(

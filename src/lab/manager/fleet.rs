@@ -126,8 +126,8 @@ mod tests {
         }
         let mut conditions = status["conditions"].as_array().into_iter().flatten();
         let healthy = conditions.find(|condition| condition["type"] == CONDITION_HEALTHY);
-        let told = healthy.map(|condition| condition["status"] == "True");
-        assert_eq!(told, Some(member.failing_checks.is_empty()));
+        let reported = healthy.map(|condition| condition["status"] == "True");
+        assert_eq!(reported, Some(member.failing_checks.is_empty()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -262,7 +262,7 @@ async fn a_busy_hub_is_given_the_time_that_it_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_for_good_is_told_at_once() {
+async fn a_permanent_refusal_is_reported_immediately() {
     let recorder = Recorder::default();
     recorder.refuse([refusal(403, "Forbidden", 0)]);
     let mut manager = Manager::new(Vec::new(), Clock::starting_at(Timestamp::UNIX_EPOCH));

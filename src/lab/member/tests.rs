@@ -203,7 +203,9 @@ async fn an_unreachable_member_refuses_connections_until_it_heals() {
     let member = member(MemberState::default());
     let client = ask(&member);
     member.alter(|state| state.unreachable = true);
-    let error = get(&client, "/version").await.expect_err("nobody answers");
+    let error = get(&client, "/version")
+        .await
+        .expect_err("the member is unreachable");
     let kube::Error::Service(source) = &error else {
         panic!("{error:?}")
     };

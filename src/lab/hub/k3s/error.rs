@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use collect::connect::{ConnectError, cause::root};
+use collect::connect::{ConnectError, root};
 use testcontainers::{TestcontainersError, bollard, core::error::ClientError};
 
 use super::request::{IMAGE, LABEL};

@@ -69,8 +69,8 @@ impl Remote {
     }
 
     async fn send(&self, order: Order) -> Result<(), RemoteError> {
-        let (taken, told) = oneshot::channel();
+        let (taken, confirmed) = oneshot::channel();
         self.orders.send((order, taken)).map_err(|_| RemoteError)?;
-        told.await.map_err(|_| RemoteError)
+        confirmed.await.map_err(|_| RemoteError)
     }
 }

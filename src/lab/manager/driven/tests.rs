@@ -59,7 +59,7 @@ async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> 
         clock,
     };
     tokio::select! {
-        told = test(&stage) => told,
+        outcome = test(&stage) => outcome,
         end = manager.run(client) => panic!("the manager ended: {end:?}"),
     }
 }

@@ -244,7 +244,7 @@ pub(super) fn another_member(
     Profile::of(&member, MEMBERS.len(), manager, world.now)
 }
 
-/// Removes the property that identifies the cluster, and so proves two profiles to be different clusters.
+/// Removes the property that identifies the cluster: it would prove two profiles to be different clusters.
 fn anonymous(mut profile: Profile) -> Profile {
     let properties = &mut profile.status.properties;
     properties.retain(|property| property.name != PROPERTIES_CLUSTER_ID[0]);
