@@ -16,7 +16,7 @@ quick:
 
 # Write the checked-in CRDs anew from src/lab/crd.
 crds:
-    UPDATE=1 cargo test -p clusterprofile-lab crd
+    UPDATE=1 cargo test -p clusterprofile-lab --lib crd
 
 # Write docs/rules.md anew from suites/.
 rules:

@@ -6,14 +6,14 @@ mod support;
 
 use std::{path::Path, time::Duration};
 
-use ::lab::hub::Hub;
+use ::lab::hub::{Hub, assets, envtest_options};
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
 use collect::{
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
 };
-use envtest::{Assets, EnvtestOptions};
+use envtest::EnvtestOptions;
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -76,11 +76,12 @@ async fn main() -> anyhow::Result<()> {
     let hub = match arguments.hub {
         Server::Envtest => {
             // The audit log would tell of every profile that is published, and the disk would set the pace.
+            let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
             let options = EnvtestOptions {
                 api_server_flags: vec!["--audit-log-path=".to_owned(), "--audit-policy-file=".to_owned()],
-                ..EnvtestOptions::default()
+                ..envtest_options()
             };
-            Hub::envtest(&Assets::find(None)?, options).await?
+            Hub::envtest(&assets(repository)?, options).await?
         }
         Server::Lab => Hub::lab(Clock::system()).await?,
     };
@@ -222,7 +223,7 @@ async fn kubectl_and_jq(
         matches!(arguments.hub, Server::Envtest),
         "they are measured on a real API server only"
     );
-    let kubectl = Assets::find(None)?.kubectl();
+    let kubectl = assets(Path::new(env!("CARGO_MANIFEST_DIR")))?.kubectl();
     let kubectl = kubectl.context("there is no kubectl among the assets")?;
     let dump = folder.join("dump.json");
     let mut get = Command::new(kubectl);

@@ -1,43 +1,34 @@
-//! The API server of our own: it serves its users, it leaves nothing behind, and it says why it does not start.
+//! The hub envtest: the audit log has no Secret, and a run stores nothing.
 
 mod support;
 
 use std::{
-    env, fs, future,
-    io::{BufRead as _, BufReader, Write as _},
-    path::{Path, PathBuf},
+    fs,
+    path::Path,
     process::{Command, ExitCode, Stdio},
-    time::Duration,
 };
 
 use collect::clock::Clock;
-use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions};
+use envtest::Assets;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
-    Client, Config,
-    api::{Api, ListParams, PostParams},
+    Client,
+    api::{Api, PostParams},
 };
-use lab::{hub::Hub, manager::Manager};
+use lab::{
+    hub::{Hub, envtest_options},
+    manager::Manager,
+};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 
-/// Names the assets for a copy of this program that only starts the servers and waits to be killed.
-const ONLY_START: &str = "ENVTEST_ONLY_START";
-
 fn main() -> ExitCode {
-    if let Some(folder) = env::var_os(ONLY_START) {
-        runtime().block_on(start_and_wait(Path::new(&folder)));
-    }
     let trials = vec![
-        trial("serves_its_users_and_leaves_nothing_behind", |assets| {
-            runtime().block_on(serves_its_users_and_leaves_nothing_behind(assets));
+        trial("the_audit_log_has_no_secret", |assets| {
+            runtime().block_on(the_audit_log_has_no_secret(assets));
         }),
-        trial("goes_when_the_run_is_killed", goes_when_the_run_is_killed),
         trial("a_run_stores_nothing", |assets| {
             runtime().block_on(a_run_stores_nothing(assets));
-        }),
-        trial("says_why_it_does_not_start", |assets| {
-            runtime().block_on(says_why_it_does_not_start(assets));
         }),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -59,16 +50,9 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Runtime::new().unwrap()
 }
 
-async fn serves_its_users_and_leaves_nothing_behind(assets: Assets) {
-    let envtest = Envtest::start(&assets, EnvtestOptions::default()).await.unwrap();
-    let (folder, ids) = (envtest.folder().to_owned(), envtest.process_ids());
-    let (log, admin_token) = (envtest.audit_log(), token(&envtest.config("admin")));
-
-    let client = Client::try_from(envtest.config("conformance")).unwrap();
-    let version = client.apiserver_version().await.unwrap();
-    assert_eq!(version.git_version, envtest.server_version());
-    assert!(version.git_version.starts_with("v1."), "{}", version.git_version);
-
+async fn the_audit_log_has_no_secret(assets: Assets) {
+    let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
+    let client = hub.connection.client.clone();
     let namespaces: Api<Namespace> = Api::all(client.clone());
     namespaces
         .create(&PostParams::default(), &named("fleet"))
@@ -78,29 +62,11 @@ async fn serves_its_users_and_leaves_nothing_behind(assets: Assets) {
     let mut secret: Secret = named("credentials");
     secret.string_data = Some([("Config".to_owned(), "a-canary".to_owned())].into());
     secrets.create(&PostParams::default(), &secret).await.unwrap();
-
-    let mut nobody = envtest.config("viewer");
-    nobody.auth_info.token = None;
-    assert_eq!(status_of_a_list(nobody).await, 401);
-    assert_eq!(status_of_a_list(envtest.config("viewer")).await, 403);
-    assert_eq!(status_of_a_list(envtest.config("reference-manager")).await, 200);
-
-    if let Some(kubectl) = assets.kubectl() {
-        assert_eq!(
-            kubectl_get_namespace(&kubectl, &envtest).trim(),
-            "namespace/fleet"
-        );
-    }
-    the_audit_log_has_no_secret(&log);
-    assert!(!format!("{envtest:?}").contains(&admin_token));
-
-    assert!(ids.len() == 2 && ids.iter().all(|&id| exists(id)), "{ids:?}");
-    drop(envtest);
-    assert!(!ids.iter().any(|&id| exists(id)), "still there: {ids:?}");
-    assert!(!folder.exists(), "still there: {}", folder.display());
+    has_no_secret(&hub.as_envtest().unwrap().audit_log());
+    hub.stop().await.unwrap();
 }
 
-fn the_audit_log_has_no_secret(log: &Path) {
+fn has_no_secret(log: &Path) {
     let text = fs::read_to_string(log).unwrap();
     assert!(
         !text.contains("a-canary") && !text.contains("YS1jYW5hcn"),
@@ -126,63 +92,9 @@ fn the_audit_log_has_no_secret(log: &Path) {
     assert!(created("secrets", "credentials")["requestObject"].is_null());
 }
 
-fn kubectl_get_namespace(kubectl: &Path, envtest: &Envtest) -> String {
-    let kubeconfig = envtest.folder().join("kubeconfig");
-    fs::write(&kubeconfig, envtest.kubeconfig("conformance")).unwrap();
-    let output = Command::new(kubectl)
-        .arg("--kubeconfig")
-        .arg(&kubeconfig)
-        .args(["get", "namespace", "fleet", "-o", "name"])
-        .env("HOME", envtest.folder())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn goes_when_the_run_is_killed(assets: Assets) {
-    let mut run = Command::new(env::current_exe().unwrap())
-        .env(ONLY_START, assets.folder())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(run.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let (ids, folder): (Vec<u32>, PathBuf) = serde_json::from_str(&line).unwrap();
-    assert!(
-        ids.len() == 2 && ids.iter().all(|&id| runs(id)) && folder.is_dir(),
-        "{line}"
-    );
-
-    // SIGKILL: nothing of the run's own can clean up.
-    run.kill().unwrap();
-    run.wait().unwrap();
-    let gone = async {
-        while ids.iter().any(|&id| runs(id)) || folder.exists() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let outcome = runtime().block_on(async { tokio::time::timeout(Duration::from_secs(20), gone).await });
-    assert!(outcome.is_ok(), "left behind: {line}");
-}
-
-async fn start_and_wait(assets: &Path) {
-    let assets = Assets::find(Some(assets)).unwrap();
-    let envtest = Envtest::start(&assets, EnvtestOptions::default()).await.unwrap();
-    println!("{}", json!([envtest.process_ids(), envtest.folder()]));
-    std::io::stdout().flush().unwrap();
-    future::pending::<()>().await;
-}
-
 /// By default the command stores nothing, though it may do everything: the hub's audit log says so.
 async fn a_run_stores_nothing(assets: Assets) {
-    let hub = Hub::envtest(&assets, EnvtestOptions::default()).await.unwrap();
+    let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
     let envtest = hub.as_envtest().unwrap();
     let manager = hub.client_as("reference-manager", "reference-manager").unwrap();
     let clock = Clock::system();
@@ -265,67 +177,7 @@ async fn everything(client: &Client) -> Vec<String> {
     found
 }
 
-async fn says_why_it_does_not_start(assets: Assets) {
-    let options = EnvtestOptions {
-        api_server_flags: vec!["--no-such-flag".to_owned()],
-        ..Default::default()
-    };
-    let error = Envtest::start(&assets, options).await.unwrap_err();
-    let EnvtestError::Exited {
-        program, log, tail, ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
-    assert_eq!(*program, "kube-apiserver");
-    assert!(tail.contains("--no-such-flag"), "{tail}");
-    assert!(error.to_string().contains(&log.display().to_string()), "{error}");
-    assert!(fs::read_to_string(log).unwrap().contains(tail));
-    fs::remove_file(log).unwrap();
-
-    let options = EnvtestOptions {
-        ready_within: Duration::from_millis(1),
-        ..Default::default()
-    };
-    let error = Envtest::start(&assets, options).await.unwrap_err();
-    let EnvtestError::NotReady { log, .. } = &error else {
-        panic!("{error}")
-    };
-    assert!(error.to_string().contains("not ready within 1ms"), "{error}");
-    fs::remove_file(log).unwrap();
-}
-
 /// An object with nothing but a name.
 fn named<K: serde::de::DeserializeOwned>(name: &str) -> K {
     serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()
-}
-
-fn token(config: &Config) -> String {
-    let auth_info = serde_json::to_value(&config.auth_info).unwrap();
-    auth_info["token"].as_str().unwrap().to_owned()
-}
-
-/// The HTTP status that listing the namespaces is answered with.
-async fn status_of_a_list(config: Config) -> u16 {
-    let namespaces: Api<Namespace> = Api::all(Client::try_from(config).unwrap());
-    match namespaces.list(&ListParams::default()).await {
-        Ok(_) => 200,
-        Err(kube::Error::Api(status)) => status.code,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// Whether there is such a process, be it a zombie.
-fn exists(id: u32) -> bool {
-    let status = Command::new("sh")
-        .args(["-c", "kill -0 $0", &id.to_string()])
-        .stderr(Stdio::null())
-        .status();
-    status.unwrap().success()
-}
-
-/// Whether the process runs. An orphan may stay a zombie where nothing collects it, as in many a container.
-fn runs(id: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    exists(id) && !stat.contains(") Z ")
 }

@@ -211,7 +211,7 @@ fn a_run_on_a_real_engine() -> Result<Completion, Failed> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let hub = runtime.block_on(async {
         let hub = Hub::k3s_with(&[]).await?;
-        let version = hub.client.apiserver_version().await;
+        let version = hub.connection.client.apiserver_version().await;
         hub.stop().await?;
         Ok::<_, HubError>(version)
     });

@@ -9,14 +9,14 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use envtest::{Assets, EnvtestOptions};
+use envtest::Assets;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Client,
     api::{Api, DynamicObject, Patch, PatchParams, PostParams},
     discovery::ApiResource,
 };
-use lab::hub::Hub;
+use lab::hub::{Hub, envtest_options};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -130,9 +130,7 @@ async fn what_plugins_yield_is_judged(assets: &Assets, plugins: &Path) {
 }
 
 async fn start(assets: &Assets) -> Hub {
-    Hub::envtest(assets, EnvtestOptions::default())
-        .await
-        .expect("a hub")
+    Hub::envtest(assets, envtest_options()).await.expect("a hub")
 }
 
 /// The way to the hub, with the namespace that plugins read by themselves.

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use collect::{CollectError, connect::ConnectError};
 use judge::Decision;
 use lab::hub::HubError;
+#[cfg(feature = "k3s")]
+use lab::hub::K3sError;
 use report::escape;
 
 /// How a command ended.
@@ -49,7 +51,13 @@ impl Failure {
     /// A test hub does not start.
     pub fn no_hub(error: HubError) -> Self {
         match error {
-            HubError::WithoutK3s => Self::usage(error),
+            HubError::WithoutK3s => Self::usage(anyhow::anyhow!(
+                "{error}: build it with `cargo install --path . --features k3s` in its repository, or use --hub envtest"
+            )),
+            #[cfg(feature = "k3s")]
+            HubError::K3s(K3sError::NoEngine { .. }) => {
+                Self::could_not_run(anyhow::anyhow!("{error}; --hub envtest and --hub lab need none"))
+            }
             _ => Self::could_not_run(error),
         }
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
 use collect::clock::Clock;
 use lab::{
-    hub::{ApiServer, Assets, AuditLevel, EnvtestOptions, Hub, HubError, Loopback},
+    hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
     manager::{Manager, hub_definitions},
     member::{MemberState, Property, Served, StandIn},
 };
@@ -158,8 +158,8 @@ impl ServeHub {
                 }
             }
             OwnHub::Envtest => {
-                let assets = Assets::find(None).map_err(|error| Failure::no_hub(error.into()))?;
-                let mut options = EnvtestOptions::default();
+                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
+                let mut options = envtest_options();
                 if let Some(path) = &self.audit_log_out {
                     let path = absolute(path).context("failed to find the audit log's folder");
                     let path = path.map_err(Failure::usage)?;

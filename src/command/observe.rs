@@ -1,5 +1,7 @@
 //! From a hub to evidence.
 
+use std::path::Path;
+
 use anyhow::{Context, anyhow};
 use collect::{
     CollectError, Plan,
@@ -10,7 +12,7 @@ use collect::{
 use evidence::Evidence;
 use judge::Selection;
 use lab::{
-    hub::{Assets, AuditLevel, EnvtestOptions, Hub},
+    hub::{AuditLevel, Hub, assets, envtest_options},
     manager::{Manager, hub_definitions},
 };
 use tokio::runtime::{Builder, Runtime};
@@ -45,9 +47,9 @@ pub fn observe(
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::Envtest(reference) => {
-                let assets = Assets::find(None).map_err(|error| Failure::no_hub(error.into()))?;
+                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
                 let definitions = hub_definitions(&reference.faults);
-                let hub = Hub::envtest_with(&assets, EnvtestOptions::default(), &definitions).await;
+                let hub = Hub::envtest_with(&assets, envtest_options(), &definitions).await;
                 let hub = hub.map_err(Failure::no_hub)?;
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }

@@ -1,20 +1,18 @@
-//! The folder of programs: where it may be, and what must be in it.
+//! Finds the folder of programs, and checks that they are in it.
 
 use std::{
     env,
     ffi::OsString,
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use super::EnvtestError;
+use crate::EnvtestError;
 
 const ENVIRONMENT_VARIABLE: &str = "KUBEBUILDER_ASSETS";
 /// Where Kubebuilder's own set-up has always put them.
 const SYSTEM_FOLDER: &str = "/usr/local/kubebuilder/bin";
-/// Where `ci/envtest/build` puts them, one folder for each state of its pins.
-const BUILT_FOLDER: &str = "ci/envtest/.cache";
 
 /// A folder that has `etcd` and `kube-apiserver`, and usually `kubectl`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,37 +21,46 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// Finds the programs: in the folder `explicit`, else in the one that `$KUBEBUILDER_ASSETS` names, else in
-    /// `/usr/local/kubebuilder/bin`, else in the newest that `ci/envtest/build` made under the current folder.
+    /// Finds the programs: in the folder that `$KUBEBUILDER_ASSETS` names, else in `/usr/local/kubebuilder/bin`, else in
+    /// the newest folder inside `builds`, which has one for each version or build.
     ///
-    /// A folder that was named, by argument or environment, is the only one considered: to fall back on another one
-    /// would silently judge on another Kubernetes.
+    /// If the environment names a folder, no other one is considered: a fallback would silently test another Kubernetes.
     ///
     /// # Errors
-    /// [`EnvtestError::AssetsMissing`], which lists where it looked and how to get the programs.
-    pub fn find(explicit: Option<&Path>) -> Result<Self, EnvtestError> {
-        let named = env::var_os(ENVIRONMENT_VARIABLE);
-        Self::find_among(explicit, named, Path::new(SYSTEM_FOLDER), Path::new(BUILT_FOLDER))
+    /// [`EnvtestError::AssetsMissing`], which lists where it looked.
+    pub fn find(builds: Option<&Path>) -> Result<Self, EnvtestError> {
+        Self::find_among(
+            env::var_os(ENVIRONMENT_VARIABLE),
+            Path::new(SYSTEM_FOLDER),
+            builds,
+        )
+    }
+
+    /// The programs in this folder.
+    ///
+    /// # Errors
+    /// [`EnvtestError::AssetsMissing`] when one is not there.
+    pub fn in_folder(folder: &Path) -> Result<Self, EnvtestError> {
+        Self::first_of([(folder.to_owned(), String::new())])
     }
 
     fn find_among(
-        explicit: Option<&Path>,
         environment: Option<OsString>,
         system: &Path,
-        built: &Path,
+        builds: Option<&Path>,
     ) -> Result<Self, EnvtestError> {
-        let environment = environment.filter(|value| !value.is_empty()).map(PathBuf::from);
-        let candidates = match (explicit, environment) {
-            (Some(folder), _) => vec![(folder.to_owned(), String::new())],
-            (None, Some(folder)) => vec![(folder, format!(" (from {ENVIRONMENT_VARIABLE})"))],
-            (None, None) => {
-                let newest = newest_built(built).unwrap_or_else(|| built.join("*"));
-                vec![(system.to_owned(), String::new()), (newest, String::new())]
-            }
-        };
+        if let Some(folder) = environment.filter(|value| !value.is_empty()) {
+            return Self::first_of([(PathBuf::from(folder), format!(" (from {ENVIRONMENT_VARIABLE})"))]);
+        }
+        let newest = builds.map(|builds| newest_build(builds).unwrap_or_else(|| builds.join("*")));
+        let folders = iter::once(system.to_owned()).chain(newest);
+        Self::first_of(folders.map(|folder| (folder, String::new())))
+    }
 
+    /// The first of these folders that has the programs. Each comes with words on why it is considered.
+    fn first_of(folders: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, EnvtestError> {
         let mut looked_in = Vec::new();
-        for (folder, origin) in candidates {
+        for (folder, origin) in folders {
             match missing_programs(&folder) {
                 None => {
                     return Ok(Self {
@@ -81,7 +88,7 @@ impl Assets {
         self.folder.join("kube-apiserver")
     }
 
-    /// The kubectl program, where the folder has one.
+    /// The kubectl program, if the folder has one.
     pub fn kubectl(&self) -> Option<PathBuf> {
         Some(self.folder.join("kubectl")).filter(|path| path.is_file())
     }
@@ -98,21 +105,21 @@ fn missing_programs(folder: &Path) -> Option<String> {
     (!missing.is_empty()).then(|| format!("no {} in it", missing.join(", no ")))
 }
 
-/// The folder whose kube-apiserver was written last. A build that was interrupted has none.
-fn newest_built(built: &Path) -> Option<PathBuf> {
+/// The folder whose kube-apiserver was written last. An interrupted build has none.
+fn newest_build(builds: &Path) -> Option<PathBuf> {
     let written = |folder: &Path| -> Option<SystemTime> {
         fs::metadata(folder.join("kube-apiserver"))
             .and_then(|file| file.modified())
             .ok()
     };
-    fs::read_dir(built)
+    fs::read_dir(builds)
         .ok()?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|folder| missing_programs(folder).is_none())
         .max_by_key(|folder| written(folder))
 }
 
-/// The servers run in a folder of their own, so a relative path would no longer lead to the programs.
+/// The servers run in another folder, where a relative path would not lead to the programs.
 fn absolute(folder: PathBuf) -> PathBuf {
     std::path::absolute(&folder).unwrap_or(folder)
 }
@@ -131,39 +138,37 @@ mod tests {
     }
 
     #[test]
-    fn the_named_folder_wins_and_nothing_stands_in_for_it() {
+    fn nothing_replaces_the_folder_that_the_environment_names() {
         let place = tempfile::tempdir().unwrap();
         let whole = folder_with(place.path(), "whole", &["etcd", "kube-apiserver"]);
         let other = folder_with(place.path(), "other", &["etcd", "kube-apiserver", "kubectl"]);
         let half = folder_with(place.path(), "half", &["kube-apiserver"]);
-        let find = |explicit: Option<&Path>, environment: Option<&Path>| {
+        let find = |environment: Option<&Path>| {
             let environment = environment.map(|path| path.as_os_str().to_owned());
-            Assets::find_among(explicit, environment, &whole, place.path())
+            Assets::find_among(environment, &whole, Some(place.path()))
         };
 
-        assert_eq!(find(Some(&other), Some(&whole)).unwrap().folder(), other);
-        assert_eq!(
-            find(None, Some(&other)).unwrap().kubectl(),
-            Some(other.join("kubectl"))
-        );
-        assert_eq!(find(None, None).unwrap().folder(), whole);
-        assert_eq!(find(None, None).unwrap().kubectl(), None);
+        assert_eq!(find(Some(&other)).unwrap().kubectl(), Some(other.join("kubectl")));
+        assert_eq!(find(None).unwrap().folder(), whole);
+        assert_eq!(find(None).unwrap().kubectl(), None);
 
-        let error = find(None, Some(&half)).unwrap_err().to_string();
+        let error = find(Some(&half)).unwrap_err().to_string();
+        let expected = format!("{} (from KUBEBUILDER_ASSETS): no etcd in it", half.display());
+        assert!(error.contains(&expected), "{error}");
+
+        assert_eq!(Assets::in_folder(&other).unwrap().folder(), other);
+        let error = Assets::in_folder(&half).unwrap_err().to_string();
         assert!(
-            error.contains(&format!(
-                "{} (from KUBEBUILDER_ASSETS): no etcd in it",
-                half.display()
-            )),
+            error.contains(&format!("{}: no etcd in it", half.display())),
             "{error}"
         );
     }
 
     #[test]
-    fn of_several_builds_the_newest_whole_one_is_taken() {
+    fn the_newest_complete_build_is_taken() {
         let place = tempfile::tempdir().unwrap();
         let nowhere = place.path().join("nowhere");
-        let built = place.path().join("built");
+        let builds = place.path().join("builds");
         let age = |folder: &Path, seconds: u64| {
             let file = fs::File::options()
                 .write(true)
@@ -173,23 +178,22 @@ mod tests {
                 .unwrap();
         };
 
-        let error = Assets::find_among(None, None, &nowhere, &built)
+        let error = Assets::find_among(None, &nowhere, Some(&builds))
             .unwrap_err()
             .to_string();
-        assert!(
-            error.contains(&format!("{}: no such folder", nowhere.display())),
-            "{error}"
-        );
-        assert!(
-            error.contains("ci/envtest/build") && error.contains("KUBEBUILDER_ASSETS"),
-            "{error}"
-        );
+        for expected in [
+            format!("{}: no such folder", nowhere.display()),
+            format!("{}: no such folder", builds.join("*").display()),
+            "KUBEBUILDER_ASSETS".to_owned(),
+        ] {
+            assert!(error.contains(&expected), "{error}");
+        }
 
-        age(&folder_with(&built, "a", &["etcd", "kube-apiserver"]), 100);
-        age(&folder_with(&built, "b", &["etcd", "kube-apiserver"]), 300);
-        age(&folder_with(&built, "c", &["etcd", "kube-apiserver"]), 200);
-        age(&folder_with(&built, "interrupted", &["kube-apiserver"]), 400);
-        let found = Assets::find_among(None, Some(OsString::new()), &nowhere, &built).unwrap();
-        assert_eq!(found.folder(), built.join("b"));
+        age(&folder_with(&builds, "a", &["etcd", "kube-apiserver"]), 100);
+        age(&folder_with(&builds, "b", &["etcd", "kube-apiserver"]), 300);
+        age(&folder_with(&builds, "c", &["etcd", "kube-apiserver"]), 200);
+        age(&folder_with(&builds, "interrupted", &["kube-apiserver"]), 400);
+        let found = Assets::find_among(Some(OsString::new()), &nowhere, Some(&builds)).unwrap();
+        assert_eq!(found.folder(), builds.join("b"));
     }
 }

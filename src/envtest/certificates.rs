@@ -5,13 +5,13 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-/// Certificates and keys for one start, in PEM. They are made anew each time and die with the server.
-pub(super) struct Certificates {
+/// Certificates and keys in PEM, made anew for each server.
+pub(crate) struct Certificates {
     /// What clients trust.
     pub authority: String,
-    /// The same certificate in DER, as kube's configuration wants it.
+    /// The same certificate in DER, for kube's configuration.
     pub authority_der: Vec<u8>,
-    /// What the server shows: for 127.0.0.1, ::1 and localhost.
+    /// The server's certificate, for 127.0.0.1, ::1 and localhost.
     pub serving: String,
     pub serving_key: String,
     /// Signs service-account tokens.

@@ -1,37 +1,45 @@
-//! What can go wrong with an API server of our own.
+//! Why an API server does not start, or leaves something behind.
 
 use std::{io, path::PathBuf, time::Duration};
 
-/// Why there is no API server.
+/// Why an API server does not start, or leaves something behind.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvtestError {
     /// No folder has the programs.
     #[error(
-        "failed to find etcd and kube-apiserver; looked in {}. Build them with `ci/envtest/build` (it needs Go), or name \
-         any folder of envtest binaries with KUBEBUILDER_ASSETS",
+        "failed to find etcd and kube-apiserver; looked in {}. Name a folder of envtest binaries with KUBEBUILDER_ASSETS",
         looked_in.join("; ")
     )]
     AssetsMissing {
-        /// The places looked at, each with what was wrong with it.
+        /// The folders, each with what is missing there.
         looked_in: Vec<String>,
     },
 
-    /// A file or folder for the servers could not be made or removed.
+    /// The server cannot have this user.
+    #[error("failed to add the user {name:?}: {reason}")]
+    User {
+        /// The user's name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+
+    /// A file or folder of the servers could not be written or removed.
     #[error("failed to prepare {}", path.display())]
     Folder {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 
-    /// The serving certificate or a key could not be made.
+    /// A certificate or key could not be made.
     #[error("failed to make the API server's certificates")]
     Certificates(#[from] rcgen::Error),
 
     /// The system gave no random bytes for the users' tokens.
-    #[error("failed to draw random tokens: the system has no randomness to give")]
+    #[error("failed to draw random tokens: the system has no randomness")]
     Randomness,
 
     /// No free port on the loopback address.
@@ -43,7 +51,7 @@ pub enum EnvtestError {
     Spawn {
         /// The program's path.
         program: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -77,13 +85,13 @@ pub enum EnvtestError {
         tail: String,
     },
 
-    /// The client that asks whether the server is ready could not be made.
+    /// The client that waits for the server could not be made.
     #[error("failed to make a client for the API server")]
     Client(#[source] Box<kube::Error>),
 }
 
 impl EnvtestError {
-    /// Whether another program took the port between our choosing it and the server's using it.
+    /// Whether another program took the port after it was chosen and before the server listened on it.
     pub(super) fn is_port_taken(&self) -> bool {
         matches!(self, Self::Exited { tail, .. } if tail.contains("address already in use"))
     }

@@ -1,4 +1,4 @@
-//! The servers' processes: started with their logs in files, and never left behind.
+//! Starts the servers' processes with their logs in files, and never leaves one behind.
 
 use std::{
     fs::{self, File},
@@ -7,12 +7,14 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
-use super::EnvtestError;
-use crate::start::tail;
+use crate::EnvtestError;
 
-/// Waits until our process is gone, however it went, then ends the servers and removes their folder (`$1`). It is
-/// told their process ids line by line; the end of the pipe is the end of us. Neither server can do this by itself,
-/// and the system's own way (a death signal for the parent) needs unsafe code.
+/// How many of a log's last lines an error carries.
+const TAIL_LINES: usize = 20;
+
+/// Waits until this process is gone, then kills the servers and removes their folder (`$1`). It reads the servers'
+/// process ids line by line; the pipe ends with this process. Neither server can do this by itself, and the system's
+/// own way (a death signal for the parent) needs unsafe code.
 const WATCHDOG: &str = r#"
 pids=
 while read -r pid; do pids="$pids $pid"; done
@@ -20,8 +22,8 @@ while read -r pid; do pids="$pids $pid"; done
 rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 "#;
 
-/// The running servers. Dropping it ends them.
-pub(super) struct Processes {
+/// The running servers. Dropping it kills them.
+pub(crate) struct Processes {
     watchdog: Child,
     servers: Vec<Server>,
 }
@@ -32,14 +34,14 @@ struct Server {
     log: PathBuf,
 }
 
-/// A server that ended without being asked to.
-pub(super) struct Ended {
+/// A server that ended by itself.
+pub(crate) struct Ended {
     pub name: &'static str,
     pub status: ExitStatus,
 }
 
 impl Processes {
-    /// Sets a watch over `folder`, which goes when our process dies without cleaning up.
+    /// Starts the watchdog, which removes `folder` if this process dies without cleaning up.
     pub fn watched(folder: &Path) -> Result<Self, EnvtestError> {
         let mut command = Command::new("sh");
         command.args(["-c", WATCHDOG, "envtest-watchdog"]).arg(folder);
@@ -77,12 +79,12 @@ impl Processes {
             .ok_or_else(|| io::Error::other("its input is closed"));
         pipe.and_then(|pipe| writeln!(pipe, "{id}"))
             .map_err(|source| EnvtestError::Spawn {
-                program: "sh, to watch over the servers".to_owned(),
+                program: "sh, the servers' watchdog".to_owned(),
                 source,
             })
     }
 
-    /// The first server that has ended, if any has.
+    /// The first server that has ended.
     pub fn ended(&mut self) -> Option<Ended> {
         self.servers
             .iter_mut()
@@ -95,7 +97,7 @@ impl Processes {
             })
     }
 
-    /// A copy of the log of the server `name` that stays when the folder goes, and its last lines.
+    /// Copies the log of the server `name` to a file that stays, and returns its path and the last lines.
     pub fn keep_log(&self, name: &str) -> (PathBuf, String) {
         let Some(server) = self.servers.iter().find(|server| server.name == name) else {
             return (PathBuf::new(), String::new());
@@ -115,12 +117,12 @@ impl Processes {
         self.servers.iter().map(|server| server.child.id()).collect()
     }
 
-    /// Ends the servers and collects them, so that no zombie stays. They have nothing to save: they are killed.
+    /// Kills the servers, which have nothing to save, and waits for them, so that no zombie stays.
     fn end(&mut self) {
-        // The watchdog first: once a server is collected, its process id may come to mean another program.
+        // The watchdog first: once a server has been waited for, another program may get its process id.
         let servers = self.servers.iter_mut().map(|server| &mut server.child);
         for child in std::iter::once(&mut self.watchdog).chain(servers) {
-            // Each fails only where the process has ended and been collected, which is what is wanted.
+            // Each fails only if the process has ended and been waited for, as wanted.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -133,7 +135,13 @@ impl Drop for Processes {
     }
 }
 
-/// Starts a process in a group of its own: Ctrl-C at the terminal is for us, and we end the servers when we are done.
+/// The last lines of a log.
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// Starts a process in a group of its own, so that Ctrl-C at the terminal reaches this process only.
 fn start(mut command: Command) -> Result<Child, EnvtestError> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

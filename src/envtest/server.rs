@@ -1,4 +1,4 @@
-//! Starting the servers, waiting for them, and the ways to reach them.
+//! Starts the servers, waits for them, and tells how to reach them.
 
 use std::{
     fmt, fs,
@@ -14,47 +14,27 @@ use kube::{Client, Config};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Assets, EnvtestError, certificates::Certificates, processes::Processes, users::Users};
-use crate::start::ready;
-
-/// What the audit log of an API server of ours tells: all of requests on ClusterProfiles.
-pub const AUDIT_POLICY: &str = include_str!("audit-policy.yaml");
+use crate::{
+    Assets, EnvtestError, EnvtestOptions,
+    certificates::Certificates,
+    processes::Processes,
+    ready::ready,
+    users::{ADMIN, Users},
+};
 
 /// How often the server is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How many times free ports are chosen before somebody else's taking them is an error.
+/// How often free ports are chosen before another program's taking them is an error.
 const ATTEMPTS: usize = 3;
 
-/// What may differ between two API servers.
-#[derive(Clone, Debug)]
-pub struct EnvtestOptions {
-    /// The groups of the user `conformance`, which runs the suite. `system:masters` unless told otherwise; give none to
-    /// try the suite with the rights that a test binds to that user.
-    pub conformance_groups: Vec<String>,
-    /// Further flags for kube-apiserver, such as `--feature-gates=…`.
-    pub api_server_flags: Vec<String>,
-    /// How long the API server may take to become ready.
-    pub ready_within: Duration,
-}
-
-impl Default for EnvtestOptions {
-    fn default() -> Self {
-        Self {
-            conformance_groups: vec!["system:masters".to_owned()],
-            api_server_flags: Vec::new(),
-            ready_within: Duration::from_secs(60),
-        }
-    }
-}
-
-/// A running API server. Dropping it ends the servers and removes all they wrote; when our process is killed, a
-/// watchdog does so.
+/// A running API server. Dropping it kills the servers and removes their files; if this process is killed, a watchdog
+/// does so.
 ///
-/// It knows four users, by tokens drawn anew at each start: `admin`, `conformance` and `reference-manager`, who may do
-/// everything, and `viewer`, who may do nothing until a role is bound to it. There are no anonymous requests.
+/// It knows `admin`, who may do everything, and [`EnvtestOptions::users`], by tokens drawn anew at each start. It refuses
+/// anonymous requests.
 pub struct Envtest {
-    // In this order they are dropped: the servers must be gone before their folder can be removed.
+    // Dropped in this order: the servers must be gone before their folder can be removed.
     processes: Processes,
     folder: TempDir,
     users: Users,
@@ -70,8 +50,8 @@ impl Envtest {
     /// the servers.
     ///
     /// # Errors
-    /// When a program cannot be started, ends, or is not ready in time. The error then has the end of the log, and the
-    /// path of a copy of it that stays.
+    /// When a user is refused, or when a program cannot be started, ends, or is not ready in time. The last two errors
+    /// have the end of the log, and the path of a copy that stays.
     pub async fn start(assets: &Assets, options: EnvtestOptions) -> Result<Self, EnvtestError> {
         for _ in 1..ATTEMPTS {
             match Self::start_once(assets, &options).await {
@@ -84,9 +64,9 @@ impl Envtest {
 
     async fn start_once(assets: &Assets, options: &EnvtestOptions) -> Result<Self, EnvtestError> {
         let folder = private_folder()?;
-        let users = Users::generate(&options.conformance_groups)?;
+        let users = Users::generate(&options.users)?;
         let certificates = Certificates::generate()?;
-        write_files(folder.path(), &certificates, &users)?;
+        write_files(folder.path(), &certificates, &users, &options.audit_policy)?;
         let [etcd_port, port] = free_ports()?;
 
         let mut processes = Processes::watched(folder.path())?;
@@ -115,7 +95,7 @@ impl Envtest {
 
     async fn wait_until_ready(&mut self, within: Duration) -> Result<String, EnvtestError> {
         let client =
-            Client::try_from(self.config("admin")).map_err(|error| EnvtestError::Client(Box::new(error)))?;
+            Client::try_from(self.config(ADMIN)).map_err(|error| EnvtestError::Client(Box::new(error)))?;
         let mut answer = "nothing yet".to_owned();
         let processes = &mut self.processes;
         let waiting = async {
@@ -151,7 +131,7 @@ impl Envtest {
         }
     }
 
-    /// Ends the servers and removes their folder. Dropping does the same, but cannot tell when the folder stays.
+    /// Kills the servers and removes their folder. Dropping does the same, but cannot report a folder that stays.
     ///
     /// # Errors
     /// When the folder cannot be removed.
@@ -171,20 +151,19 @@ impl Envtest {
         format!("https://127.0.0.1:{}", self.port)
     }
 
-    /// The version that the server tells of itself, such as `v1.36.3`.
+    /// The version that the server reports, such as `v1.36.3`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// The audit log: one JSON event a line. Writes of ClusterProfiles are there with their bodies and answers, those of
-    /// Namespaces with their bodies, all other requests, of Secrets above all, without. A request's event is written
-    /// before it is answered.
+    /// The audit log's path: one JSON event a line, as [`EnvtestOptions::audit_policy`] says. The server writes a
+    /// request's event before it answers.
     pub fn audit_log(&self) -> PathBuf {
         self.folder.path().join("audit.log")
     }
 
-    /// The servers' folder, with `etcd.log`, `kube-apiserver.log` and the audit log. Only the current user may look
-    /// into it: it has the keys and tokens.
+    /// The servers' folder, with `etcd.log`, `kube-apiserver.log` and the audit log. Only the current user can read it:
+    /// it has keys and tokens.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -194,8 +173,7 @@ impl Envtest {
         self.processes.ids()
     }
 
-    /// How to reach the server as `user`: `admin`, `conformance`, `reference-manager` or `viewer`. Requests are not
-    /// retried by the client.
+    /// The client configuration of `user`. The client does not retry requests.
     ///
     /// # Panics
     /// When there is no such user.
@@ -208,7 +186,7 @@ impl Envtest {
         config
     }
 
-    /// The same as a kubeconfig file's text (JSON, which is YAML too), for kubectl and others.
+    /// The kubeconfig of `user` (in JSON, which is YAML too), for kubectl and other programs.
     ///
     /// # Panics
     /// When there is no such user.
@@ -240,10 +218,10 @@ impl fmt::Debug for Envtest {
     }
 }
 
-/// A folder that only the current user may look into.
+/// A folder that only the current user can read.
 fn private_folder() -> Result<TempDir, EnvtestError> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix("clusterprofile-conformance-envtest-");
+    builder.prefix("kube-envtest-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     builder.tempdir().map_err(|source| EnvtestError::Folder {
@@ -252,7 +230,12 @@ fn private_folder() -> Result<TempDir, EnvtestError> {
     })
 }
 
-fn write_files(folder: &Path, certificates: &Certificates, users: &Users) -> Result<(), EnvtestError> {
+fn write_files(
+    folder: &Path,
+    certificates: &Certificates,
+    users: &Users,
+    audit_policy: &str,
+) -> Result<(), EnvtestError> {
     let tokens = users.token_file();
     let files = [
         ("serving.crt", certificates.serving.as_str()),
@@ -260,7 +243,7 @@ fn write_files(folder: &Path, certificates: &Certificates, users: &Users) -> Res
         ("service-account.key", &certificates.service_account_key),
         ("service-account.pub", &certificates.service_account_public_key),
         ("tokens.csv", &tokens),
-        ("audit-policy.yaml", AUDIT_POLICY),
+        ("audit-policy.yaml", audit_policy),
     ];
     for (name, text) in files {
         let path = folder.join(name);
@@ -269,7 +252,7 @@ fn write_files(folder: &Path, certificates: &Certificates, users: &Users) -> Res
     Ok(())
 }
 
-/// Ports that were free a moment ago. Both are held before either is let go, so they differ.
+/// Two ports that were free a moment ago. Both are bound before either is released, so they differ.
 fn free_ports() -> Result<[u16; 2], EnvtestError> {
     let bind = || TcpListener::bind(("127.0.0.1", 0)).map_err(EnvtestError::Port);
     let listeners = [bind()?, bind()?];
@@ -280,14 +263,14 @@ fn free_ports() -> Result<[u16; 2], EnvtestError> {
     Ok(ports)
 }
 
-/// A command that runs in `folder`, untouched by our environment: etcd takes settings from variables named `ETCD_…`.
+/// A command that runs in `folder` with an empty environment: etcd takes settings from variables named `ETCD_…`.
 fn command(program: PathBuf, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).env_clear().env("HOME", folder);
     command
 }
 
-/// Everything lives for one run, so etcd need not wait for the disk. The peer port is never used; the system picks it.
+/// The data lives for one run, so etcd need not wait for the disk. The peer port is never used; the system picks it.
 fn etcd(assets: &Assets, folder: &Path, port: u16) -> Command {
     let mut etcd = command(assets.etcd(), folder);
     etcd.arg("--data-dir").arg(folder.join("etcd"));
@@ -295,7 +278,7 @@ fn etcd(assets: &Assets, folder: &Path, port: u16) -> Command {
     etcd.arg(format!("--advertise-client-urls=http://127.0.0.1:{port}"));
     etcd.arg("--listen-peer-urls=http://127.0.0.1:0");
     etcd.arg("--unsafe-no-fsync");
-    // The default of 2 GiB is soon full of versions when a hundred thousand profiles are written to.
+    // The default of 2 GiB is soon full when a test writes a hundred thousand objects again and again.
     etcd.arg(format!("--quota-backend-bytes={}", 8_u64 << 30));
     etcd
 }
@@ -323,7 +306,7 @@ fn api_server(assets: &Assets, folder: &Path, etcd_port: u16, port: u16) -> Comm
             file("service-account.key")
         ),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
-        // It waits for service accounts, which a controller that is not there would make.
+        // It waits for service accounts, which no controller creates here.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         // The `kubernetes` service needs no endpoints, and refuses loopback ones.
         "--endpoint-reconciler-type=none".to_owned(),

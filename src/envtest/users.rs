@@ -1,83 +1,154 @@
-//! The static users of the API server, each with a token drawn anew at every start.
+//! The API server's static users, each with a token drawn anew at every start.
 
 use std::fmt::Write as _;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::EnvtestError;
+use crate::EnvtestError;
 
+/// The user that every server has.
+pub(crate) const ADMIN: &str = "admin";
+/// The group that may do everything.
 const MASTERS: &str = "system:masters";
 
-/// Somebody whom the API server knows by a token.
-struct User {
-    name: &'static str,
-    groups: Vec<String>,
-    token: String,
+/// A user that the API server knows by a bearer token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name, which RBAC and the audit log use.
+    pub name: String,
+    /// The groups. A user without any may do nothing until a role is bound to it.
+    pub groups: Vec<String>,
 }
 
-/// All of them. Deliberately without `Debug`: it holds tokens.
-pub(super) struct Users(Vec<User>);
+impl User {
+    /// A user in these groups.
+    pub fn new(name: impl Into<String>, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            name: name.into(),
+            groups: groups.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// A user who may do everything: a member of `system:masters`.
+    pub fn admin(name: impl Into<String>) -> Self {
+        Self::new(name, [MASTERS])
+    }
+
+    /// A user who may do nothing until a role is bound to it.
+    pub fn without_rights(name: impl Into<String>) -> Self {
+        Self::new(name, [] as [String; 0])
+    }
+}
+
+/// Users with their tokens. Deliberately without `Debug`.
+pub(crate) struct Users(Vec<(User, String)>);
 
 impl Users {
-    /// `admin` sets the stage, `conformance` runs the suite, `reference-manager` plays the implementation, and `viewer`
-    /// may do nothing until somebody binds a role to it.
-    pub fn generate(conformance_groups: &[String]) -> Result<Self, EnvtestError> {
-        let masters = vec![MASTERS.to_owned()];
-        let users = [
-            ("admin", masters.clone()),
-            ("conformance", conformance_groups.to_vec()),
-            ("reference-manager", masters),
-            ("viewer", Vec::new()),
-        ];
+    /// Draws tokens for `admin` and for these users.
+    pub fn generate(others: &[User]) -> Result<Self, EnvtestError> {
         let random = SystemRandom::new();
-        let with_token = |(name, groups)| {
-            Ok(User {
-                name,
-                groups,
-                token: random_token(&random)?,
-            })
-        };
-        users
-            .into_iter()
-            .map(with_token)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let mut users: Vec<(User, String)> = Vec::new();
+        for user in [User::admin(ADMIN)].iter().chain(others) {
+            let refused = |reason| EnvtestError::User {
+                name: user.name.clone(),
+                reason,
+            };
+            if user.name.is_empty() {
+                return Err(refused("the name is empty"));
+            }
+            if users.iter().any(|(known, _)| known.name == user.name) {
+                return Err(refused("the server has a user of that name"));
+            }
+            // The token file separates groups by commas.
+            if user
+                .groups
+                .iter()
+                .any(|group| group.is_empty() || group.contains(','))
+            {
+                return Err(refused("a group is empty or contains a comma"));
+            }
+            users.push((user.clone(), random_token(&random)?));
+        }
+        Ok(Self(users))
     }
 
     /// The bearer token of the user `name`.
     ///
     /// # Panics
-    /// When there is no such user: the names are fixed, so that is a slip in the caller's code.
+    /// When there is no such user: the caller named them all, so this is a mistake in its code.
     pub fn token(&self, name: &str) -> &str {
-        match self.0.iter().find(|user| user.name == name) {
-            Some(user) => &user.token,
-            None => {
-                let known: Vec<&str> = self.0.iter().map(|user| user.name).collect();
-                panic!(
-                    "no user {name:?} on the envtest hub; there are {}",
-                    known.join(", ")
-                )
-            }
+        if let Some((_, token)) = self.0.iter().find(|(user, _)| user.name == name) {
+            return token;
         }
+        let known: Vec<&str> = self.0.iter().map(|(user, _)| user.name.as_str()).collect();
+        panic!("the API server has no user {name:?}; it has {}", known.join(", "))
     }
 
-    /// The users as kube-apiserver's `--token-auth-file` wants them: token, name, uid, "group,group". An empty last
+    /// The users in the format of kube-apiserver's `--token-auth-file`: token, name, uid, "group,group". An empty last
     /// column would be a group without a name.
     pub fn token_file(&self) -> String {
         let mut lines = String::new();
-        for User { name, groups, token } in &self.0 {
-            let groups = match groups.join(",").replace('"', "\"\"") {
-                groups if groups.is_empty() => groups,
-                groups => format!(",\"{groups}\""),
-            };
-            writeln!(lines, "{token},{name},{name}{groups}").expect("a string takes all that is written");
+        for (user, token) in &self.0 {
+            let name = quoted(&user.name);
+            write!(lines, "{token},{name},{name}").expect("a string takes all that is written");
+            if !user.groups.is_empty() {
+                lines.push(',');
+                lines.push_str(&quoted(&user.groups.join(",")));
+            }
+            lines.push('\n');
         }
         lines
     }
+}
+
+/// A field of a CSV file.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 fn random_token(random: &SystemRandom) -> Result<String, EnvtestError> {
     let mut bytes = [0_u8; 32];
     random.fill(&mut bytes).map_err(|_| EnvtestError::Randomness)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_file_has_every_user() {
+        let users = Users::generate(&[
+            User::new("system:node:a", ["system:nodes", "the \"second\""]),
+            User::without_rights("viewer"),
+        ])
+        .unwrap();
+        let [admin, node, viewer] = ["admin", "system:node:a", "viewer"].map(|name| users.token(name));
+        let expected = [
+            format!("{admin},\"admin\",\"admin\",\"system:masters\"\n"),
+            format!("{node},\"system:node:a\",\"system:node:a\",\"system:nodes,the \"\"second\"\"\"\n"),
+            format!("{viewer},\"viewer\",\"viewer\"\n"),
+        ];
+        assert_eq!(users.token_file(), expected.concat());
+    }
+
+    #[test]
+    fn users_that_a_token_file_cannot_hold_are_refused() {
+        let twice = [User::admin("a"), User::without_rights("a")];
+        for users in [
+            &[User::admin("admin")][..],
+            &[User::admin("")],
+            &[User::new("a", ["b,c"])],
+            &[User::new("a", [""])],
+            &twice,
+        ] {
+            let error = Users::generate(users).err().map(|error| error.to_string());
+            assert!(
+                error
+                    .as_ref()
+                    .is_some_and(|text| text.starts_with("failed to add the user")),
+                "{users:?} {error:?}"
+            );
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! A world to try the suite in: hubs that we start, a cluster manager and member clusters that live in this process.
+//! A world to test the suite in: hubs that it starts, and a cluster manager and member clusters in this process.
 
 pub mod crd;
 pub mod driver;

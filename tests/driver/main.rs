@@ -14,12 +14,12 @@ use std::{
 
 use apiserver::{ApiServer, AuditLevel};
 use collect::clock::Clock;
-use envtest::{Assets, EnvtestOptions};
+use envtest::Assets;
 use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, read_input};
 use http::Method;
 use implementation::{Implementation, PROFILES, profile, send};
 use kube::Client;
-use lab::hub::Hub;
+use lab::hub::{Hub, envtest_options};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -70,9 +70,7 @@ fn on_envtest(name: &str, test: fn(World)) -> Trial {
                 Err(reason) => return Ok(Completion::ignored_with(reason)),
             };
             test(World::new(|| async move {
-                let hub = Hub::envtest(&assets, EnvtestOptions::default())
-                    .await
-                    .expect("a hub");
+                let hub = Hub::envtest(&assets, envtest_options()).await.expect("a hub");
                 let kubeconfig = hub.as_envtest().expect("envtest").kubeconfig("conformance");
                 (hub, kubeconfig)
             }));

@@ -9,11 +9,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use envtest::{Assets, Envtest, EnvtestOptions};
+use envtest::{Assets, Envtest};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use lab::hub::envtest_options;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime};
 
@@ -45,7 +46,7 @@ impl Engine {
         let runtime = Runtime::new().expect("a runtime");
         let container = Arc::new(Mutex::new(Container::default()));
         let (listener, envtest) = runtime.block_on(async {
-            let envtest = Envtest::start(assets, EnvtestOptions::default())
+            let envtest = Envtest::start(assets, envtest_options())
                 .await
                 .expect("an API server");
             (

@@ -22,7 +22,7 @@ pub struct Handout {
 
 impl Handout {
     /// Of all that a kubeconfig holds, what belongs to `context`.
-    pub(crate) fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
+    pub fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
         let mut one = alone(kubeconfig, context);
         one.current_context = Some(context.to_owned());
         let mut one = serde_json::to_value(one).unwrap_or_default();

@@ -18,17 +18,17 @@ const KIND: Kind = Kind {
     scope: "Namespaced",
 };
 
-/// A DNS subdomain and a slash may stand before the type's own name (`metav1.Condition`).
+/// A condition type, with an optional DNS subdomain and slash before it (`metav1.Condition`).
 const CONDITION_TYPE: &str = concat!(
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?",
     r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 );
-/// A word that programs can compare (`metav1.Condition`).
+/// A condition reason: one word (`metav1.Condition`).
 const CONDITION_REASON: &str = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
 /// The definition of ClusterProfile: `v1alpha1`, which is stored, and the stricter `v1alpha2`.
 ///
-/// Where the shape of each comes from is told in the [module](super)'s page.
+/// The [module](super)'s page says where each comes from.
 pub fn cluster_profile() -> CustomResourceDefinition {
     definition(&KIND, vec![v1alpha1(), v1alpha2()])
 }
@@ -91,7 +91,7 @@ fn v1alpha2() -> CustomResourceDefinitionVersion {
     version
 }
 
-/// The whole object; the versions differ in the manager's name and in the status.
+/// The whole object. The versions differ in the manager's name and in the status.
 fn profile(manager_name: Schema, status: Schema) -> Schema {
     let manager = object([("name", manager_name)])
         .required(&["name"])

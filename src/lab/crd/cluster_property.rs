@@ -1,4 +1,4 @@
-//! ClusterProperty (About API, KEP-2149): what a member says of itself.
+//! ClusterProperty (About API, KEP-2149): a fact that a member reports about itself.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ const KIND: Kind = Kind {
     scope: "Cluster",
 };
 
-/// API servers refuse definitions under `k8s.io` that do not say where they were approved.
+/// API servers refuse definitions under `k8s.io` without this annotation.
 const APPROVAL: (&str, &str) = (
     "api-approved.kubernetes.io",
     "https://github.com/kubernetes/enhancements/pull/3084",
 );
 
-/// The definition of ClusterProperty: `v1alpha1` and `v1beta1`, alike but for their names; `v1beta1` is stored.
+/// The definition of ClusterProperty: `v1alpha1` and `v1beta1`, which differ only in name; `v1beta1` is stored.
 pub fn cluster_property() -> CustomResourceDefinition {
     let mut stored = about("v1beta1");
     stored.storage = true;

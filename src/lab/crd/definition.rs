@@ -10,24 +10,16 @@ use k8s_openapi::{
 };
 use serde_json::json;
 
-use super::{
-    cluster_profile, cluster_property,
-    schema::{Schema, object, string},
-};
+use super::schema::{Schema, object, string};
 
-/// Every definition that the suite can install, in the order in which `crd` prints them.
-pub fn all() -> Vec<CustomResourceDefinition> {
-    vec![cluster_profile(), cluster_property()]
-}
-
-/// The definition as a YAML document that `kubectl apply -f` takes; the same text each time.
+/// The definition as a YAML document for `kubectl apply -f`; the same text each time.
 pub fn to_yaml(definition: &CustomResourceDefinition) -> String {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(definition, options)
-        .expect("a definition holds nothing that YAML cannot say")
+        .expect("every definition can be written as YAML")
 }
 
-/// The names that tell a kind from others.
+/// Names of a kind.
 pub(super) struct Kind {
     pub(super) group: &'static str,
     pub(super) kind: &'static str,
@@ -54,7 +46,7 @@ pub(super) fn version(name: &str, spec_and_status: Schema) -> CustomResourceDefi
     }
 }
 
-/// The outermost object: what every Kubernetes object has, and these two.
+/// The root object: the fields of every Kubernetes object, a spec and a status.
 pub(super) fn root(spec: Schema, status: Schema) -> Schema {
     object([
         ("apiVersion", string().about("Group and version of this object.")),

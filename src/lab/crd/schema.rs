@@ -1,4 +1,4 @@
-//! A small vocabulary for writing structural schemas: each word makes one, each method narrows it.
+//! Builds structural schemas: each function makes one, each method narrows it.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(super) fn object<const N: usize>(fields: [(&str, Schema); N]) -> Schema {
     schema
 }
 
-/// An object whose fields nobody checks or prunes.
+/// An object whose fields are neither checked nor pruned.
 pub(super) fn any_object() -> Schema {
     let mut schema = of_type("object");
     schema.0.x_kubernetes_preserve_unknown_fields = Some(true);
@@ -69,7 +69,7 @@ pub(super) fn list(item: Schema) -> Schema {
     schema
 }
 
-/// A list of objects that are told apart by the field `key`: no two alike.
+/// A list of objects with unique values of the field `key`.
 pub(super) fn map_list(key: &str, item: Schema) -> Schema {
     let mut schema = list(item);
     schema.0.x_kubernetes_list_type = Some("map".to_owned());
@@ -78,7 +78,7 @@ pub(super) fn map_list(key: &str, item: Schema) -> Schema {
 }
 
 impl Schema {
-    /// What the field is for, in a line.
+    /// Describes the field, in a line.
     pub(super) fn about(mut self, description: &str) -> Self {
         self.0.description = Some(description.to_owned());
         self
@@ -126,7 +126,7 @@ impl Schema {
         self
     }
 
-    /// A CEL rule, and what the API server says when it does not hold.
+    /// A CEL rule, and the API server's message when it fails.
     pub(super) fn rule(mut self, cel: &str, message: &str) -> Self {
         self.0
             .x_kubernetes_validations

@@ -25,7 +25,7 @@ fn schema_of(definition: &CustomResourceDefinition, version: &str) -> Value {
     .unwrap()
 }
 
-/// Everything that a schema constrains, as lines of `path keyword value`; descriptions constrain nothing.
+/// All constraints of a schema, as lines of `path keyword value`. Descriptions are left out.
 fn facts(path: &str, schema: &Value, into: &mut Vec<String>) {
     for (keyword, value) in schema.as_object().unwrap() {
         match keyword.as_str() {
@@ -60,7 +60,7 @@ fn table(text: &str) -> Vec<String> {
     lines
 }
 
-/// What both versions of ClusterProfile ask, field by field.
+/// The constraints of both versions of ClusterProfile, field by field.
 const PROFILE_COMMON: &str = r#"
      type "object"
      required ["spec"]
@@ -113,7 +113,7 @@ const PROFILE_COMMON: &str = r#"
     .status.properties[].value maxLength 1024
 "#;
 
-/// What both versions ask of a list of access providers, which stands at `LIST`.
+/// The constraints of both versions on a list of access providers, at `LIST`.
 const PROVIDERS_COMMON: &str = r#"
     LIST type "array"
     LIST x-kubernetes-list-type "map"
@@ -137,13 +137,13 @@ const PROVIDERS_COMMON: &str = r#"
     LIST[].cluster.extensions[].extension x-kubernetes-preserve-unknown-fields true
 "#;
 
-/// What `v1alpha1` asks of such a list besides.
+/// Further constraints of `v1alpha1` on such a list.
 const PROVIDERS_V1ALPHA1: &str = r#"
     LIST[] required ["name"]
     LIST[].cluster.certificate-authority type "string"
 "#;
 
-/// What `v1alpha2` asks besides.
+/// Further constraints of `v1alpha2`.
 const PROFILE_V1ALPHA2: &str = r#"
     .spec.clusterManager.name minLength 1
     .spec.clusterManager.name maxLength 63
@@ -277,7 +277,7 @@ fn the_yaml_reads_back_as_the_same_definition() {
     }
 }
 
-/// YAML 1.1 readers, kubectl's among them, take a bare `True` for a boolean.
+/// YAML 1.1 parsers, such as kubectl's, read a bare `True` as a boolean.
 #[test]
 fn the_yaml_quotes_what_older_readers_would_take_for_booleans() {
     let yaml = to_yaml(&cluster_profile());
@@ -301,7 +301,7 @@ fn the_fixtures_are_fresh() {
         let checked_in = std::fs::read_to_string(&file).unwrap_or_default();
         assert!(
             checked_in == generated,
-            "{} is stale: renew it with `just crds` (UPDATE=1 cargo test --lib api::crd)",
+            "{} is stale: renew it with `just crds` (UPDATE=1 cargo test -p clusterprofile-lab --lib crd)",
             file.display()
         );
     }

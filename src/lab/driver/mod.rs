@@ -1,4 +1,4 @@
-//! Driving the lab's own implementation, and offering stand-ins to any: the lab's side of a driver's interface.
+//! The lab's side of the driver interface: drives the reference manager, and offers stand-in members to any manager.
 
 mod reference;
 mod stand_ins;

@@ -1,9 +1,6 @@
-//! The reference manager as an implementation that is driven.
+//! The reference manager as a driven implementation.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use collect::{
     clock::Clock,
@@ -11,6 +8,7 @@ use collect::{
 };
 use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
+use parking_lot::Mutex;
 
 use super::stand_ins::Member;
 use crate::{
@@ -18,7 +16,7 @@ use crate::{
     member::{MemberState, StandIn},
 };
 
-/// Drives the reference manager, which is given members within this process.
+/// Drives the reference manager, with members in this process.
 pub struct ReferenceHooks {
     remote: Remote,
     clock: Clock,
@@ -26,7 +24,7 @@ pub struct ReferenceHooks {
 }
 
 impl ReferenceHooks {
-    /// By that remote control; the members' time is that of `clock`.
+    /// Drives the manager of this remote control. The members' time is that of `clock`.
     pub fn new(remote: Remote, clock: Clock) -> Self {
         Self {
             remote,
@@ -35,12 +33,8 @@ impl ReferenceHooks {
         }
     }
 
-    fn members(&self) -> MutexGuard<'_, BTreeMap<String, StandIn>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn act(&self, action: DriverAction, name: &str) -> Result<(), RemoteError> {
-        let member = self.members().get(name).cloned();
+        let member = self.members.lock().get(name).cloned();
         match (action, member) {
             (DriverAction::Join, Some(member)) => {
                 let client = member.client_as(StandIn::ADMIN, Manager::NAME);
@@ -48,7 +42,7 @@ impl ReferenceHooks {
             }
             (DriverAction::Leave, _) => self.remote.leave(name).await,
             (DriverAction::Restart, _) => self.remote.restart().await,
-            // Nobody asks for it: its members are stand-ins.
+            // The run never asks for these: the members are stand-ins.
             _ => Ok(()),
         }
     }
@@ -75,7 +69,7 @@ impl Hooks for ReferenceHooks {
 impl Offer for ReferenceHooks {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
         let stand_in = StandIn::new(name, self.clock, MemberState::default());
-        self.members().insert(name.to_owned(), stand_in.clone());
+        self.members.lock().insert(name.to_owned(), stand_in.clone());
         async move { Ok(Box::new(Member::within(stand_in)) as Box<dyn Offered>) }.boxed()
     }
 }

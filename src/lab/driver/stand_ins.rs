@@ -1,4 +1,4 @@
-//! Stand-in members for hooks: the lab's, on ports of this machine.
+//! Offers stand-in members, on ports of this machine.
 
 use collect::{
     clock::Clock,
@@ -8,7 +8,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 
 use crate::member::{MemberState, Served, StandIn};
 
-/// What a stand-in is upgraded to.
+/// The version after an upgrade.
 const UPGRADED: &str = "v1.35.1";
 
 /// Offers stand-ins on ports of this machine.
@@ -17,14 +17,14 @@ pub struct StandIns {
     clock: Clock,
 }
 
-/// A stand-in, on a port where somebody has to reach it from outside of this process.
+/// A stand-in, on a port if it must be reached from outside this process.
 pub struct Member {
     stand_in: StandIn,
     served: Option<Served>,
 }
 
 impl StandIns {
-    /// Their time is that of `clock`.
+    /// Makes stand-ins whose time is that of `clock`.
     pub fn new(clock: Clock) -> Self {
         Self { clock }
     }
@@ -48,7 +48,7 @@ impl Offer for StandIns {
 }
 
 impl Member {
-    /// A stand-in that is reached within this process alone.
+    /// A stand-in for this process alone.
     pub fn within(stand_in: StandIn) -> Self {
         Self {
             stand_in,

@@ -1,21 +1,46 @@
-//! Why a hub of our own does not start.
+//! Why a hub of the suite's own does not start.
 
-use envtest::EnvtestError;
+use ::envtest::EnvtestError;
+use collect::connect::cause;
+use http::header::InvalidHeaderValue;
 
+use super::InstallError;
 #[cfg(feature = "k3s")]
 use super::K3sError;
 
-/// Why a hub of our own does not start.
+/// Why a hub of the suite's own does not start, or leaves something behind.
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
-    /// A hub of our own cannot be prepared.
-    #[error("failed to prepare the {hub} hub: {reason}")]
-    Unprepared {
+    /// The hub does not serve the CRDs.
+    #[error("failed to prepare the {hub} hub: {source}")]
+    Install {
         /// Which hub.
         hub: &'static str,
         /// What is wrong.
-        reason: String,
+        source: InstallError,
     },
+
+    /// There is no client of the hub.
+    #[error("failed to make a client of the {hub} hub: {}", cause(error))]
+    Client {
+        /// Which hub.
+        hub: &'static str,
+        /// What is wrong. No `source`: its own text may show what the message must not.
+        error: Box<kube::Error>,
+    },
+
+    /// No request can have this User-Agent.
+    #[error("failed to use {user_agent:?} as a User-Agent")]
+    UserAgent {
+        /// The text.
+        user_agent: String,
+        /// What is wrong.
+        source: InvalidHeaderValue,
+    },
+
+    /// The hub envtest has no programs.
+    #[error("{0}, or build them with `ci/envtest/build` (it needs Go)")]
+    Assets(#[source] EnvtestError),
 
     /// The API server on this machine does not start, or leaves something behind.
     #[error(transparent)]
@@ -28,8 +53,7 @@ pub enum HubError {
 
     /// This build cannot start a hub in a container.
     #[error(
-        "this clusterprofile-conformance was built without the feature k3s, which --hub k3s needs: build it with \
-         `cargo install --path . --features k3s` in its repository, or use --hub envtest"
+        "this clusterprofile-conformance was built without the feature k3s, which a hub in a container needs"
     )]
     WithoutK3s,
 }

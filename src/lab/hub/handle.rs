@@ -1,42 +1,41 @@
-//! One hub, whatever it is.
+//! One hub, of any kind.
 
+use ::envtest::{Assets, Envtest, EnvtestOptions};
 use apiserver::ApiServer;
 use collect::{
     clock::Clock,
-    connect::{Connection, Handout, USER_AGENT, cause},
+    connect::{Connection, Handout, USER_AGENT},
 };
-use envtest::{Assets, Envtest, EnvtestOptions};
 use http::{HeaderValue, header};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Client, Config};
 
 #[cfg(feature = "k3s")]
 use super::K3s;
-use super::{HubError, install::install};
+use super::{
+    HubError,
+    install::install,
+    users::{ADMIN, RUNNER},
+};
 use crate::crd;
 
-/// Who runs the suite on a hub of its own.
-const RUNNER: &str = "conformance";
-/// Who sets up a hub of our own.
-const ADMIN: &str = "admin";
-
-/// A hub that the suite can reach, and what keeps it alive.
+/// A hub that the suite started, and what keeps it alive.
 ///
-/// A hub of the suite's own knows the users `admin`, `conformance` (who runs the suite), `reference-manager` and
+/// It knows the users `admin`, `conformance` (who runs the suite), `reference-manager` and
 /// `viewer`.
 pub struct Hub {
-    /// The runner's connection to it.
+    /// The runner's connection.
     pub connection: Connection,
     own: Own,
 }
 
-/// What of a hub is ours.
+/// What keeps the hub alive.
 enum Own {
     /// An API server in this process.
     Lab(ApiServer),
     /// An API server on this machine.
     Envtest(Box<Envtest>),
-    /// A container on some machine.
+    /// K3s in a container.
     #[cfg(feature = "k3s")]
     K3s(Box<K3s>),
 }
@@ -48,7 +47,7 @@ impl Hub {
     /// A new hub in this process, with the CRDs installed. Follows tokio's clock, paused or not.
     ///
     /// # Errors
-    /// When it does not take the CRDs.
+    /// When it refuses the CRDs.
     pub async fn lab(clock: Clock) -> Result<Self, HubError> {
         Self::lab_with(clock, &crd::all()).await
     }
@@ -56,22 +55,23 @@ impl Hub {
     /// Like [`Self::lab`], with these CRDs instead of the suite's.
     ///
     /// # Errors
-    /// When it does not take the CRDs.
+    /// When it refuses the CRDs.
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
         install(&server.client(ADMIN), definitions)
             .await
-            .map_err(|reason| HubError::Unprepared { hub: "lab", reason })?;
+            .map_err(|source| HubError::Install { hub: "lab", source })?;
         Ok(Self {
             connection: Connection::new(server.client_as(RUNNER, USER_AGENT), "lab"),
             own: Own::Lab(server),
         })
     }
 
-    /// A new hub on this machine, with the CRDs installed. Needs a runtime in real time.
+    /// A new hub on this machine, with the CRDs installed. Needs a runtime in real time. The options are those of
+    /// [`envtest_options`](super::envtest_options), with further flags.
     ///
     /// # Errors
-    /// When it does not start or does not take the CRDs.
+    /// When it does not start, or refuses the CRDs.
     pub async fn envtest(assets: &Assets, options: EnvtestOptions) -> Result<Self, HubError> {
         Self::envtest_with(assets, options, &crd::all()).await
     }
@@ -79,7 +79,7 @@ impl Hub {
     /// Like [`Self::envtest`], with these CRDs instead of the suite's.
     ///
     /// # Errors
-    /// When it does not start or does not take the CRDs.
+    /// When it does not start, or refuses the CRDs.
     pub async fn envtest_with(
         assets: &Assets,
         options: EnvtestOptions,
@@ -92,11 +92,10 @@ impl Hub {
     }
 
     /// A new hub in a container, with these CRDs installed. Needs a multi-threaded runtime in real time. Dropping the
-    /// future removes what has been started by then.
+    /// future removes the container.
     ///
     /// # Errors
-    /// When this build has no such hub, there is no container engine, or the hub does not start or does not take the
-    /// CRDs.
+    /// When this build has no such hub, there is no container engine, or the hub does not start or refuses the CRDs.
     #[cfg(feature = "k3s")]
     pub async fn k3s_with(definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let k3s = Box::new(K3s::start().await?);
@@ -104,7 +103,7 @@ impl Hub {
         Self::prepared("k3s", client, Own::K3s(k3s), definitions).await
     }
 
-    /// A new hub in a container, where a build has one: this one has not.
+    /// A new hub in a container. This build has none.
     ///
     /// # Errors
     /// Always.
@@ -113,7 +112,7 @@ impl Hub {
         Err(HubError::WithoutK3s)
     }
 
-    /// A hub of our own that listens, once it has the CRDs.
+    /// Installs the CRDs on a hub that listens.
     async fn prepared(
         name: &'static str,
         client: Client,
@@ -126,14 +125,14 @@ impl Hub {
         };
         install(&hub.client_as(ADMIN, USER_AGENT)?, definitions)
             .await
-            .map_err(|reason| HubError::Unprepared { hub: name, reason })?;
+            .map_err(|source| HubError::Install { hub: name, source })?;
         Ok(hub)
     }
 
-    /// A client for another of the hub's users, who calls itself `user_agent`.
+    /// A client for one of the hub's users, with this User-Agent.
     ///
     /// # Errors
-    /// When what the hub tells of itself leads nowhere.
+    /// When no client can be made of the hub's address, or of the User-Agent.
     ///
     /// # Panics
     /// When there is no such user.
@@ -146,10 +145,10 @@ impl Hub {
         }
     }
 
-    /// The way to a hub of the suite's own that listens, as one of its users; none of the others.
+    /// How other programs reach the hub as one of its users. `None` for a hub in this process.
     ///
     /// # Errors
-    /// When what the hub has told of itself leads nowhere.
+    /// When the kubeconfig of K3s cannot be used.
     ///
     /// # Panics
     /// When there is no such user.
@@ -161,14 +160,11 @@ impl Hub {
                 kubeconfig: envtest.kubeconfig(user),
             })),
             #[cfg(feature = "k3s")]
-            Own::K3s(k3s) => k3s
-                .handout(user)
-                .map(Some)
-                .map_err(|reason| HubError::Unprepared { hub: "k3s", reason }),
+            Own::K3s(k3s) => Ok(Some(k3s.handout(user)?)),
         }
     }
 
-    /// The API server in this process, where the hub is one.
+    /// The API server in this process, if the hub is one.
     pub fn as_lab(&self) -> Option<&ApiServer> {
         match &self.own {
             Own::Lab(server) => Some(server),
@@ -176,7 +172,7 @@ impl Hub {
         }
     }
 
-    /// The API server on this machine, where the hub is one.
+    /// The API server on this machine, if the hub is one.
     pub fn as_envtest(&self) -> Option<&Envtest> {
         match &self.own {
             Own::Envtest(envtest) => Some(envtest),
@@ -184,7 +180,7 @@ impl Hub {
         }
     }
 
-    /// K3s in a container, where the hub is one.
+    /// K3s in a container, if the hub is one.
     #[cfg(feature = "k3s")]
     pub fn as_k3s(&self) -> Option<&K3s> {
         match &self.own {
@@ -193,10 +189,10 @@ impl Hub {
         }
     }
 
-    /// Ends what is ours of the hub.
+    /// Ends the hub.
     ///
     /// # Errors
-    /// When something of it stays behind.
+    /// When files or a container stay behind.
     pub async fn stop(self) -> Result<(), HubError> {
         match self.own {
             // The server in this process goes with its last client.
@@ -214,22 +210,21 @@ fn envtest_client(envtest: &Envtest, user: &str, user_agent: &str) -> Result<Cli
 
 #[cfg(feature = "k3s")]
 fn k3s_client(k3s: &K3s, user: &str, user_agent: &str) -> Result<Client, HubError> {
-    let hub = "k3s";
-    let config = k3s.config(user);
-    own_client(
-        hub,
-        config.map_err(|reason| HubError::Unprepared { hub, reason })?,
-        user_agent,
-    )
+    own_client("k3s", k3s.config(user)?, user_agent)
 }
 
-/// A client of a hub of our own, which calls itself `user_agent`.
+/// A client with this User-Agent.
 fn own_client(hub: &'static str, mut config: Config, user_agent: &str) -> Result<Client, HubError> {
-    let unprepared = |reason| HubError::Unprepared { hub, reason };
     config.default_retry = false;
-    let agent = HeaderValue::from_str(user_agent).map_err(|error| unprepared(error.to_string()))?;
+    let agent = HeaderValue::from_str(user_agent).map_err(|source| HubError::UserAgent {
+        user_agent: user_agent.to_owned(),
+        source,
+    })?;
     config.headers.push((header::USER_AGENT, agent));
-    Client::try_from(config).map_err(|error| unprepared(cause(&error)))
+    Client::try_from(config).map_err(|error| HubError::Client {
+        hub,
+        error: Box::new(error),
+    })
 }
 
 impl std::fmt::Debug for Hub {

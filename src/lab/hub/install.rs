@@ -1,4 +1,4 @@
-//! Installs the suite's CRDs on a hub of its own, and waits until they are served.
+//! Installs CRDs on a hub, and waits until it serves them.
 
 use std::time::Duration;
 
@@ -10,22 +10,56 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// How often it is asked whether they are served, and after how many times that is given up.
+/// The time between two checks that they are served, and how many checks there are.
 const POLL: Duration = Duration::from_millis(50);
 const POLLS: u32 = 600;
 
-/// Creates what is missing of the CRDs. Gives the reason in words where that fails.
-pub(super) async fn install(client: &Client, definitions: &[CustomResourceDefinition]) -> Result<(), String> {
+/// Why a hub does not serve the CRDs. Neither error is a `source`: its own text may show what the message must not.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The hub refuses a CRD.
+    #[error("CRD {name}: {}", cause(error))]
+    Refused {
+        /// The CRD's name.
+        name: String,
+        /// The answer.
+        error: Box<kube::Error>,
+    },
+
+    /// The hub took the CRD, but does not serve its objects.
+    #[error("{plural} is not served: {}", cause(error))]
+    NotServed {
+        /// The resource.
+        plural: String,
+        /// The last answer.
+        error: Box<kube::Error>,
+    },
+}
+
+/// Creates the CRDs that are missing, and waits until all are served.
+pub(super) async fn install(
+    client: &Client,
+    definitions: &[CustomResourceDefinition],
+) -> Result<(), InstallError> {
     for definition in definitions {
-        let name = definition.metadata.name.clone().unwrap_or_default();
         match create(client, definition).await {
             Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 409 => {}
-            Err(error) => return Err(format!("CRD {name}: {}", cause(&error))),
+            Err(error) => {
+                return Err(InstallError::Refused {
+                    name: definition.metadata.name.clone().unwrap_or_default(),
+                    error: Box::new(error),
+                });
+            }
         }
     }
     for definition in definitions {
-        served(client, definition).await?;
+        served(client, definition)
+            .await
+            .map_err(|error| InstallError::NotServed {
+                plural: definition.spec.names.plural.clone(),
+                error: Box::new(error),
+            })?;
     }
     Ok(())
 }
@@ -41,8 +75,8 @@ async fn create(client: &Client, definition: &CustomResourceDefinition) -> kube:
     client.request::<Value>(request).await.map(|_| ())
 }
 
-/// Waits until every version that the definition serves answers a list: discovery may tell of it earlier.
-async fn served(client: &Client, definition: &CustomResourceDefinition) -> Result<(), String> {
+/// Waits until the hub answers a list in every version that the definition serves: discovery may show a version earlier.
+async fn served(client: &Client, definition: &CustomResourceDefinition) -> kube::Result<()> {
     let spec = &definition.spec;
     for version in spec.versions.iter().filter(|version| version.served) {
         let path = format!(
@@ -53,12 +87,10 @@ async fn served(client: &Client, definition: &CustomResourceDefinition) -> Resul
         loop {
             let request = Request::get(&path)
                 .body(Vec::new())
-                .map_err(|error| error.to_string())?;
+                .map_err(kube::Error::HttpError)?;
             match client.request::<Value>(request).await {
                 Ok(_) => break,
-                Err(error) if polls == POLLS => {
-                    return Err(format!("{} is not served: {}", spec.names.plural, cause(&error)));
-                }
+                Err(error) if polls == POLLS => return Err(error),
                 Err(_) => sleep(POLL).await,
             }
             polls += 1;

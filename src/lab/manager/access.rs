@@ -1,35 +1,34 @@
-//! How the manager says to connect to a member.
+//! The access providers that the manager publishes.
 
 use evidence::api::names::{EXTENSION_ENVS, EXTENSION_EXEC};
 use serde_json::{Value, json};
 
 use super::{
+    address::server,
     certificates::ca_data,
     members::{Member, SET_NAMESPACE},
-    status::server,
 };
 
-/// A way to connect.
+/// An access provider.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Access {
     /// The name of the provider.
     pub name: String,
     pub server: String,
     pub ca_data: String,
-    /// A file with the same.
+    /// A file of the same certificates.
     pub ca_file: Option<String>,
-    /// Whether the server's certificate is not to be checked.
+    /// Whether clients skip the check of the server's certificate.
     pub unchecked: bool,
     pub proxy: Option<String>,
-    /// Settings of the credential plugin. Its further arguments are not among them: no hub with a published
-    /// definition takes the list that they are to be.
+    /// Settings of the credential plugin, without its further arguments: no published definition accepts them as a list.
     pub extensions: Vec<(String, Value)>,
     /// The member's name.
     pub cluster: String,
 }
 
 impl Access {
-    /// The way to `member`, the `number`th of the fleet.
+    /// The provider for `member`, the `number`th of the fleet.
     pub(super) fn of(member: &Member, number: usize) -> Self {
         Self {
             proxy: (member.namespace == SET_NAMESPACE)
@@ -38,7 +37,7 @@ impl Access {
         }
     }
 
-    /// The plain way to the member of that name, whose authority has this certificate.
+    /// The provider for the member of that name, whose authority has this certificate.
     pub(super) fn to(member: &str, ca_data: &str) -> Self {
         Self {
             name: "secretreader".to_owned(),
@@ -58,14 +57,14 @@ impl Access {
         }
     }
 
-    /// The settings of that name, where there are some.
+    /// The extension of that name, if it exists.
     pub(super) fn extension(&mut self, name: &str) -> Option<&mut Value> {
         let mut extensions = self.extensions.iter_mut();
         let found = extensions.find(|(own, _)| own == name)?;
         Some(&mut found.1)
     }
 
-    /// As a profile's status has it.
+    /// The entry in a profile's status.
     pub(super) fn to_json(&self) -> Value {
         let extensions: Vec<Value> = self
             .extensions

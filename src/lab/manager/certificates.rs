@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 
-/// More than there are members in any world, those that faults add included.
+/// More than the members of any world, with those that faults add.
 const AUTHORITIES: usize = 24;
 
-/// The CA certificate of the member with this number: PEM, in base64 as a kubeconfig holds it.
+/// The CA certificate of the member with this number: PEM, in base64 as in a kubeconfig.
 ///
 /// The certificates are made once per process: a test binary plays many worlds.
 pub(super) fn ca_data(member: usize) -> &'static str {
@@ -20,7 +20,7 @@ pub(super) fn ca_data(member: usize) -> &'static str {
     })[member]
 }
 
-/// A CA certificate that has expired long ago, in the same form.
+/// An expired CA certificate, in the same form.
 pub(super) fn expired_ca_data() -> String {
     let mut params = named("lab member CA of long ago");
     params.not_before = date_time_ymd(2010, 1, 1);

@@ -1,38 +1,38 @@
-//! The members of the fleet that can be asked themselves.
+//! The members of the fleet that have a stand-in, and so can be asked.
 
 use std::collections::BTreeMap;
 
 use collect::clock::Clock;
 
 use super::{
+    address::{endpoints, server},
     members::MEMBERS,
-    status::{endpoints, server},
     world::World,
 };
 use crate::member::{MemberState, StandIn};
 
-/// A member of the fleet that can be asked, and how the hub knows it.
+/// A member with a stand-in, and its profile.
 #[derive(Clone, Debug)]
 pub struct FleetMember {
     /// The namespace of its profile.
     pub namespace: String,
-    /// The name of its profile. The profile may not be there yet, and may go.
+    /// The name of its profile, which may be created later, and deleted.
     pub profile: String,
-    /// Host and port of its API server, in the ways in which profiles and kubeconfigs name it.
+    /// Hosts and ports of its API server, as profiles and kubeconfigs name it.
     pub hosts: Vec<String>,
     /// The member itself.
     pub stand_in: StandIn,
 }
 
-/// The stand-ins of a world, by the members' names.
+/// Stand-ins by the members' names.
 pub(super) type Fleet = BTreeMap<String, StandIn>;
 
-/// Makes the members of `world` that can be asked. They know the credentials that the manager gives out for them.
+/// Makes the stand-ins of `world`. They accept the tokens in the consumers' Secrets.
 pub(super) fn stand_ins(world: &World, clock: Clock) -> Fleet {
     let make = |(name, state): (&String, &_)| (name.clone(), StandIn::new(name, clock, Clone::clone(state)));
     let fleet: Fleet = world.states.iter().map(make).collect();
     for secret in &world.secrets {
-        // A Secret may open another member than the one whose profile it belongs to.
+        // A Secret may give access to another member than its profile's.
         let way = &secret.kubeconfig["clusters"][0]["cluster"]["server"];
         let opened = fleet.values().filter(|member| *way == server(member.name()));
         for member in opened {
@@ -43,7 +43,7 @@ pub(super) fn stand_ins(world: &World, clock: Clock) -> Fleet {
     fleet
 }
 
-/// All hosts where a member of the fleet is, or once was.
+/// Stand-ins by host and port, those of former members too.
 pub(super) fn hosts(world: &World, fleet: &Fleet, clock: Clock) -> BTreeMap<String, StandIn> {
     let there = members(world, fleet).into_iter();
     let mut hosts: BTreeMap<String, StandIn> = there
@@ -62,7 +62,7 @@ pub(super) fn hosts(world: &World, fleet: &Fleet, clock: Clock) -> BTreeMap<Stri
     hosts
 }
 
-/// The same with the profiles that describe them.
+/// The stand-ins with their profiles.
 pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
     let profiles = world.profiles.iter();
     profiles
@@ -95,7 +95,7 @@ mod tests {
         recorder::{Received, Recorder},
     };
 
-    /// What was last written of a profile's status.
+    /// The last write of a profile's status.
     fn status(received: &[Received], member: &FleetMember) -> Option<Value> {
         let path = format!(
             "namespaces/{}/clusterprofiles/{}/status",
@@ -126,8 +126,8 @@ mod tests {
         }
         let mut conditions = status["conditions"].as_array().into_iter().flatten();
         let healthy = conditions.find(|condition| condition["type"] == CONDITION_HEALTHY);
-        let told = healthy.map(|condition| condition["status"] == "True");
-        assert_eq!(told, Some(member.failing_checks.is_empty()));
+        let reported = healthy.map(|condition| condition["status"] == "True");
+        assert_eq!(reported, Some(member.failing_checks.is_empty()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,19 +1,22 @@
-//! The hub as the manager writes to it: politely.
+//! Writes to the hub, with retries.
 //!
-//! The hub is shared. Where it is busy or a write collides, the manager waits and tries again, longer each time, and
-//! as long as the hub asks for. Creating what is there already is no error: after a lost answer it is the manager's
-//! own.
+//! When the hub is busy or a write conflicts, the manager retries with growing delays, at least as long as the hub asks
+//! for. Creating an existing object is no error: after a lost answer, the manager itself created it.
 
 use std::time::Duration;
 
+use evidence::api::names::{GROUP, KIND, PLURAL};
 use futures::{StreamExt, stream::BoxStream};
 use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
-    WatchParams,
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+    PostParams, WatchEvent, WatchParams,
 };
 use serde_json::Value;
 
 use super::script::Via;
+
+/// The version that the manager writes: every hub that serves a newer one stores this one.
+const VERSION: &str = "v1alpha1";
 
 /// How often a request is sent before the manager gives up.
 const ATTEMPTS: u32 = 8;
@@ -22,7 +25,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(500);
 /// The longest wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// A request that the manager needed to make, and that failed.
+/// A request of the manager that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb} {kind} {path}")]
 pub struct ManagerError {
@@ -49,7 +52,13 @@ pub(super) struct Target {
     pub name: String,
 }
 
-/// A client that is patient, and signs its writes.
+/// ClusterProfile, in the version that the manager writes.
+pub(super) fn profile_resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLURAL)
+}
+
+/// A client that retries, and names the field manager of its writes.
 #[derive(Clone)]
 pub(super) struct Hub {
     client: kube::Client,
@@ -60,7 +69,7 @@ impl Hub {
         Self { client }
     }
 
-    /// Creates the object, or makes the one that is there like it. Gives it as it is then.
+    /// Creates the object, or patches the existing one to match. Returns the result.
     pub(super) async fn create(
         &self,
         target: &Target,
@@ -70,7 +79,7 @@ impl Hub {
         let api = self.api(target);
         let mut body = DynamicObject::new(&target.name, &target.resource);
         body.metadata =
-            serde_json::from_value(object["metadata"].clone()).expect("the world writes valid metadata");
+            serde_json::from_value(object["metadata"].clone()).expect("the world has valid metadata");
         body.data = object.clone();
         if let Some(rest) = body.data.as_object_mut() {
             rest.remove("metadata");
@@ -89,7 +98,7 @@ impl Hub {
         }
     }
 
-    /// Merges `patch` into the object. Gives it as it is then.
+    /// Merges `patch` into the object. Returns the result.
     pub(super) async fn patch(
         &self,
         target: &Target,
@@ -113,7 +122,7 @@ impl Hub {
         patched.map_err(|error| target.error("update", error))
     }
 
-    /// Deletes the object; that it is gone already is as good.
+    /// Deletes the object, if it exists.
     pub(super) async fn delete(&self, target: &Target) -> Result<(), ManagerError> {
         let api = self.api(target);
         let params = DeleteParams::default();
@@ -124,14 +133,14 @@ impl Hub {
         }
     }
 
-    /// The object, where it is there.
+    /// The object, if it exists.
     pub(super) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, ManagerError> {
         let api = self.api(target);
         let found = patiently(|| api.get_opt(&target.name)).await;
         found.map_err(|error| target.error("read", error))
     }
 
-    /// All objects of a kind in a namespace, and the version at which they were so.
+    /// All objects of a kind in a namespace, and the resourceVersion of the list.
     pub(super) async fn list(
         &self,
         resource: &ApiResource,
@@ -144,7 +153,7 @@ impl Hub {
         Ok((list.items, list.metadata.resource_version.unwrap_or_default()))
     }
 
-    /// What happens to them after that version.
+    /// Their events after that version.
     pub(super) async fn watch(
         &self,
         resource: &ApiResource,
@@ -188,7 +197,7 @@ impl Target {
     }
 }
 
-/// Sends a request until it is answered for good.
+/// Retries a request until its answer is final.
 async fn patiently<T>(mut send: impl AsyncFnMut() -> Result<T, kube::Error>) -> Result<T, kube::Error> {
     let mut delay = FIRST_DELAY;
     for _ in 1..ATTEMPTS {
@@ -203,7 +212,7 @@ async fn patiently<T>(mut send: impl AsyncFnMut() -> Result<T, kube::Error>) -> 
     send().await
 }
 
-/// Whether the same request may well succeed a little later.
+/// Whether the same request may succeed later.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => match status.code {
@@ -216,7 +225,7 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-/// How long the hub asks the manager to wait.
+/// The delay that the hub asks for.
 fn asked_delay(error: &kube::Error) -> Duration {
     match error {
         kube::Error::Api(status) => status.details.as_ref().map_or(Duration::ZERO, |details| {

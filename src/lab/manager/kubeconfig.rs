@@ -1,10 +1,10 @@
-//! The credentials that the manager hands to consumers.
+//! The kubeconfigs that the manager gives to consumers.
 
 use serde_json::{Value, json};
 
 use super::access::Access;
 
-/// A kubeconfig with one cluster, one user and one context: one consumer's way into one member.
+/// A kubeconfig with one cluster, one user and one context: one consumer's access to one member.
 pub(super) fn kubeconfig(access: &Access, consumer: &str, token: &str) -> Value {
     let member = &access.cluster;
     json!({

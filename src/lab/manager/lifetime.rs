@@ -1,29 +1,22 @@
-//! The manager: it sets up its world on a hub, then lives in it.
+//! The manager: sets up its world on a hub, then plays the script.
 
 use std::collections::BTreeMap;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use collect::clock::Clock;
-use evidence::api::names::{GROUP, KIND, PLURAL};
-use kube::api::{ApiResource, GroupVersionKind};
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
     driven::{Commands, Controller, Remote, channel},
     faults::Fault,
     fleet::{Fleet, FleetMember, hosts, members, stand_ins},
-    hub::{Hub, ManagerError, Target},
+    hub::{Hub, ManagerError},
     members::CONSUMERS,
-    script::{Action, Change, Step, Via, pulses},
-    world::{MANAGER, Namespace, Profile, Secret, World},
+    script::{Action, Change, Step, pulses},
+    world::{MANAGER, World},
 };
 use crate::member::StandIn;
 
-/// The version that the manager writes: every hub that serves a newer one stores this one.
-const VERSION: &str = "v1alpha1";
-
-/// The reference manager. Its hub has to serve ClusterProfile; nothing else is needed.
+/// The reference manager. Its hub must serve ClusterProfile.
 pub struct Manager {
     world: World,
     fleet: Fleet,
@@ -38,8 +31,8 @@ impl Manager {
     /// The consumers to which it gives Secrets.
     pub const CONSUMERS: [&str; 2] = CONSUMERS;
 
-    /// A manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with
-    /// the hub's.
+    /// Makes a manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with the
+    /// hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
         let mut world = World::conforming(clock.now());
         for fault in faults {
@@ -55,19 +48,18 @@ impl Manager {
         }
     }
 
-    /// A way to tell it what to do once it runs.
+    /// Its remote control.
     pub fn remote(&self) -> Remote {
         self.remote.clone()
     }
 
-    /// The members that can be asked themselves, as they were before anything happened. What happens to them as the
-    /// manager lives, happens to these.
+    /// The members that have a stand-in, in their first state. They change as the manager runs.
     pub fn members(&self) -> Vec<FleetMember> {
         members(&self.world, &self.fleet)
     }
 
-    /// Whom one meets at the hosts and ports that its profiles and Secrets name. Nothing listens there: who would
-    /// connect to one of them is to be given a client of the stand-in. Others exist on the hub alone.
+    /// The stand-ins by the hosts and ports in profiles and Secrets. Nothing listens there: use a client of the stand-in
+    /// instead of a connection.
     pub fn hosts(&self) -> BTreeMap<String, StandIn> {
         hosts(&self.world, &self.fleet, self.clock)
     }
@@ -78,7 +70,7 @@ impl Manager {
         &self.world
     }
 
-    /// Puts the world on the hub as it is before anything happens: namespaces, profiles with their status, Secrets.
+    /// Writes the first state of the world to the hub: namespaces, profiles with their status, Secrets.
     ///
     /// # Errors
     /// When the hub refuses a write, or cannot be reached for about a minute.
@@ -104,8 +96,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Lives on the hub that [`Self::set_up`] has prepared, and does what it is told by [`Self::remote`]: never ends by
-    /// itself, abort it.
+    /// Runs on the hub that [`Self::set_up`] has prepared, and follows [`Self::remote`]. It never ends by itself: abort
+    /// it.
     ///
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
@@ -124,7 +116,7 @@ impl Manager {
     }
 }
 
-/// What happens to the fleet as the script has it.
+/// Plays the script.
 struct Life {
     world: World,
     fleet: Fleet,
@@ -135,7 +127,7 @@ impl Life {
     async fn live(mut self, hub: &Hub) -> Result<(), ManagerError> {
         let born = Instant::now();
         let mut script = std::mem::take(&mut self.world.script);
-        // Stable, so that steps at one time keep the order in which they were written.
+        // A stable sort: steps at one time keep their order.
         script.sort_by_key(|step| step.at);
         let mut script = script.into_iter().peekable();
         let mut pulses = pulses().peekable();
@@ -190,83 +182,10 @@ impl Life {
     }
 
     async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
-        // The credentials first: no Secret may name a profile that is gone.
+        // Credentials first: no Secret may name a missing profile.
         for secret in self.world.secrets.iter().filter(|secret| secret.member == member) {
             hub.delete(&secret.target()).await?;
         }
         hub.delete(&self.world.profile(member).target()).await
-    }
-}
-
-/// ClusterProfile, in the version that the manager writes.
-pub(super) fn profile_resource() -> ApiResource {
-    let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
-    ApiResource::from_gvk_with_plural(&kind, PLURAL)
-}
-
-impl Profile {
-    fn target(&self) -> Target {
-        Target {
-            resource: profile_resource(),
-            namespace: Some(self.namespace.clone()),
-            name: self.name.clone(),
-        }
-    }
-
-    async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
-        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
-        self.generation = created.metadata.generation.unwrap_or_default();
-        Ok(())
-    }
-
-    /// Writes the status, where something in it is new.
-    async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
-        if self.written.as_ref() == Some(&self.status) {
-            return Ok(());
-        }
-        let status = self.status.to_json(self.generation, clock.now());
-        let (target, patch) = (self.target(), json!({"status": status}));
-        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
-        self.generation = patched.metadata.generation.unwrap_or_default();
-        self.written = Some(self.status.clone());
-        Ok(())
-    }
-}
-
-impl Secret {
-    pub(super) fn target(&self) -> Target {
-        Target {
-            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
-            namespace: Some(self.namespace.clone()),
-            name: self.name.clone(),
-        }
-    }
-
-    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
-        hub.create(&self.target(), MANAGER, &self.to_json()).await?;
-        Ok(())
-    }
-
-    fn to_json(&self) -> Value {
-        let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
-        json!({
-            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
-            "type": "Opaque",
-            "data": {&self.key: BASE64_STANDARD.encode(config)},
-        })
-    }
-}
-
-impl Namespace {
-    fn target(&self) -> Target {
-        Target {
-            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
-            namespace: None,
-            name: self.name.clone(),
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({"metadata": {"name": self.name, "labels": self.labels}})
     }
 }

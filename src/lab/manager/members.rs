@@ -1,8 +1,8 @@
-//! The fleet: what is so of each member cluster.
+//! The fleet: each member cluster as it is at first.
 
-/// Where the profiles of the plain inventory live.
+/// The namespace of profiles outside the ClusterSet.
 pub(super) const FLEET: &str = "lab-fleet";
-/// Where the profiles of the ClusterSet live.
+/// The namespace of the ClusterSet's profiles.
 pub(super) const SET_NAMESPACE: &str = "lab-clusterset";
 /// The ClusterSet's name.
 pub(super) const SET: &str = "baltic";
@@ -12,13 +12,13 @@ pub(super) const CONSUMERS: [&str; 2] = ["lab-scheduler", "lab-backup"];
 
 /// A member cluster.
 pub(super) struct Member {
-    /// Its name, and the key by which steps and faults mean it.
+    /// Its name, by which steps and faults refer to it.
     pub name: &'static str,
-    /// Where its profile lives.
+    /// Its profile's namespace.
     pub namespace: &'static str,
-    /// Where it stands.
+    /// Its location.
     pub location: &'static str,
-    /// The version that it runs at first.
+    /// Its version at first.
     pub kubernetes: &'static str,
     /// How many nodes it has at first.
     pub nodes: u32,
@@ -74,7 +74,7 @@ pub(super) const OUTAGE: &str = "bergen";
 pub(super) const LEAVER: &str = "cadiz";
 /// Is upgraded.
 pub(super) const UPGRADED: &str = "dublin";
-/// Joined, with an unhealthy control plane all the while; that is legal.
+/// Joined, with an unhealthy control plane throughout; that is legal.
 pub(super) const DEGRADED: &str = "geneva";
 /// Reached by IPv6.
 pub(super) const IPV6: &str = "innsbruck";
@@ -84,8 +84,8 @@ pub(super) const QUIET: &str = "lisbon";
 pub(super) const QUIET_IN_SET: &str = "porto";
 /// Nodes come and go there.
 pub(super) const GROWING: [&str; 4] = ["esbjerg", "nantes", "florence", "oslo"];
-/// Nothing happens to it either, and it cannot be asked whether its profile tells the truth: for faults that would
-/// have it lie as well.
+/// Nothing happens to it either, and no stand-in contradicts its profile: for faults that make a profile wrong, and must
+/// break no rule about members.
 pub(super) const UNASKED: &str = "krakow";
-/// Those that can be asked themselves: stand-ins live in this process. The others exist on the hub alone.
+/// Members with a stand-in, which can be asked. The others exist only on the hub.
 pub(super) const ASKABLE: [&str; 6] = [QUIET, QUIET_IN_SET, OUTAGE, UPGRADED, GROWING[0], FIRST_TO_JOIN];

@@ -1,14 +1,14 @@
 //! The reference manager: a small, honest cluster manager that plays the implementation under test.
 //!
-//! It publishes a fleet of 20 clusters that live nowhere but here, gives two consumers their credentials, and lives:
-//! clusters join, grow, fail, heal, are upgraded and leave. Some of them can be asked themselves, and say what their
-//! profiles do. It talks to the hub through a [`kube::Client`] alone, so
-//! it works on the lab's API server and on any real one.
+//! It publishes a fleet of 20 simulated clusters and gives two consumers their credentials. Then clusters join, grow,
+//! fail, heal, are upgraded and leave. Some of them are stand-in members, which agree with their profiles. The manager
+//! uses only a [`kube::Client`], so it works on the API server in this process and on any real one.
 //!
-//! All that it will do stands in a `World` before it does anything. A [`Fault`] is an edit of that world, as narrow
-//! as can be: it breaks one rule and leaves the others be.
+//! A `World` holds all that it will do, before it does anything. A [`Fault`] is a narrow edit of that world: it breaks
+//! one rule and keeps the others.
 
 mod access;
+mod address;
 mod certificates;
 mod driven;
 mod faults;
@@ -17,6 +17,7 @@ mod hub;
 mod kubeconfig;
 mod lifetime;
 mod members;
+mod objects;
 mod script;
 mod status;
 mod world;

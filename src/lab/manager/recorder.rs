@@ -1,4 +1,4 @@
-//! A hub that says yes to everything and remembers it: enough to see what the manager sends, and when.
+//! A hub that accepts every request and records it, so that tests see what the manager sends, and when.
 
 use std::{
     sync::{Arc, Mutex},
@@ -25,7 +25,7 @@ pub(super) struct Received {
 #[derive(Clone, Default)]
 pub(super) struct Recorder {
     received: Arc<Mutex<Vec<Received>>>,
-    /// What to answer instead of yes, first come first served.
+    /// Refusals for the next requests, in order.
     refusals: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -56,12 +56,11 @@ impl Recorder {
 
     fn answer(&self, received: Received) -> http::Response<Full<bytes::Bytes>> {
         let mut refusals = self.refusals.lock().unwrap();
-        let (code, answer) = match refusals.is_empty() {
-            true => (200, like(&received)),
-            false => {
-                let refusal = refusals.remove(0);
-                (refusal["code"].as_u64().unwrap_or(500), refusal)
-            }
+        let (code, answer) = if refusals.is_empty() {
+            (200, like(&received))
+        } else {
+            let refusal = refusals.remove(0);
+            (refusal["code"].as_u64().unwrap_or(500), refusal)
         };
         self.received.lock().unwrap().push(received);
         http::Response::builder()
@@ -98,9 +97,9 @@ async fn receive(born: Instant, request: http::Request<Body>) -> Result<Received
     })
 }
 
-/// The object that was sent, as a hub would give it back.
+/// The object that was sent, as a hub would return it.
 fn like(received: &Received) -> Value {
-    // Nulls in a merge patch take away what is there: of that nothing is to be given back.
+    // A null in a merge patch removes the field, so the answer lacks it.
     let mut object = json!({});
     if received.method != http::Method::DELETE {
         json_patch::merge(&mut object, &received.body);

@@ -1,4 +1,4 @@
-//! What happens to the fleet, and when.
+//! The script: what happens to the fleet, and when.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::member::MemberState;
 
-/// Something that happens, so long after the manager's life began.
+/// A step of the script, at a time after the manager's start.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub at: Duration,
@@ -21,28 +21,28 @@ pub(super) struct Step {
     pub action: Action,
 }
 
-/// What happens to a member, or what a fault has the manager do to its profile.
+/// An event of a member, or a request that a fault adds.
 #[derive(Clone)]
 pub(super) enum Action {
-    /// It joins: its profile and its Secrets are created, the status not yet.
+    /// It joins: the manager creates its profile, without a status, and its Secrets.
     Join,
-    /// It is looked at; the status is written where that brought something new.
+    /// The manager observes it, and writes the status if it changed.
     Observe(Change),
-    /// It leaves: its Secrets and its profile are deleted.
+    /// It leaves: the manager deletes its Secrets and its profile.
     Leave,
-    /// Something happens to the member itself, of which the manager hears when it looks at it.
+    /// The member itself changes. The manager sees that when it observes the member.
     Happen(Event),
-    /// A merge patch is sent as it stands.
+    /// The manager sends this merge patch.
     Request { by: String, via: Via, patch: Value },
 }
 
-/// How what the manager knows of a member changes at a moment.
+/// A change of the manager's knowledge of a member.
 pub(super) type Change = Arc<dyn Fn(&mut Status, Timestamp) + Send + Sync>;
 
-/// How a member itself changes at a moment.
+/// A change of a member itself.
 pub(super) type Event = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
 
-/// Through which resource a profile is written.
+/// The resource by which a profile is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// The object itself.
@@ -63,17 +63,17 @@ impl std::fmt::Debug for Action {
     }
 }
 
-/// How long after its creation a profile gets its status: registration takes a moment.
+/// The time from the creation of a profile to its first status.
 pub(super) const REGISTRATION: Duration = Duration::from_secs(20);
-/// How long after something happened to a member the manager says so.
+/// The time from a change of a member to the update of its profile.
 const LAG: Duration = Duration::from_secs(10);
-/// When node counts begin to change, and how often one does.
+/// The first change of a node count, and the time between changes.
 const PULSE_FIRST: Duration = minutes(5);
 const PULSE_EVERY: Duration = minutes(7);
 
-/// What of the member's control plane fails during its outage.
+/// The check that fails during the outage.
 const BROKEN_CHECK: &str = "etcd";
-/// What the upgraded member is upgraded to.
+/// The version after the upgrade.
 const NEXT_VERSION: &str = "v1.35.0";
 
 /// So many minutes.
@@ -82,7 +82,7 @@ pub(super) const fn minutes(count: u64) -> Duration {
 }
 
 impl Step {
-    /// At this time, the member's status changes so.
+    /// At this time, the manager changes the member's status.
     pub(super) fn observe(
         at: Duration,
         member: &str,
@@ -95,7 +95,7 @@ impl Step {
         }
     }
 
-    /// Before this time, by as much as the manager needs to see it, something happens to the member.
+    /// The member changes so early that the manager sees it at this time.
     pub(super) fn happen(
         seen: Duration,
         member: &str,
@@ -113,7 +113,7 @@ impl Step {
     }
 }
 
-/// Half an hour in the life of an ordinary fleet, node counts aside.
+/// Half an hour of an ordinary fleet, without the changes of node counts.
 pub(super) fn life() -> Vec<Step> {
     let mut steps = Vec::new();
     for (member, at) in [
@@ -146,8 +146,7 @@ pub(super) fn life() -> Vec<Step> {
     steps
 }
 
-/// The changes of node counts. They go on for as long as the manager lives: a node comes to each growing member in
-/// turn, and then goes from each.
+/// The changes of node counts, without end: each growing member in turn gains a node, then each loses one.
 pub(super) fn pulses() -> impl Iterator<Item = Step> {
     (0..).flat_map(|index: u32| {
         let turn = index as usize / GROWING.len();

@@ -1,4 +1,4 @@
-//! What the manager knows of a member, and how it says so in a profile's status.
+//! The manager's knowledge of a member, and the profile's status made of it.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,21 @@ use serde_json::{Value, json};
 
 use super::{
     access::Access,
-    members::{DEGRADED, IPV6, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
+    address::endpoints,
+    members::{DEGRADED, Member, QUIET, QUIET_IN_SET, SET, SET_NAMESPACE},
 };
 
-/// A ClusterProperty that a member's administrator has thought of.
+/// A ClusterProperty that is not standard.
 pub(super) const OWN_PROPERTY: &str = "residency.example.com";
 
-/// What the manager knows of a member.
+/// The manager's knowledge of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Status {
     pub kubernetes: Option<String>,
     pub properties: Vec<Property>,
     pub conditions: Vec<Condition>,
     pub access: Vec<Access>,
-    /// The list that `access` has replaced.
+    /// The deprecated list, which `access` replaces.
     pub deprecated_access: Vec<Access>,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Property {
     pub value: String,
     /// Whether it is observed on the member, rather than decided on the hub.
     pub observed: bool,
-    /// When it claims to have been observed, where that is not when it was.
+    /// A wrong observation time, if a fault sets one.
     pub claimed_time: Option<Timestamp>,
 }
 
@@ -49,12 +50,12 @@ pub(super) struct Condition {
     pub message: String,
     /// The last transition.
     pub since: Timestamp,
-    /// The generation that it claims to have seen, where that is not the profile's own.
+    /// A wrong observed generation, if a fault sets one.
     pub claimed_generation: Option<i64>,
 }
 
 impl Status {
-    /// What is so of `member`, the `number`th of the fleet, when the manager first looks at `now`.
+    /// The first status of `member`, the `number`th of the fleet, as of `now`.
     pub(super) fn of(member: &Member, number: usize, now: Timestamp) -> Self {
         let healthy = match member.name {
             DEGRADED => Condition::new(
@@ -75,23 +76,23 @@ impl Status {
         }
     }
 
-    /// All ways to connect.
+    /// All access providers, deprecated ones too.
     pub(super) fn ways(&mut self) -> impl Iterator<Item = &mut Access> {
         self.access.iter_mut().chain(&mut self.deprecated_access)
     }
 
-    /// The value of the property of that name; empty where there is none.
+    /// The value of the property of that name, or an empty string.
     pub(super) fn value(&self, name: &str) -> &str {
         let property = self.properties.iter().find(|property| property.name == name);
         property.map_or("", |property| &property.value)
     }
 
-    /// Gives the property of that name another value, where there is one.
+    /// Sets the value of the property of that name, if it exists.
     pub(super) fn set_value(&mut self, name: &str, value: &str) {
         self.alter_property(name, |property| property.value = value.to_owned());
     }
 
-    /// Alters the property of that name, where there is one.
+    /// Changes the property of that name, if it exists.
     pub(super) fn alter_property(&mut self, name: &str, change: impl Fn(&mut Property)) {
         self.properties
             .iter_mut()
@@ -99,7 +100,7 @@ impl Status {
             .for_each(change);
     }
 
-    /// Alters the condition of that type, where there is one.
+    /// Changes the condition of that type, if it exists.
     pub(super) fn alter(&mut self, kind: &str, change: impl Fn(&mut Condition)) {
         self.conditions
             .iter_mut()
@@ -107,12 +108,12 @@ impl Status {
             .for_each(change);
     }
 
-    /// Puts a condition in the place of the one of its type, where there is one.
+    /// Replaces the condition of the same type, if it exists.
     pub(super) fn report(&mut self, condition: &Condition) {
         self.alter(&condition.kind, |old| *old = condition.clone());
     }
 
-    /// The `status` to send: every part is mentioned, so that a merge patch also removes what is gone.
+    /// The `status` to send. It has every field, so that a merge patch removes old values.
     pub(super) fn to_json(&self, generation: i64, now: Timestamp) -> Value {
         let properties: Vec<Value> = self
             .properties
@@ -202,25 +203,6 @@ pub(super) fn unready(check: &str, now: Timestamp) -> Condition {
     )
 }
 
-/// The URL of a member's API server.
-pub(super) fn server(member: &str) -> String {
-    format!("https://{}", host(member))
-}
-
-/// Host and port of a member's API server: by name, and by an address from the ranges set aside for documentation.
-pub(super) fn endpoints(member: &str, number: usize) -> [String; 2] {
-    let address = match member {
-        IPV6 => format!("[2001:db8::{number:x}]:6443"),
-        _ => format!("192.0.2.{}:6443", number + 1),
-    };
-    [host(member), address]
-}
-
-/// Host and port of a member's API server.
-pub(super) fn host(member: &str) -> String {
-    format!("{member}.clusters.example:6443")
-}
-
 /// The value of the property that identifies a member.
 pub(super) fn cluster_id(number: usize) -> String {
     format!(
@@ -229,7 +211,7 @@ pub(super) fn cluster_id(number: usize) -> String {
     )
 }
 
-/// RFC 3339 to the second, as Kubernetes writes times.
+/// RFC 3339 in seconds, as Kubernetes writes times.
 pub(super) fn rfc3339(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -265,8 +247,7 @@ fn properties(member: &Member, number: usize) -> Vec<Property> {
     properties
 }
 
-/// A member's ClusterProperties, all of them labelled as those that may show in its profile: that is right in every
-/// edition.
+/// A member's ClusterProperties. All have the label that lets them appear in a profile, which is right in every edition.
 pub(super) fn cluster_properties(member: &Member, number: usize) -> Vec<(&'static str, String)> {
     let mut properties = vec![(PROPERTIES_CLUSTER_ID[0], cluster_id(number))];
     if member.namespace == SET_NAMESPACE {
@@ -278,8 +259,8 @@ pub(super) fn cluster_properties(member: &Member, number: usize) -> Vec<(&'stati
     properties
 }
 
-/// The groups of a member's custom resource definitions. About API is among them: the member's id is a
-/// ClusterProperty there.
+/// The groups of a member's custom resource definitions. The About API is one of them, since the member's id is a
+/// ClusterProperty.
 pub(super) fn custom_resource_groups(number: usize) -> BTreeSet<String> {
     let groups: &[&str] = match number % 2 {
         0 => &["about.k8s.io", "argoproj.io", "cert-manager.io"],
@@ -288,7 +269,7 @@ pub(super) fn custom_resource_groups(number: usize) -> BTreeSet<String> {
     groups.iter().map(|group| (*group).to_owned()).collect()
 }
 
-/// A property that is observed on the member.
+/// A property observed on the member.
 pub(super) fn observed(name: &str, value: &str) -> Property {
     Property {
         name: name.to_owned(),

@@ -76,7 +76,7 @@ fn fault_ids_are_unique_and_a_slip_gets_a_suggestion() {
     assert_eq!(slip.nearest.as_deref(), Some("identity/manager-label-matches"));
 }
 
-/// Users combine faults: none may trip over what another took away.
+/// Users combine faults: no fault may fail because another one removed something.
 #[tokio::test(start_paused = true)]
 async fn all_faults_at_once_make_a_world() {
     let all: Vec<Fault> = faults()
@@ -110,7 +110,7 @@ fn the_hub_lacks_only_what_a_fault_needs_gone() {
     assert_eq!(rules(&of(HubChange::WithoutImmutability)), (0, 3));
 }
 
-/// The profiles among what was received, by creation and by status.
+/// The received creations of profiles and writes of their status.
 fn status_writes(received: &[Received]) -> BTreeMap<String, Vec<&Received>> {
     let mut writes: BTreeMap<String, Vec<&Received>> = BTreeMap::new();
     for write in received {
@@ -128,7 +128,7 @@ fn created<'r>(received: &'r [Received], plural: &str) -> Vec<&'r Received> {
         .collect()
 }
 
-/// The manager after its set-up on a hub that remembers everything.
+/// The manager after its set-up on a recording hub.
 async fn set_up() -> (Recorder, kube::Client, Manager) {
     let recorder = Recorder::default();
     let client = recorder.client();
@@ -206,7 +206,7 @@ async fn half_an_hour_brings_joins_an_outage_an_upgrade_and_a_leave_in_few_write
     assert_eq!(changed, BTreeSet::from(expected.map(str::to_owned)));
 }
 
-/// What two successive statuses of one profile differ in; checks that a transition time moves just with its status.
+/// The differences of two successive statuses of a profile. Checks that a transition time moves only with its status.
 fn difference(before: &Value, after: &Value) -> Vec<String> {
     let mut found = Vec::new();
     if before["version"] != after["version"] {
@@ -251,7 +251,7 @@ async fn a_busy_hub_is_given_the_time_that_it_asks_for() {
         .take(4)
         .map(|write| (write.at.as_secs(), write.method))
         .collect();
-    // What is there already after a lost answer is made as it should be.
+    // An object that exists after a lost answer is patched.
     let expected = [
         (0, Method::POST),
         (7, Method::POST),
@@ -262,7 +262,7 @@ async fn a_busy_hub_is_given_the_time_that_it_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_for_good_is_told_at_once() {
+async fn a_permanent_refusal_is_reported_immediately() {
     let recorder = Recorder::default();
     recorder.refuse([refusal(403, "Forbidden", 0)]);
     let mut manager = Manager::new(Vec::new(), Clock::starting_at(Timestamp::UNIX_EPOCH));
@@ -271,7 +271,7 @@ async fn a_refusal_for_good_is_told_at_once() {
     assert_eq!(recorder.take().len(), 1);
 }
 
-/// Every fault can be lived with for half an hour, and in the way in which faults get combined.
+/// Every fault runs for half an hour, alone and combined.
 #[tokio::test(start_paused = true)]
 async fn every_fault_makes_something_else_of_the_world() {
     let conforming = half_an_hour(Vec::new()).await;
@@ -282,7 +282,7 @@ async fn every_fault_makes_something_else_of_the_world() {
     );
     for info in faults() {
         let lived = half_an_hour(vec![Fault::parse(info.id).unwrap()]).await;
-        // The world of the one is the hub's: a definition without the rule. The others show when they are driven.
+        // The first changes the hub's definition, not the world. The others show when the manager is driven.
         let is_the_same = info.needs_driver || info.id == "identity/manager-immutable:probe";
         assert_eq!(lived == conforming, is_the_same, "{}", info.id);
     }
@@ -293,8 +293,8 @@ async fn every_fault_makes_something_else_of_the_world() {
     assert_ne!(half_an_hour(all).await, conforming);
 }
 
-/// What its members are like in each minute of half an hour, whom they let in, and all that a manager sends, but for
-/// the tokens, which differ each time.
+/// The states of the members in each minute of half an hour, the tokens that they accept, and all writes of the manager.
+/// Tokens are left out, as they differ each time.
 async fn half_an_hour(faults: Vec<Fault>) -> (Vec<String>, Vec<String>) {
     let recorder = Recorder::default();
     let client = recorder.client();
@@ -316,7 +316,7 @@ async fn half_an_hour(faults: Vec<Fault>) -> (Vec<String>, Vec<String>) {
     (seen, sent(recorder.take()))
 }
 
-/// What the members say to those who come with a Secret: whether they know them, and let them do everything.
+/// How members treat each Secret's token: whether they know it, and whether it may do everything.
 async fn logins(manager: &Manager) -> Vec<String> {
     let members = manager.members();
     let mut seen = Vec::new();
@@ -337,9 +337,9 @@ async fn logins(manager: &Manager) -> Vec<String> {
     seen
 }
 
-/// What was sent; each token is replaced by its number.
+/// The writes, with each token replaced by its number.
 fn sent(received: Vec<Received>) -> Vec<String> {
-    // Which tokens are alike matters, not which they are: each is replaced by the place where it was first seen.
+    // Only equality of tokens matters: each is replaced by the place of its first use.
     let mut tokens: Vec<String> = Vec::new();
     received
         .into_iter()

@@ -1,4 +1,4 @@
-//! All that the manager will do, before it does any of it.
+//! The world: all that the manager will do, before it does any of it.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,19 +26,19 @@ use crate::member::{MemberState, Property, StandIn};
 /// The name of the cluster manager, and of its field manager.
 pub(super) const MANAGER: &str = "reference-manager";
 
-/// The manager's world: what it publishes at first, and what happens then.
+/// The manager's world: what it publishes first, and its script.
 pub(super) struct World {
-    /// When the manager first looked at its members.
+    /// When the manager first observed its members.
     pub now: Timestamp,
     pub namespaces: Vec<Namespace>,
     pub profiles: Vec<Profile>,
     pub secrets: Vec<Secret>,
-    /// What members that can be asked are like at first, by name.
+    /// The first states of members with a stand-in, by name.
     pub states: BTreeMap<String, MemberState>,
-    /// Hosts and ports where a member was once, and nobody answers any more.
+    /// Hosts and ports of former members, where nothing answers.
     pub deserted: Vec<String>,
     pub script: Vec<Step>,
-    /// What the manager does wrong with the members that it is told of.
+    /// Misbehaviour with members of the remote control.
     pub lapses: Lapses,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Namespace {
 /// A profile that the manager publishes.
 #[derive(Clone)]
 pub(super) struct Profile {
-    /// The member's name: how steps mean the profile, whatever it is called on the hub.
+    /// The member's name, by which steps refer to the profile. A fault may change the profile's own name.
     pub member: String,
     pub namespace: String,
     pub name: String,
@@ -61,9 +61,9 @@ pub(super) struct Profile {
     /// The field manager of every write.
     pub writer: String,
     pub status: Status,
-    /// The profile's generation, as the hub last said.
+    /// The profile's generation in the hub's last answer.
     pub generation: i64,
-    /// What was last written of the status.
+    /// The status last written.
     pub written: Option<Status>,
 }
 
@@ -73,27 +73,27 @@ pub(super) struct Secret {
     pub namespace: String,
     pub name: String,
     pub labels: Labels,
-    /// The data key under which the kubeconfig stands.
+    /// The data key of the kubeconfig.
     pub key: String,
     pub kubeconfig: Value,
-    /// The token that the member knows for it, and as whose.
+    /// How the member knows the token.
     pub login: Login,
-    /// The member that it opens; where the member joins or leaves, so does the Secret.
+    /// The member that it gives access to. It is created and deleted with the member.
     pub member: String,
 }
 
-/// How a member knows the bearer of a Secret.
+/// How a member knows the token of a Secret.
 #[derive(Clone)]
 pub(super) struct Login {
     pub token: String,
     /// The user's name.
     pub called: String,
-    /// Whose rights: [`StandIn::CONSUMER`] or [`StandIn::CLUSTER_ADMIN`].
+    /// The user whose rights it has: [`StandIn::CONSUMER`] or [`StandIn::CLUSTER_ADMIN`].
     pub rights: &'static str,
 }
 
 impl World {
-    /// The world in which no rule is broken, as the manager sees it at `now`.
+    /// The world that breaks no rule, as of `now`.
     pub(super) fn conforming(now: Timestamp) -> Self {
         let mut world = Self {
             now,
@@ -116,7 +116,7 @@ impl World {
         world
     }
 
-    /// Adds a profile, and a Secret of it for each consumer.
+    /// Adds a profile, and its Secret for each consumer.
     pub(super) fn publish(&mut self, profile: Profile) {
         for consumer in CONSUMERS {
             self.secrets.push(Secret::of(&profile, consumer));
@@ -132,14 +132,14 @@ impl World {
             .expect("steps and faults name members of the fleet")
     }
 
-    /// What the member is like at first.
+    /// The first state of the member.
     pub(super) fn state(&mut self, member: &str) -> &mut MemberState {
         self.states
             .get_mut(member)
             .expect("faults that tell on members name those that can be asked")
     }
 
-    /// Alters the Secret of that member for that consumer, where there is one.
+    /// Changes the Secret of that member for that consumer, if it exists.
     pub(super) fn alter_secret(&mut self, member: &str, consumer: &str, change: impl FnMut(&mut Secret)) {
         let namespace = consumer_namespace(consumer);
         self.secrets
@@ -148,7 +148,7 @@ impl World {
             .for_each(change);
     }
 
-    /// Gives a profile another name on the hub, in its Secrets too.
+    /// Renames a profile on the hub, in its Secrets too.
     pub(super) fn rename(&mut self, member: &str, name: &str) {
         let profile = self.profile(member);
         profile.name = name.to_owned();
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// Has the manager send a merge patch for the member's profile.
+    /// Adds a step that sends a merge patch for the member's profile.
     pub(super) fn request(&mut self, at: Duration, member: &str, by: &str, via: Via, patch: Value) {
         let (by, member) = (by.to_owned(), member.to_owned());
         self.script.push(Step {
@@ -168,7 +168,7 @@ impl World {
         });
     }
 
-    /// Has the manager learn something of the member.
+    /// Adds a step that changes the knowledge of the member.
     pub(super) fn observe(
         &mut self,
         at: Duration,
@@ -178,7 +178,7 @@ impl World {
         self.script.push(Step::observe(at, member, change));
     }
 
-    /// The members that are not there at first.
+    /// The members that join later.
     pub(super) fn joining(&self) -> Vec<String> {
         self.script
             .iter()
@@ -189,7 +189,7 @@ impl World {
 }
 
 impl Profile {
-    /// The profile of a member by a cluster manager whose field manager has the same name.
+    /// The profile of a member, by a cluster manager whose name is its field manager too.
     pub(super) fn of(member: &Member, number: usize, manager: &str, now: Timestamp) -> Self {
         Self {
             member: member.name.to_owned(),
@@ -207,7 +207,7 @@ impl Profile {
         }
     }
 
-    /// The object to create. The status is not in it: the hub would drop it.
+    /// The object to create, without the status, which the hub would drop.
     pub(super) fn to_json(&self) -> Value {
         json!({
             "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
@@ -220,7 +220,7 @@ impl Profile {
 }
 
 impl Secret {
-    /// The Secret by which a consumer gets into a profile's member, with a new token.
+    /// A consumer's Secret for a profile's member, with a new token.
     pub(super) fn of(profile: &Profile, consumer: &str) -> Self {
         let (namespace, name) = (&profile.namespace, &profile.name);
         let status = &profile.status;
@@ -229,7 +229,7 @@ impl Secret {
         Self::opening(&profile.member, (namespace, name), access, consumer, &new_token())
     }
 
-    /// The Secret by which a consumer gets into a member with this token. The profile is given by namespace and name.
+    /// A consumer's Secret for a member, with this token. `profile` is a namespace and a name.
     pub(super) fn opening(
         member: &str,
         profile: (&str, &str),
@@ -254,13 +254,13 @@ impl Secret {
         secret
     }
 
-    /// Holds another token, which the member knows.
+    /// Replaces the token by another that the member knows.
     pub(super) fn renew(&mut self, token: &str) {
         self.login.token = token.to_owned();
         self.kubeconfig["users"][0]["user"] = json!({"token": token});
     }
 
-    /// Takes the name and the labels that belong to a profile of that namespace and name.
+    /// Sets the name and labels for a profile of that namespace and name.
     fn refer_to(&mut self, (namespace, name): (&str, &str)) {
         self.name = format!("{namespace}.{name}");
         self.labels = BTreeMap::from([
@@ -270,7 +270,7 @@ impl Secret {
     }
 }
 
-/// What a member is like of which its profile tells the truth.
+/// The state of a member that agrees with its profile.
 fn state_of(member: &Member, number: usize) -> MemberState {
     let properties = cluster_properties(member, number);
     MemberState {
@@ -285,7 +285,7 @@ fn state_of(member: &Member, number: usize) -> MemberState {
     }
 }
 
-/// The namespace in which a consumer finds its Secrets.
+/// The namespace of a consumer's Secrets.
 pub(super) fn consumer_namespace(consumer: &str) -> String {
     format!("{consumer}-credentials")
 }

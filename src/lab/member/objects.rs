@@ -1,4 +1,4 @@
-//! A member's state as objects of its API.
+//! Writes a member's state as objects of its API.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -15,13 +15,13 @@ const LEASES: (&str, &str) = ("coordination.k8s.io", "leases");
 const CLUSTER_PROPERTIES: (&str, &str) = (ABOUT, "clusterproperties");
 /// The API group of ClusterProperty.
 const ABOUT: &str = "about.k8s.io";
-/// Where the control plane keeps its leases, and which.
+/// The control plane's leases: namespace and names.
 const SYSTEM: &str = "kube-system";
 const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 /// How long a renewal lasts, in seconds.
 const LEASE_DURATION: i64 = 15;
 
-/// Makes the objects of `server` those of `new`, where it has those of `old`.
+/// Changes the objects of `server` from those of `old` to those of `new`.
 pub(super) fn bring_about(server: &ApiServer, old: Option<&MemberState>, new: &MemberState) {
     let nodes = old.map_or(0, |old| old.nodes);
     for number in nodes..new.nodes {
@@ -50,21 +50,21 @@ pub(super) fn bring_about(server: &ApiServer, old: Option<&MemberState>, new: &M
     }
 }
 
-/// Tells that the control plane renewed its leases at that time.
+/// Renews the control plane's leases as of that time.
 pub(super) fn renew_leases(server: &ApiServer, at: Timestamp) {
     for name in CONTROL_PLANE {
         server.place(LEASES, lease(name, at));
     }
 }
 
-/// Takes the leases of the control plane away.
+/// Deletes the control plane's leases.
 pub(super) fn withdraw_leases(server: &ApiServer) {
     for name in CONTROL_PLANE {
         server.withdraw(LEASES, SYSTEM, name);
     }
 }
 
-/// All groups whose definitions there are.
+/// All groups that have definitions.
 fn groups(state: &MemberState) -> BTreeSet<String> {
     let mut groups = state.custom_resource_groups.clone();
     if !state.cluster_properties.is_empty() {
@@ -123,7 +123,7 @@ fn definition_name(group: &str) -> String {
     }
 }
 
-/// The definition of the group's one resource; what that is matters to nobody, but for ClusterProperty.
+/// The definition of the group's one resource. Its shape matters only for ClusterProperty.
 fn definition(group: &str) -> Value {
     if group == ABOUT {
         static CLUSTER_PROPERTY: LazyLock<Value> =

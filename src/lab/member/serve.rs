@@ -1,4 +1,4 @@
-//! A stand-in over TLS on the loopback, for managers and plugins outside of this process.
+//! Serves a stand-in over TLS on the loopback, for managers and plugins outside this process.
 
 use std::io;
 
@@ -19,9 +19,9 @@ pub struct Served {
 }
 
 impl StandIn {
-    /// Listens on a port of 127.0.0.1 that is free. Needs a runtime in real time.
+    /// Listens on a free port of 127.0.0.1. Needs a runtime in real time.
     ///
-    /// While the member is unreachable, connections are closed before a word is said, and those that are open end.
+    /// When the member becomes unreachable, open connections end, and new ones are closed immediately.
     ///
     /// # Errors
     /// When there is no port to listen on.
@@ -40,7 +40,7 @@ impl Served {
         self.way.server()
     }
 
-    /// The certificate of the authority that vouches for it, PEM.
+    /// The certificate of its authority, in PEM.
     pub fn ca(&self) -> &str {
         self.way.ca()
     }
@@ -77,7 +77,7 @@ async fn listen(member: StandIn, listener: TcpListener, acceptor: TlsAcceptor) {
     }
 }
 
-/// Serves one connection for as long as the member can be reached.
+/// Serves one connection while the member is reachable.
 async fn connection(member: StandIn, stream: TcpStream, acceptor: TlsAcceptor) {
     let mut reachable = member.reachable();
     let speaking = speak(stream, acceptor, member.service(member.server()));

@@ -1,4 +1,4 @@
-//! A stand-in's answers, as long as it can be reached.
+//! Answers requests to a stand-in, while it is reachable, and makes clients for it.
 
 use std::{
     convert::Infallible,
@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use apiserver::ResponseBody;
+use apiserver::{ApiServer, ResponseBody};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use http_body::Body;
@@ -16,11 +16,32 @@ use tower::Service;
 
 use super::stand_in::StandIn;
 
-/// Puts a stand-in's state before the API server `inner` that it is made of.
+impl StandIn {
+    /// A client in process for `user`, with this User-Agent.
+    pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
+        self.client_with_token(&ApiServer::token(user), user_agent)
+    }
+
+    /// A client in process with this bearer token. The member refuses a token that it does not know.
+    pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
+        let inner = self.server().seen_with(token, user_agent);
+        kube::Client::new(self.service(inner), "default")
+    }
+
+    /// The member's service: that of its API server, while the member is reachable.
+    pub(super) fn service<S>(&self, inner: S) -> MemberService<S> {
+        MemberService {
+            member: self.clone(),
+            inner,
+        }
+    }
+}
+
+/// Applies a stand-in's state to requests to its API server, `inner`.
 #[derive(Clone)]
 pub(super) struct MemberService<S> {
-    pub(super) member: StandIn,
-    pub(super) inner: S,
+    member: StandIn,
+    inner: S,
 }
 
 impl<S, B> Service<Request<B>> for MemberService<S>

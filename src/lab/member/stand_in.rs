@@ -1,24 +1,24 @@
-//! The stand-in itself: an API server that is kept as its state has it.
+//! The stand-in: an API server that follows a member's state.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use apiserver::{AccessRule, ApiServer, Misbehaviour, User, new_token};
 use collect::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
     objects::{bring_about, renew_leases, withdraw_leases},
-    service::MemberService,
     state::{Leases, MemberState},
 };
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
-/// For how long leases have not been renewed that were stale from the start.
+/// The age of leases that were stale from the start.
 const LONG_STALE: SignedDuration = SignedDuration::from_hours(1);
 
-/// A stand-in member. Copies are the same member.
+/// A stand-in member. Clones are the same member.
 #[derive(Clone)]
 pub struct StandIn {
     inner: Arc<Inner>,
@@ -29,23 +29,23 @@ struct Inner {
     clock: Clock,
     server: ApiServer,
     state: Mutex<MemberState>,
-    /// For connections that have to end when nobody answers any more.
+    /// Tells open connections to end when the member becomes unreachable.
     reachable: watch::Sender<bool>,
 }
 
 impl StandIn {
-    /// The user who may do everything: whom a manager would be.
+    /// May do everything: the user of a manager.
     pub const ADMIN: &str = "admin";
-    /// The user who may read what the suite asks for.
+    /// May read what the suite asks for.
     pub const ASKER: &str = "asker";
-    /// A user with few rights: whom a consumer should be.
+    /// Has few rights, as a consumer should.
     pub const CONSUMER: &str = "consumer";
-    /// The user of tokens that are issued.
+    /// The user of issued tokens.
     pub const ISSUED: &str = "issued";
-    /// A user with all rights that can be given: whom a consumer should not be.
+    /// Has all rights that can be granted, as a consumer should not.
     pub const CLUSTER_ADMIN: &str = "cluster-admin";
 
-    /// A member in this state. Its time is that of `clock`.
+    /// Makes a member in this state. Its time is that of `clock`.
     pub fn new(name: &str, clock: Clock, state: MemberState) -> Self {
         let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
         for user in [
@@ -77,14 +77,14 @@ impl StandIn {
         &self.inner.name
     }
 
-    /// What is so of it now.
+    /// Its present state.
     pub fn state(&self) -> MemberState {
-        self.lock().clone()
+        self.inner.state.lock().clone()
     }
 
-    /// Changes what is so of it, at once.
+    /// Changes its state, with immediate effect.
     pub fn alter(&self, change: impl FnOnce(&mut MemberState)) {
-        let mut state = self.lock();
+        let mut state = self.inner.state.lock();
         let before = state.clone();
         change(&mut state);
         let server = &self.inner.server;
@@ -106,18 +106,7 @@ impl StandIn {
         }
     }
 
-    /// A client in process for `user`, with this User-Agent.
-    pub fn client_as(&self, user: &str, user_agent: &str) -> kube::Client {
-        self.client_with_token(&ApiServer::token(user), user_agent)
-    }
-
-    /// A client in process for whoever has this bearer token: nobody, where the member does not know it.
-    pub fn client_with_token(&self, token: &str, user_agent: &str) -> kube::Client {
-        let inner = self.inner.server.seen_with(token, user_agent);
-        kube::Client::new(self.service(inner), "default")
-    }
-
-    /// Lets `user`, one of those that each member knows, in by this bearer token as well, under the name `called`.
+    /// Accepts this bearer token for a user named `called`, with the rights of `user`, a user that each member knows.
     pub fn admit(&self, token: &str, called: &str, user: &str) {
         let rules = match user {
             Self::CLUSTER_ADMIN => vec![rule(&["*"], &["*"], &["*"], &["*"])],
@@ -129,20 +118,11 @@ impl StandIn {
             .add_token(token, User::with_rules(called, rules));
     }
 
-    /// Lets somebody in by a new token who may read what the suite asks for, as who issues credentials would, and gives
-    /// that token.
+    /// Issues a new token that may read what the suite asks for.
     pub fn issue(&self) -> String {
         let token = new_token();
         self.admit(&token, Self::ISSUED, Self::ASKER);
         token
-    }
-
-    /// The API server that it is made of, as long as that can be reached.
-    pub(super) fn service<S>(&self, inner: S) -> MemberService<S> {
-        MemberService {
-            member: self.clone(),
-            inner,
-        }
     }
 
     pub(super) fn server(&self) -> ApiServer {
@@ -153,20 +133,19 @@ impl StandIn {
         *self.inner.reachable.borrow()
     }
 
-    /// Tells when the member begins or ceases to be reachable.
+    /// Reports when the member becomes reachable or unreachable.
     pub(super) fn reachable(&self) -> watch::Receiver<bool> {
         self.inner.reachable.subscribe()
     }
 
-    /// Brings what changes with time up to date, as far as `path` is about it: renewing leases every two seconds of
-    /// half an hour, for nobody to read, would cost far more.
+    /// Renews the leases if `path` reads them: renewing them every two seconds for half an hour would cost far more.
     pub(super) fn freshen(&self, path: &str) {
-        if path.starts_with("/apis/coordination.k8s.io/") && self.lock().leases == Leases::Alive {
+        if path.starts_with("/apis/coordination.k8s.io/") && self.inner.state.lock().leases == Leases::Alive {
             renew_leases(&self.inner.server, self.last_renewal());
         }
     }
 
-    /// The present moment as HTTP tells it.
+    /// The value of the `Date` header.
     pub(super) fn date(&self) -> String {
         let now = self.inner.clock.now();
         now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
@@ -175,10 +154,6 @@ impl StandIn {
     fn last_renewal(&self) -> Timestamp {
         let second = self.inner.clock.now().as_second();
         Timestamp::from_second(second - second.rem_euclid(RENEWAL)).unwrap_or(Timestamp::UNIX_EPOCH)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, MemberState> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,13 +165,13 @@ impl std::fmt::Debug for StandIn {
     }
 }
 
-/// What of the state is no object.
+/// Applies the parts of the state that are no objects.
 fn apply(server: &ApiServer, state: &MemberState) {
     server.set_version(&state.version);
     server.set_failing_checks(state.failing_checks.clone());
 }
 
-/// What the suite asks members for.
+/// Reads what the suite asks members for.
 fn asker_rules() -> Vec<AccessRule> {
     let read =
         |groups: &[&str], resources: &[&str]| rule(&["get", "list", "watch"], groups, resources, &["*"]);
@@ -208,7 +183,7 @@ fn asker_rules() -> Vec<AccessRule> {
     ]
 }
 
-/// What a consumer may do with its own.
+/// Reads ConfigMaps in one namespace.
 fn consumer_rules() -> Vec<AccessRule> {
     vec![rule(
         &["get", "list", "watch"],
@@ -218,7 +193,7 @@ fn consumer_rules() -> Vec<AccessRule> {
     )]
 }
 
-/// What can be given, outside of the resources as well.
+/// All rights that can be granted, on URLs outside the resources too.
 fn everything() -> AccessRule {
     AccessRule {
         non_resource_urls: vec!["*".to_owned()],

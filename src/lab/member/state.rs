@@ -1,20 +1,20 @@
-//! What is so of a member at a moment.
+//! A member's state.
 
 use std::collections::BTreeSet;
 
-/// What is so of a member at a moment.
+/// A member's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberState {
     /// `gitVersion` of `/version`.
     pub version: String,
     /// How many nodes there are.
     pub nodes: u32,
-    /// The API groups of its custom resource definitions. That of ClusterProperty is one of them where the member has
-    /// a ClusterProperty, whether it is named here or not.
+    /// The API groups of its custom resource definitions. A member with a ClusterProperty has that group too, even if it
+    /// is not listed here.
     pub custom_resource_groups: BTreeSet<String>,
     /// Its ClusterProperties (KEP-2149).
     pub cluster_properties: Vec<Property>,
-    /// The checks of `/readyz`, `/livez` and `/healthz` that fail, such as `etcd`. All else answers as before.
+    /// The failing checks of `/readyz`, `/livez` and `/healthz`, such as `etcd`. Other requests are answered as before.
     pub failing_checks: BTreeSet<String>,
     /// The leases of the controller manager and the scheduler.
     pub leases: Leases,
@@ -29,19 +29,19 @@ pub struct Property {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Whether it has the label by which it may show in a profile (KEP-4322 › Properties).
+    /// Whether it has the label that lets it appear in a profile (KEP-4322 › Properties).
     pub labelled: bool,
 }
 
-/// The leases by which a control plane tells that it lives.
+/// Leases of a live control plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leases {
     /// They are renewed every two seconds.
     #[default]
     Alive,
-    /// They are no longer renewed: since this became so, or for an hour where it was so from the start.
+    /// They are no longer renewed: since the change to this, or for an hour if they were stale from the start.
     Stale,
-    /// There are none, as where the control plane is somebody else's.
+    /// There are none, as with a managed control plane.
     Absent,
 }
 

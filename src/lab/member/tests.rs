@@ -1,4 +1,4 @@
-//! What managers and the suite rely on when they ask a stand-in.
+//! Stand-ins behave as managers and the suite expect.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -40,7 +40,7 @@ async fn get(client: &Client, path: &str) -> Result<String, kube::Error> {
         .await
 }
 
-/// The code and the text of an answer that is no object.
+/// The code and text of an answer in plain text.
 async fn raw(client: &Client, path: &str) -> (u16, String) {
     let request = Request::get(path).body(Vec::new().into()).expect("a request");
     let response = client.send(request).await.expect("an answer");
@@ -85,7 +85,7 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
         assert!(text.contains("\n[-]custom failed: reason withheld\n"), "{text}");
         assert!(text.ends_with(" check failed\n"), "{text}");
     }
-    // Single checks are not for everybody.
+    // Single checks need more rights.
     assert_eq!(raw(&client, "/readyz/etcd").await.0, 403);
     let admin = member.client_as(StandIn::ADMIN, "tester/1.0");
     assert_eq!(raw(&admin, "/readyz/etcd").await.0, 500);
@@ -203,7 +203,9 @@ async fn an_unreachable_member_refuses_connections_until_it_heals() {
     let member = member(MemberState::default());
     let client = ask(&member);
     member.alter(|state| state.unreachable = true);
-    let error = get(&client, "/version").await.expect_err("nobody answers");
+    let error = get(&client, "/version")
+        .await
+        .expect_err("the member is unreachable");
     let kube::Error::Service(source) = &error else {
         panic!("{error:?}")
     };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use apiserver::{ApiServer, Clock, Loopback};
-use envtest::{Assets, Envtest, EnvtestOptions};
+use envtest::{Assets, Envtest, EnvtestOptions, User};
 use http::Request;
 use k8s_openapi::{
     api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -53,7 +53,11 @@ impl Hub {
     }
 
     pub async fn real(assets: &Assets) -> Self {
-        let envtest = Envtest::start(assets, EnvtestOptions::default()).await;
+        let options = EnvtestOptions {
+            users: vec![User::without_rights(USERS[1])],
+            ..EnvtestOptions::default()
+        };
+        let envtest = Envtest::start(assets, options).await;
         let envtest = envtest.expect("the API server starts");
         let kubeconfig = merged(USERS.map(|user| envtest.kubeconfig(user)));
         let hub = Self::new(kubeconfig, assets.kubectl(), None, Some(envtest));

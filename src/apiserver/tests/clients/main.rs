@@ -17,6 +17,7 @@ mod shell;
 mod table;
 
 use std::{
+    path::Path,
     process::ExitCode,
     sync::{
         Arc, OnceLock,
@@ -29,6 +30,9 @@ use hubs::{Hub, RUNTIME};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use script::Script;
 use table::Table;
+
+/// Where `ci/envtest/build` puts the API server's programs.
+const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
 /// Both hubs are started once, by the first trial that wants them.
 static LAB: OnceLock<Hub> = OnceLock::new();
@@ -78,7 +82,8 @@ fn lab() -> &'static Hub {
 /// The real hub, or why there is none.
 fn real() -> Result<&'static Hub, String> {
     let start = || {
-        let assets = Assets::find(None).map_err(|error| error.to_string())?;
+        let assets = Assets::find(Some(Path::new(BUILDS)))
+            .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))?;
         Ok(RUNTIME.block_on(Hub::real(&assets)))
     };
     REAL.get_or_init(start).as_ref().map_err(Clone::clone)

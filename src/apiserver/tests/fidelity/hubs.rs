@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, time::Duration};
 
 use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour};
-use envtest::{Assets, Envtest, EnvtestOptions};
+use envtest::{Assets, Envtest, EnvtestOptions, User};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::{Client, client::Body};
@@ -40,6 +40,12 @@ impl Real {
     pub fn start(assets: &Assets) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let options = EnvtestOptions {
+            users: vec![
+                User::admin("conformance"),
+                User::admin("reference-manager"),
+                User::without_rights("viewer"),
+            ],
+            audit_policy: include_str!("audit-policy.yaml").to_owned(),
             // So that it forgets its history soon, for what is answered with 410.
             api_server_flags: vec!["--etcd-compaction-interval=6s".to_owned()],
             ..Default::default()

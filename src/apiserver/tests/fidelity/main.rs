@@ -17,6 +17,7 @@ mod table;
 
 use std::{
     collections::{BTreeSet, HashSet},
+    path::Path,
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -29,6 +30,9 @@ use player::{Answer, play};
 use random::{RANDOM, play_random};
 use script::Script;
 use table::Table;
+
+/// Where `ci/envtest/build` puts the API server's programs.
+const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
 /// What has been compared so far.
 #[derive(Default)]
@@ -50,8 +54,8 @@ fn main() -> ExitCode {
     let tally = Arc::new(Mutex::new(Tally::default()));
     let real = match arguments.list {
         true => Err("only listed".to_owned()),
-        false => Assets::find(None)
-            .map_err(|error| error.to_string())
+        false => Assets::find(Some(Path::new(BUILDS)))
+            .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))
             .map(|assets| Arc::new(Real::start(&assets))),
     };
     let trial = |name: String, check: Check| {

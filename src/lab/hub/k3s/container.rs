@@ -3,7 +3,7 @@
 use std::{env, fmt, time::Duration};
 
 use collect::connect::{Handout, cause};
-use envtest::start::{ready, tail};
+use envtest::ready;
 use kube::{Client, Config};
 use testcontainers::{
     ContainerAsync, GenericImage,
@@ -23,19 +23,22 @@ use super::{
     request::{self, AUDIT_LOG, KUBECONFIG, PORT},
     users::Users,
 };
+use crate::hub::users::ADMIN;
 
-/// How long the engine may take to say that it is there.
+/// How long the engine may take to answer.
 const ENGINE_ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// How long K3s may take from the start of its container, for which its image has been fetched.
+/// How long K3s may take to become ready once its container has started.
 const READY_WITHIN: Duration = Duration::from_secs(180);
-/// How often it is looked at meanwhile.
+/// The time between two checks that it is ready.
 const POLL: Duration = Duration::from_millis(500);
+/// How many of the log's last lines an error carries.
+const TAIL_LINES: usize = 20;
 
-/// A running K3s. Dropping it removes its container, but cannot tell when it stays, and needs the multi-threaded
-/// runtime that it was started in. A process that is killed leaves the container behind.
+/// A running K3s. Dropping it removes its container, but cannot report one that stays, and needs the multi-threaded
+/// runtime that started it. A killed process leaves the container behind.
 ///
-/// It knows the users of every hub of the suite's own: `admin`, `conformance` and `reference-manager`, who may do
-/// everything, and `viewer`, who may do nothing until a role is bound to it.
+/// It knows `admin`, `conformance` and `reference-manager`, who may do everything, and `viewer`, who may do nothing until
+/// a role is bound to it.
 pub struct K3s {
     container: ContainerAsync<GenericImage>,
     removal: Removal,
@@ -43,8 +46,8 @@ pub struct K3s {
 }
 
 impl K3s {
-    /// Fetches the image where it is not there yet, starts the container, and waits until the API server is ready.
-    /// Dropping the future removes what has been started by then.
+    /// Fetches the image if it is missing, starts the container, and waits until the API server is ready. Dropping the
+    /// future removes the container.
     ///
     /// # Errors
     /// When no engine answers, it does not start the container, or K3s is not ready in time.
@@ -62,32 +65,32 @@ impl K3s {
         })
     }
 
-    /// How to reach the API server as `user`. Gives the reason in words where that cannot be.
+    /// The client configuration of `user`.
     ///
     /// # Panics
     /// When there is no such user.
-    pub(crate) fn config(&self, user: &str) -> Result<Config, String> {
-        self.users.config(user)
+    pub(crate) fn config(&self, user: &str) -> Result<Config, K3sError> {
+        Ok(self.users.config(user)?)
     }
 
     /// The same for other programs.
     ///
     /// # Panics
     /// When there is no such user.
-    pub(crate) fn handout(&self, user: &str) -> Result<Handout, String> {
-        self.users.handout(user)
+    pub(crate) fn handout(&self, user: &str) -> Result<Handout, K3sError> {
+        Ok(self.users.handout(user)?)
     }
 
-    /// The audit log, as far as it is written: that of envtest's policy.
+    /// The audit log so far, by the same policy as envtest's.
     ///
     /// # Errors
-    /// When the engine does not hand it out.
+    /// When the engine cannot copy it.
     pub async fn audit_log(&self) -> Result<Vec<u8>, K3sError> {
         let copied = self.container.copy_file_from(AUDIT_LOG, Vec::new()).await;
         copied.map_err(|error| K3sError::Unasked(went_wrong(&error)))
     }
 
-    /// Removes the container, with all that K3s wrote.
+    /// Removes the container and its volumes.
     ///
     /// # Errors
     /// When it stays.
@@ -125,9 +128,7 @@ async fn engine() -> Result<Docker, K3sError> {
     let by_tls = env::var("DOCKER_TLS_VERIFY").is_ok_and(|value| value == "1")
         || env::var("DOCKER_HOST").is_ok_and(|host| host.starts_with("https:"));
     if by_tls && !is_set("DOCKER_CERT_PATH") {
-        return Err(none(
-            "it is to be reached by TLS, but DOCKER_CERT_PATH is not set".to_owned(),
-        ));
+        return Err(none("it needs TLS, but DOCKER_CERT_PATH is not set".to_owned()));
     }
     let engine = docker_client_instance().await.map_err(|error| {
         none(match &error {
@@ -144,7 +145,7 @@ async fn engine() -> Result<Docker, K3sError> {
     }
 }
 
-/// Where the engine is looked for, without a password that somebody may have put there.
+/// The engine's address, without a password.
 fn engine_place() -> String {
     match env::var("DOCKER_HOST") {
         Ok(host) => {
@@ -158,12 +159,12 @@ fn engine_place() -> String {
     }
 }
 
-/// Where the API server is reached from here.
+/// The API server's address.
 async fn address(container: &ContainerAsync<GenericImage>) -> Result<String, K3sError> {
     let unasked = |error| K3sError::Unasked(went_wrong(&error));
     let host = container.get_host().await.map_err(unasked)?.to_string();
     let port = container.get_host_port_ipv4(PORT).await.map_err(unasked)?;
-    // It may also stand for ::1, where another port is mapped.
+    // The name may also mean ::1, where the engine maps another port.
     let host = if host == "localhost" { "127.0.0.1" } else { &host };
     Ok(format!("https://{host}:{port}"))
 }
@@ -194,24 +195,28 @@ async fn wait_until_ready(container: &ContainerAsync<GenericImage>, server: &str
     }
 }
 
-/// The hub's users, once its API server is ready for them. Until then, the reason in words.
+/// The hub's users, once its API server is ready; until then, what is missing.
 async fn users(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, String> {
     let copied = container.copy_file_from(KUBECONFIG, Vec::new()).await;
     let text = copied.map_err(|error| format!("{KUBECONFIG}: {}", went_wrong(&error)))?;
     let users = Users::read(&String::from_utf8_lossy(&text), server)
-        .map_err(|reason| format!("{KUBECONFIG}: {reason}"))?;
-    let client = Client::try_from(users.config("admin")?).map_err(|error| cause(&error))?;
+        .map_err(|error| format!("{KUBECONFIG}: {error}"))?;
+    let client = Client::try_from(users.config(ADMIN).map_err(|error| error.to_string())?)
+        .map_err(|error| cause(&error))?;
     ready(&client).await.map_err(|error| cause(&error))?;
     Ok(users)
 }
 
+/// The last lines of the container's log.
 async fn log_tail(container: &ContainerAsync<GenericImage>) -> String {
     let log = container.stderr_to_vec().await.unwrap_or_default();
-    tail(&String::from_utf8_lossy(&log))
+    let log = String::from_utf8_lossy(&log);
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }
 
-/// Removes a container by its name when it is dropped. That of the client begins with the container's start, and so
-/// leaves behind what the engine has made but not started.
+/// Removes a container by its name when dropped. The client's own removal begins with the container's start, and so
+/// leaves behind a container that was created but not started.
 struct Removal {
     engine: Option<Docker>,
     name: String,
@@ -232,7 +237,7 @@ impl Drop for Removal {
             return;
         };
         let options = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
-        // It fails where there is none, which is what is wanted; nobody is left to be told that it stays.
+        // It fails if there is none, as wanted. No caller is left to hear that it stays.
         let _ = block_in_place(|| runtime.block_on(engine.remove_container(&self.name, Some(options))));
     }
 }

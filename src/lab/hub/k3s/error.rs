@@ -1,22 +1,42 @@
-//! What can go wrong with a hub in a container.
+//! Why a hub in a container does not start, or stays behind.
 
 use std::time::Duration;
 
-use collect::connect::cause::root;
+use collect::connect::{ConnectError, root};
 use testcontainers::{TestcontainersError, bollard, core::error::ClientError};
 
 use super::request::{IMAGE, LABEL};
 
+/// Why the kubeconfig that K3s wrote cannot be used. No message quotes it.
+#[derive(Debug, thiserror::Error)]
+pub enum K3sKubeconfigError {
+    /// It cannot be parsed.
+    #[error("it is no kubeconfig in YAML")]
+    NotYaml,
+
+    /// It names no cluster and user.
+    #[error("its current context leads nowhere")]
+    NoContext,
+
+    /// Its user has no credentials.
+    #[error("its user has no credentials")]
+    NoCredentials,
+
+    /// No client configuration can be made of it.
+    #[error(transparent)]
+    Unusable(#[from] ConnectError),
+}
+
 /// Why there is no hub in a container, or why one stays behind.
 #[derive(Debug, thiserror::Error)]
 pub enum K3sError {
-    /// Nobody answers where the container engine should be.
+    /// No container engine answers.
     #[error(
         "failed to reach a container engine at {place}: {reason}; start Docker, or name with DOCKER_HOST the address of \
-         another engine that speaks its API, such as Podman's socket; --hub envtest and --hub lab need none"
+         another engine that speaks its API, such as Podman's socket"
     )]
     NoEngine {
-        /// Where it was looked for.
+        /// Where the engine should be.
         place: String,
         /// What is wrong.
         reason: String,
@@ -24,14 +44,18 @@ pub enum K3sError {
 
     /// The engine does not start the container.
     #[error(
-        "failed to start {IMAGE} in a container: {0}; it takes an engine that can fetch that image and lets a container \
-         be privileged"
+        "failed to start {IMAGE} in a container: {0}; the engine must be able to fetch that image, and allow privileged \
+         containers"
     )]
     Start(String),
 
-    /// The engine does not tell of the container.
+    /// The engine does not answer about the container.
     #[error("failed to ask the container engine about the K3s container: {0}")]
     Unasked(String),
+
+    /// The kubeconfig that K3s wrote cannot be used.
+    #[error("failed to use the kubeconfig of K3s: {0}")]
+    Kubeconfig(#[from] K3sKubeconfigError),
 
     /// K3s ended before its API server was ready.
     #[error("K3s ended before its API server was ready; the end of its log:\n{tail}")]
@@ -55,8 +79,8 @@ pub enum K3sError {
 
     /// The container is still there.
     #[error(
-        "failed to remove the K3s container {name}: {reason}; remove it with `docker rm --force --volumes {name}` (all of \
-         them have the label {LABEL})"
+        "failed to remove the K3s container {name}: {reason}; remove it with `docker rm --force --volumes {name}` (all \
+         have the label {LABEL})"
     )]
     Left {
         /// The container's name.
@@ -66,7 +90,7 @@ pub enum K3sError {
     },
 }
 
-/// The root of what the engine's client says, in one line.
+/// The root cause of an error of the engine's client, in one line.
 pub(super) fn engine_said(error: &bollard::errors::Error) -> String {
     match error {
         bollard::errors::Error::DockerResponseServerError { message, .. } => one_line(message),

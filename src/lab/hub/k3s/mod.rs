@@ -1,7 +1,7 @@
-//! A real Kubernetes in a container: K3s, started for one run and gone after it.
+//! Starts a real Kubernetes in a container: K3s, removed after the run.
 //!
-//! Beside the API server it has what envtest lacks: controllers, and a node, so that a manager can be installed on it.
-//! It takes a container engine that speaks Docker's API and lets a container be privileged.
+//! Unlike envtest it has controllers and a node, so a manager can be installed on it.
+//! It needs a container engine with Docker's API that allows privileged containers.
 
 mod container;
 mod error;
@@ -9,5 +9,5 @@ mod request;
 mod users;
 
 pub use container::K3s;
-pub use error::K3sError;
+pub use error::{K3sError, K3sKubeconfigError};
 pub use request::IMAGE as K3S_IMAGE;

@@ -1,4 +1,4 @@
-//! The users of the hub: all of them the administrator, who acts as them.
+//! The hub's users: the administrator impersonates the others.
 
 use collect::connect::{
     Handout,
@@ -9,20 +9,23 @@ use kube::{
     config::{AuthInfo, Kubeconfig},
 };
 
+use super::K3sKubeconfigError;
+use crate::hub::users::{ADMIN, MANAGER, RUNNER, VIEWER};
+
 /// The context in kubeconfigs of this hub.
 const CONTEXT: &str = "k3s";
 const MASTERS: &str = "system:masters";
-/// A name that stands in the API server's certificate, whatever the address is that leads to it.
+/// A name in the API server's certificate. Its address may not be.
 const CERTIFIED: &str = "localhost";
 
 /// The kubeconfig of the hub's administrator.
 pub(super) struct Users(Kubeconfig);
 
 impl Users {
-    /// Reads the kubeconfig that K3s writes, and leads it to `server`. Gives the reason in words where it is none: its
-    /// own would quote it.
-    pub fn read(text: &str, server: &str) -> Result<Self, String> {
-        let whole = Kubeconfig::from_yaml(text).map_err(|_| "it is no kubeconfig in YAML".to_owned())?;
+    /// Reads the kubeconfig that K3s writes, with `server` as its address.
+    pub fn read(text: &str, server: &str) -> Result<Self, K3sKubeconfigError> {
+        // The parser's own message would quote the text.
+        let whole = Kubeconfig::from_yaml(text).map_err(|_| K3sKubeconfigError::NotYaml)?;
         let current = whole.current_context.clone().unwrap_or_default();
         let mut one = alone(&whole, &current);
         let (Some(context), Some(cluster), Some(user)) = (
@@ -30,7 +33,7 @@ impl Users {
             one.clusters.first_mut(),
             one.auth_infos.first_mut(),
         ) else {
-            return Err("its current context leads nowhere".to_owned());
+            return Err(K3sKubeconfigError::NoContext);
         };
         CONTEXT.clone_into(&mut context.name);
         if let Some(cluster) = &mut cluster.cluster {
@@ -38,16 +41,16 @@ impl Users {
             cluster.tls_server_name = Some(CERTIFIED.to_owned());
         }
         if user.auth_info.is_none() {
-            return Err("its user has no credentials".to_owned());
+            return Err(K3sKubeconfigError::NoCredentials);
         }
         one.current_context = Some(CONTEXT.to_owned());
         Ok(Self(one))
     }
 
-    /// The kubeconfig with which the administrator acts as `user`.
+    /// The kubeconfig by which the administrator impersonates `user`.
     ///
     /// # Panics
-    /// When there is no such user: the names are fixed, so that is a slip in the caller's code.
+    /// When there is no such user: the names are fixed, so this is a mistake in the caller's code.
     fn acting_as(&self, user: &str) -> Kubeconfig {
         let mut kubeconfig = self.0.clone();
         for named in &mut kubeconfig.auth_infos {
@@ -58,32 +61,31 @@ impl Users {
         kubeconfig
     }
 
-    /// How to reach the hub as `user`. Gives the reason in words where the kubeconfig leads nowhere.
-    pub fn config(&self, user: &str) -> Result<Config, String> {
+    /// The client configuration of `user`.
+    pub fn config(&self, user: &str) -> Result<Config, K3sKubeconfigError> {
         let (config, _) = self.way(user)?;
         Ok(config)
     }
 
     /// The same for other programs.
-    pub fn handout(&self, user: &str) -> Result<Handout, String> {
+    pub fn handout(&self, user: &str) -> Result<Handout, K3sKubeconfigError> {
         let (config, kubeconfig) = self.way(user)?;
         Ok(Handout::of_context(&kubeconfig, CONTEXT, &config))
     }
 
-    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), String> {
+    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), K3sKubeconfigError> {
         let kubeconfig = self.acting_as(user);
-        let (config, _) =
-            config(&kubeconfig, "its kubeconfig", Some(CONTEXT)).map_err(|error| error.to_string())?;
+        let (config, _) = config(&kubeconfig, "its kubeconfig", Some(CONTEXT))?;
         Ok((config, kubeconfig))
     }
 }
 
-/// The users that a hub of the suite's own knows.
+/// Impersonates one of the hub's users.
 fn act_as(credentials: &mut AuthInfo, user: &str) {
     let groups: Option<Vec<String>> = match user {
-        "admin" => return,
-        "conformance" | "reference-manager" => Some(vec![MASTERS.to_owned()]),
-        "viewer" => None,
+        ADMIN => return,
+        RUNNER | MANAGER => Some(vec![MASTERS.to_owned()]),
+        VIEWER => None,
         other => panic!("no user {other:?} on the K3s hub"),
     };
     credentials.impersonate = Some(user.to_owned());
@@ -104,7 +106,7 @@ users: [{name: default, user: {token: CANARY}}]
 ";
 
     #[test]
-    fn the_administrator_acts_as_each_user() {
+    fn the_administrator_impersonates_each_user() {
         let users = Users::read(WRITTEN, "https://192.0.2.7:40123").expect("a kubeconfig");
         for (user, acts_as, groups) in [
             ("admin", None, None),
@@ -126,9 +128,10 @@ users: [{name: default, user: {token: CANARY}}]
     }
 
     #[test]
-    fn what_is_no_kubeconfig_is_told_without_quoting_it() {
+    fn an_unusable_kubeconfig_is_not_quoted() {
         for text in ["", "users: CANARY", &WRITTEN.replace("current-context", "CANARY")] {
-            let reason = Users::read(text, "https://192.0.2.7:1").err().expect("none");
+            let error = Users::read(text, "https://192.0.2.7:1").err().expect("none");
+            let reason = error.to_string();
             assert!(!reason.contains("CANARY"), "{reason}");
         }
     }

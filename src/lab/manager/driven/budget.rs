@@ -1,17 +1,17 @@
-//! When a profile's status may be written (KEP-4322 › Scalability implication).
+//! Limits the writes of a profile's status (KEP-4322 › Scalability implication).
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Writes in a row. The documents allow ten; the manager keeps its own share smaller, for others write as well.
+/// Writes in a row. The documents allow ten; the manager uses fewer, since others write too.
 const BURST: f64 = 8.0;
-/// What a manager that starts anew takes for left: it does not know what it wrote before.
+/// The budget after a restart: the manager does not know what it wrote before.
 const CAUTIOUS: f64 = 2.0;
-/// How long it takes until one more write may be made.
+/// The time until one more write is allowed.
 const REFILL: Duration = Duration::from_secs(30);
 
-/// What is left of one profile's budget.
+/// The remaining budget of one profile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     left: f64,
@@ -19,12 +19,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget of a profile that is new.
+    /// The budget of a new profile.
     pub(super) fn full() -> Self {
         Self::with(BURST)
     }
 
-    /// The budget of a profile that was there before.
+    /// The budget of a profile that existed before a restart.
     pub(super) fn unknown() -> Self {
         Self::with(CAUTIOUS)
     }
@@ -34,7 +34,7 @@ impl Budget {
         Self { left, at }
     }
 
-    /// Whether a write may be made now; then it counts as made.
+    /// Whether a write is allowed now; if so, counts it.
     pub(super) fn allows_one(&mut self) -> bool {
         let now = Instant::now();
         let refilled = (now - self.at).as_secs_f64() / REFILL.as_secs_f64();

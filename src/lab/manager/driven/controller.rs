@@ -1,4 +1,4 @@
-//! The rounds: members are asked, profiles compared, what differs is mended.
+//! Reconciles in rounds: asks members, compares profiles, and corrects what differs.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::{
     budget::Budget,
     credentials,
+    fault_hooks::double,
     lapses::{Lapse, Lapses},
     look::{Health, Inventory, health, inventory},
     mirror::Mirror,
     publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
     remote::{Commands, Order},
-    wrong::double,
 };
 use crate::manager::{
     access::Access,
@@ -25,32 +25,32 @@ use crate::manager::{
     world::MANAGER,
 };
 
-/// How often members are asked how they are, and profiles compared.
+/// How often the manager asks for members' health, and compares profiles.
 pub(super) const ROUND: Duration = Duration::from_secs(10);
-/// How often members are asked what they have, which seldom changes and costs more.
+/// How often it asks for members' inventory, which seldom changes and costs more.
 const INVENTORY: Duration = Duration::from_secs(60);
-/// How long the manager waits for more when a member joins: those who join together are looked at together.
+/// How long it waits for further joins before a round.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// How long the manager is away when it restarts.
+/// How long a restart takes.
 const RESTART: Duration = Duration::from_secs(5);
 
-/// The manager of the members that it is told of.
+/// Manages the members that the remote control names.
 pub(in crate::manager) struct Controller {
     commands: Commands,
     pub(super) hub: Hub,
     pub(super) clock: Clock,
     pub(super) lapses: Lapses,
-    /// Which members there are. A manager writes this down somewhere: it outlives a restart.
+    /// The registered members. A real manager stores this: it survives a restart.
     pub(super) members: BTreeMap<String, Registered>,
-    /// What it remembers of them, which a restart loses.
+    /// State in memory, which a restart loses.
     pub(super) memory: BTreeMap<String, Memory>,
-    /// What there is on the hub.
+    /// The profiles on the hub.
     pub(super) mirror: Mirror,
     /// How many members have ever joined.
     pub(super) taken: usize,
 }
 
-/// A member, as it is written down.
+/// A registered member.
 pub(super) struct Registered {
     client: Client,
     /// The certificate of its authority.
@@ -61,23 +61,23 @@ pub(super) struct Registered {
     pub(super) is_first: bool,
     /// Whether its profile has been created.
     pub(super) has_profile: bool,
-    /// Until when its profile stays though it has left.
+    /// If it has left: until when its profile stays.
     pub(super) lingers: Option<Instant>,
 }
 
-/// What is remembered of a member.
+/// State of a member in memory.
 pub(super) struct Memory {
     pub(super) health: Health,
     inventory: Option<Inventory>,
-    /// When it is to be asked what it has.
+    /// When to ask for its inventory again.
     due: Instant,
     budget: Budget,
-    /// What consumers call it, as was last seen.
+    /// The display name last seen.
     display_name: String,
     has_credentials: bool,
-    /// How often its status is still to be rewritten for nothing.
+    /// How many needless rewrites of its status remain.
     pub(super) rewrites: u32,
-    /// What was last written of its status.
+    /// The status last written.
     pub(super) written: Option<serde_json::Value>,
 }
 
@@ -95,7 +95,7 @@ impl Controller {
         }
     }
 
-    /// Does as it is told, and never ends by itself.
+    /// Follows the remote control. Never ends by itself.
     pub(in crate::manager) async fn run(mut self) -> Result<(), ManagerError> {
         let mut next = Instant::now();
         loop {
@@ -104,7 +104,7 @@ impl Controller {
                     match order {
                         Order::Join { name, member } => {
                             self.join(name, member);
-                            // Who told us waits no longer than that: the rest is for the round.
+                            // The caller waits no longer: the rest is for the round.
                             let _ = taken.send(());
                             let (now, soon) = (Instant::now(), Instant::now() + TOGETHER);
                             next = if next < now { soon } else { next.min(soon) };
@@ -152,12 +152,12 @@ impl Controller {
         self.retire(name).await
     }
 
-    /// Takes away all that there is of a member on the hub.
+    /// Deletes a member's objects on the hub.
     pub(super) async fn retire(&mut self, name: &str) -> Result<(), ManagerError> {
         self.members.remove(name);
         self.memory.remove(name);
         self.undouble(name).await?;
-        // The credentials first: no Secret may name a profile that is gone.
+        // Credentials first: no Secret may name a missing profile.
         credentials::take(&self.hub, name).await?;
         match self.hub.find(&target(name)).await? {
             Some(profile) if is_ours(&profile) => self.hub.delete(&target(name)).await,
@@ -169,7 +169,7 @@ impl Controller {
         self.memory.clear();
         self.mirror = Mirror::default();
         sleep(RESTART).await;
-        self.begin_wrongly().await
+        self.misbehave_after_restart().await
     }
 
     async fn round(&mut self) -> Result<(), ManagerError> {
@@ -179,7 +179,7 @@ impl Controller {
         let names: Vec<String> = self.members.keys().cloned().collect();
         for name in names {
             match self.reconcile(&name).await {
-                // It went in the meantime: the next round sees that.
+                // It was deleted in the meantime: the next round sees that.
                 Err(error) if error.is_not_found() => {}
                 done => done?,
             }
@@ -187,7 +187,7 @@ impl Controller {
         self.retire_the_lingering().await
     }
 
-    /// Asks all members at once, so that one that is slow keeps nobody waiting for long.
+    /// Asks all members in parallel, so that a slow one does not delay the others.
     async fn look(&mut self) {
         let now = self.clock.now();
         let asked = self.members.iter().map(|(name, member)| {
@@ -197,9 +197,10 @@ impl Controller {
                 .is_none_or(|memory| memory.due <= Instant::now());
             async move {
                 let health = health(&member.client, now).await;
-                let inventory = match is_due {
-                    true => inventory(&member.client).await,
-                    false => None,
+                let inventory = if is_due {
+                    inventory(&member.client).await
+                } else {
+                    None
                 };
                 (name.clone(), health, inventory)
             }
@@ -219,10 +220,10 @@ impl Controller {
         }
     }
 
-    /// Makes the profile of a member what it should be.
+    /// Corrects a member's profile.
     async fn reconcile(&mut self, name: &str) -> Result<(), ManagerError> {
         let there = match self.mirror.get(&profile_name(name)) {
-            // Somebody else was there first.
+            // Another manager has that name.
             Some(there) if !is_ours(there) => return Ok(()),
             Some(there) => there.clone(),
             None => match self.create(name).await? {
@@ -270,7 +271,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Creates the profile of a member that has none. Gives it as it is then.
+    /// Creates a member's profile, and returns it.
     async fn create(&mut self, name: &str) -> Result<Option<DynamicObject>, ManagerError> {
         if self.refuses_to_create(name) {
             return Ok(None);

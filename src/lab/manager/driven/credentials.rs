@@ -1,4 +1,4 @@
-//! What consumers get: a Secret for each member, with the token of a service account that the member knows.
+//! Gives consumers a Secret for each member, with the token of a service account in that member.
 
 use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{
@@ -17,11 +17,11 @@ use crate::manager::{
 
 /// The namespace in a member where consumers' service accounts are.
 const ACCOUNTS: &str = "default";
-/// How long a token is to last, in seconds: longer than any life of the manager.
+/// The lifetime of a token, in seconds: longer than any run of the manager.
 const LASTS: i64 = 24 * 60 * 60;
 
-/// Gives each consumer its Secret for a member, where it has none. Whether all have theirs now: a member that does not
-/// answer is asked again later.
+/// Gives each consumer its missing Secret for a member. Returns whether all have one: a member that does not answer is
+/// asked again later.
 pub(super) async fn give(
     hub: &Hub,
     name: &str,
@@ -44,7 +44,7 @@ pub(super) async fn give(
     Ok(true)
 }
 
-/// Takes them back.
+/// Deletes the Secrets for a member.
 pub(super) async fn take(hub: &Hub, name: &str) -> Result<(), ManagerError> {
     for consumer in CONSUMERS {
         hub.delete(&secret(name, "", consumer, "").target()).await?;
@@ -62,7 +62,7 @@ fn secret(name: &str, ca_data: &str, consumer: &str, token: &str) -> Secret {
     )
 }
 
-/// A token of the consumer's own service account, which has no rights until somebody in the member grants some.
+/// A token of the consumer's service account, which has no rights until the member grants some.
 async fn token(member: &Client, consumer: &str) -> Result<Option<String>, kube::Error> {
     let accounts: Api<ServiceAccount> = Api::namespaced(member.clone(), ACCOUNTS);
     let mut account = ServiceAccount::default();

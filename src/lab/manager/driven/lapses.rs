@@ -1,43 +1,43 @@
-//! What the manager does wrong with the members that it is told of, where a fault has it so.
+//! Lists what faults make the manager do wrong with members of the remote control.
 //!
-//! Some of it is done to the first member alone: what is to be seen is one member's story, and the others' go on.
+//! Some lapses affect only the first member: one case is enough to detect them.
 
 use std::{collections::BTreeSet, time::Duration};
 
-/// Something that the manager does wrong.
+/// A kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::manager) enum Lapse {
-    /// The first member's profile is created long after it joined.
+    /// The first member's profile is created too late.
     CreatesLate,
     /// The first member gets two profiles.
     CreatesTwice,
-    /// The first member's status is filled long after its profile was created.
+    /// The first member's status is filled too late.
     FillsLate,
-    /// Beyond a number, members are not taken.
+    /// Members beyond a limit are refused.
     IsFull,
-    /// A member is asked what it has once, and never again.
+    /// A member is asked for its inventory only once.
     AsksOnce,
-    /// A control plane is called healthy whatever it says.
+    /// A control plane is always reported healthy.
     IgnoresOutages,
-    /// A control plane that failed once is not called healthy again.
+    /// A control plane that failed once is never reported healthy again.
     IgnoresRecovery,
-    /// The first member's profile stays as it is for long after it has left.
+    /// The first member's profile stays unchanged after it has left.
     ForgetsLeave,
-    /// For as long, it only ceases to be called healthy.
+    /// After the leave, the profile is unhealthy, but still joined.
     KeepsJoined,
-    /// The first member's Secrets stay when it leaves. Its profile stays with them, and says that it has left.
+    /// The first member's Secrets stay when it leaves, and so does its profile, which says that it left.
     KeepsSecrets,
-    /// The display name is set back to the manager's own.
+    /// The display name is reset to the manager's own.
     OverwritesDisplayName,
-    /// A profile that somebody deleted is gone for good.
+    /// A deleted profile is not restored.
     CreatesOnce,
-    /// A status is taken for what the manager last wrote.
+    /// The manager assumes that a status is what it last wrote.
     TrustsItsMemory,
-    /// A label that somebody removed is gone for good.
+    /// A removed label is not restored.
     LabelsOnce,
-    /// The profiles of others get its own label.
+    /// Profiles of other managers get this manager's label.
     Claims,
-    /// The profiles of others are deleted.
+    /// Profiles of other managers are deleted.
     Tidies,
     /// After a restart, every profile is deleted and created anew.
     Recreates,
@@ -45,15 +45,15 @@ pub(in crate::manager) enum Lapse {
     Rewrites,
 }
 
-/// How late what comes late comes: well after anybody's patience is over.
+/// The delay of what is too late: beyond every timeout of the suite.
 pub(super) const LATE: Duration = Duration::from_secs(240);
-/// How many members a manager takes that is full then: more than a handful of scenarios need.
+/// The limit of [`Lapse::IsFull`]: more than the other scenarios need.
 pub(super) const MOST: usize = 40;
-/// For how many rounds after a restart statuses are rewritten. One more than the burst is too many; all of them stay
-/// within the budget all the same, as time passes between two.
+/// How many rounds after a restart rewrite statuses. They exceed the burst, but stay within the budget, which refills
+/// between rounds.
 pub(super) const REWRITES: u32 = 12;
 
-/// All that the manager does wrong.
+/// The lapses of a manager.
 #[derive(Clone, Debug, Default)]
 pub(in crate::manager) struct Lapses(BTreeSet<Lapse>);
 

@@ -1,4 +1,4 @@
-//! What the manager asks of a member.
+//! Asks a member for its health and inventory.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -17,41 +17,40 @@ use kube::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// How long a member may take to answer. One that does not is as good as down.
+/// How long a member may take to answer before it counts as down.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// For how long a lease may not have been renewed; the usual holder does so every two seconds, and steps back after
-/// fifteen.
+/// The age at which a lease is stale; the usual holder renews it every two seconds, and gives up after fifteen.
 const STALE: SignedDuration = SignedDuration::from_secs(60);
-/// The leases by which the control plane tells that it lives, where it keeps them in the member.
+/// The leases that a live control plane renews, if it keeps them in the member.
 const CONTROL_PLANE: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 /// The API group of ClusterProperty.
 const ABOUT: &str = "about.k8s.io";
 
-/// How a member's control plane is.
+/// The health of a member's control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Health {
-    /// All is well.
+    /// Healthy.
     Well,
-    /// The API server calls itself not ready, and names these checks.
+    /// The API server is not ready, because of these checks.
     Failing(Vec<String>),
     /// The holder of that lease has not renewed it.
     Stale(String),
-    /// Nobody answers.
+    /// The API server does not answer.
     Silent,
 }
 
-/// What a member has.
+/// The inventory of a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inventory {
     pub version: String,
     pub nodes: usize,
     /// The API groups of its custom resource definitions.
     pub groups: BTreeSet<String>,
-    /// Names and values of those ClusterProperties that may show in a profile.
+    /// Names and values of the ClusterProperties that may appear in a profile.
     pub properties: Vec<(String, String)>,
 }
 
-/// Asks a member how it is.
+/// Asks a member for its health.
 pub(super) async fn health(member: &Client, now: Timestamp) -> Health {
     let asked = timeout(PATIENCE, async {
         let failing = failing_checks(member).await?;
@@ -65,14 +64,14 @@ pub(super) async fn health(member: &Client, now: Timestamp) -> Health {
     }
 }
 
-/// Asks a member what it has; nothing where it does not answer in full.
+/// Asks a member for its inventory. `None` unless every request succeeds.
 pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
     let asked = timeout(PATIENCE, async {
         let version = member.apiserver_version().await?.git_version;
         let all = ListParams::default();
         let nodes = Api::<Node>::all(member.clone()).list_metadata(&all).await?;
         let definitions = Api::<CustomResourceDefinition>::all(member.clone());
-        // A definition's name is that of its resource, a dot, and its group.
+        // A definition's name is its resource, a dot, and its group.
         let groups: BTreeSet<String> = definitions
             .list_metadata(&all)
             .await?
@@ -86,9 +85,10 @@ pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
                     .map(|(_, group)| group.to_owned())
             })
             .collect();
-        let properties = match groups.contains(ABOUT) {
-            true => cluster_properties(member).await?,
-            false => Vec::new(),
+        let properties = if groups.contains(ABOUT) {
+            cluster_properties(member).await?
+        } else {
+            Vec::new()
         };
         Ok::<_, kube::Error>(Inventory {
             version,
@@ -100,7 +100,7 @@ pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
     asked.await.ok()?.ok()
 }
 
-/// The names of the checks that fail; nothing where the API server is ready.
+/// The names of the failing checks; `None` if the API server is ready.
 async fn failing_checks(member: &Client) -> Result<Option<Vec<String>>, kube::Error> {
     let request = Request::get("/readyz?verbose")
         .body(Vec::new().into())
@@ -118,7 +118,7 @@ async fn failing_checks(member: &Client) -> Result<Option<Vec<String>>, kube::Er
     Ok(Some(failing.collect()))
 }
 
-/// A lease of the control plane that is there and was not renewed in time.
+/// The first stale lease of the control plane.
 async fn stale_lease(member: &Client, now: Timestamp) -> Result<Option<String>, kube::Error> {
     let leases: Api<Lease> = Api::namespaced(member.clone(), "kube-system");
     let leases = leases.list(&ListParams::default()).await?;
@@ -133,7 +133,7 @@ async fn stale_lease(member: &Client, now: Timestamp) -> Result<Option<String>, 
         .find(|name| CONTROL_PLANE.contains(&name.as_str())))
 }
 
-/// Those with the label: the others are the member's own business (KEP-4322 › Properties).
+/// The labelled ClusterProperties: the others are private to the member (KEP-4322 › Properties).
 async fn cluster_properties(member: &Client) -> Result<Vec<(String, String)>, kube::Error> {
     let kind = GroupVersionKind::gvk(ABOUT, "v1beta1", "ClusterProperty");
     let resource = ApiResource::from_gvk_with_plural(&kind, "clusterproperties");

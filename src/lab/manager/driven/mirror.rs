@@ -1,4 +1,4 @@
-//! The profiles of the manager's namespace, as the hub has them: listed once, then watched.
+//! Mirrors the profiles of the manager's namespace: lists them once, then watches.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,28 @@ use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{DynamicObject, WatchEvent};
 
 use crate::manager::{
-    hub::{Hub, ManagerError},
-    lifetime::profile_resource,
+    hub::{Hub, ManagerError, profile_resource},
     members::FLEET,
 };
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
 
-/// The profiles by name, and how they stay as they are on the hub.
+/// The profiles by name, and the watch that keeps them current.
 #[derive(Default)]
 pub(super) struct Mirror {
     profiles: BTreeMap<String, DynamicObject>,
-    /// None: they are to be listed.
+    /// `None`: the profiles must be listed.
     events: Option<Events>,
 }
 
 impl Mirror {
-    /// Takes in what has happened since. What the hub is still about to tell comes with the next time.
+    /// Applies the events that have arrived. Later ones are for the next call.
     pub(super) async fn refresh(&mut self, hub: &Hub) -> Result<(), ManagerError> {
         while let Some(events) = &mut self.events {
             match events.next().now_or_never() {
                 None => return Ok(()),
                 Some(Some(Ok(event))) => self.take(event),
-                // Watches end, and hubs forget: from the beginning, then.
+                // The watch ended, or its version is too old: list again.
                 Some(Some(Err(_)) | None) => self.events = None,
             }
         }
@@ -41,14 +40,14 @@ impl Mirror {
         Ok(())
     }
 
-    /// Takes in what the hub has answered to a write, before the watch tells it.
+    /// Stores the answer to a write, before the watch reports it.
     pub(super) fn put(&mut self, profile: DynamicObject) {
         if let Some(name) = profile.metadata.name.clone() {
             self.profiles.insert(name, profile);
         }
     }
 
-    /// All profiles there are, whosever they are.
+    /// All profiles, those of other managers too.
     pub(super) fn all(&self) -> impl Iterator<Item = &DynamicObject> {
         self.profiles.values()
     }

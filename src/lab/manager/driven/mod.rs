@@ -1,27 +1,27 @@
-//! The part of the reference manager that does as it is told: members join it and leave it, as they do a real one.
+//! The driven part of the reference manager: members join and leave it by remote control.
 //!
-//! It is a small controller, built as a good one is. It keeps as little as it can: what a profile should say follows
-//! from what the member says and from what stands on the hub already, each time anew. So a restart costs nothing, a
-//! deleted profile comes back, and what somebody else wrote into a status is set right, all by the same comparison.
+//! It is a small level-triggered controller. In each round it computes every profile from its member's answers and from
+//! the profile on the hub. So a restart costs no write, a deleted profile is restored, and foreign edits of a status
+//! are corrected.
 //!
-//! * `remote`: how it is told;
-//! * `controller`: the rounds, in each of which members are asked and profiles compared;
-//! * `look`: what a member is asked;
-//! * `mirror`: what there is on the hub;
-//! * `publish`: what its profile should say;
-//! * `credentials`: what consumers are given;
-//! * `budget`: when a profile may be written;
-//! * `lapses`: what it does wrong where a fault has it so, and `wrong`: how.
+//! * `remote`: the remote control;
+//! * `controller`: the rounds;
+//! * `look`: members' health and inventory;
+//! * `mirror`: the profiles on the hub;
+//! * `publish`: the profile that a member should have;
+//! * `credentials`: consumers' Secrets;
+//! * `budget`: the limit of status writes;
+//! * `lapses`: misbehaviour that faults ask for, and `fault_hooks`: how it acts.
 
 mod budget;
 mod controller;
 mod credentials;
+mod fault_hooks;
 mod lapses;
 mod look;
 mod mirror;
 mod publish;
 mod remote;
-mod wrong;
 
 pub(super) use controller::Controller;
 pub(super) use lapses::{Lapse, Lapses};

@@ -1,4 +1,4 @@
-//! What the profile of a member should say.
+//! Computes the profile that a member should have.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::look::{Health, Inventory};
 use crate::manager::{
     access::Access,
-    hub::Target,
-    lifetime::profile_resource,
+    address::host,
+    hub::{Target, profile_resource},
     members::FLEET,
-    status::{Condition, Property, Status, healthy, host, joined, observed, rfc3339, unready},
+    status::{Condition, Property, Status, healthy, joined, observed, rfc3339, unready},
     world::MANAGER,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn target(member: &str) -> Target {
     }
 }
 
-/// The labels that the manager owes a member's profile.
+/// The labels of a member's profile.
 pub(super) fn labels(member: &str) -> Labels {
     BTreeMap::from([
         (LABEL_MANAGER.to_owned(), MANAGER.to_owned()),
@@ -45,7 +45,7 @@ pub(super) fn labels(member: &str) -> Labels {
     ])
 }
 
-/// The display name that a member's profile is created with. Afterwards it is the consumers'.
+/// The display name of a new profile. Afterwards consumers own it.
 pub(super) fn display_name(member: &str) -> String {
     format!("Cluster {member}")
 }
@@ -63,8 +63,8 @@ pub(super) fn is_ours(profile: &DynamicObject) -> bool {
     profile.data["spec"]["clusterManager"]["name"] == MANAGER
 }
 
-/// The status that a member's profile should have, where it has `before` now. What did not change keeps its times, so
-/// that a status that is right already comes out as it is.
+/// The status that a member's profile should have, given its present state `before`. Unchanged parts keep their times, so
+/// that a correct status stays the same.
 pub(super) fn status(
     known: Option<&Inventory>,
     health: &Health,
@@ -80,15 +80,16 @@ pub(super) fn status(
         properties: properties(&member, known),
         conditions: vec![
             control_plane(health, now),
-            match known.is_some() || has_answered(before) {
-                true => joined(now),
-                false => Condition::new(
+            if known.is_some() || has_answered(before) {
+                joined(now)
+            } else {
+                Condition::new(
                     CONDITION_JOINED,
                     "False",
                     "Pending",
                     "the member has not answered yet",
                     now,
-                ),
+                )
             },
         ],
         access: vec![access],
@@ -122,7 +123,7 @@ pub(super) fn status(
     status
 }
 
-/// The merge patch that makes a profile's status `wanted`; nothing where it is that.
+/// The merge patch that turns a profile's status into `wanted`, if they differ.
 pub(super) fn difference(before: &DynamicObject, wanted: &Value) -> Option<Value> {
     let before = &before.data["status"];
     if before == wanted {
@@ -136,7 +137,7 @@ pub(super) fn difference(before: &DynamicObject, wanted: &Value) -> Option<Value
     Some(json!({"status": patch}))
 }
 
-/// The labels to set on a profile; nothing where they are there.
+/// The merge patch that sets missing labels, if any are.
 pub(super) fn missing_labels(member: &str, before: &DynamicObject) -> Option<Value> {
     let mut missing = labels(member);
     let there = before.metadata.labels.clone().unwrap_or_default();
@@ -147,7 +148,7 @@ pub(super) fn missing_labels(member: &str, before: &DynamicObject) -> Option<Val
 fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
     let mut properties = Vec::new();
     let mut add = |name: &str, value: String| {
-        // What the member says itself under a name goes before what the manager would say under it.
+        // The member's own value for a name takes precedence over the manager's.
         if !properties.iter().any(|known: &Property| known.name == name) {
             properties.push(observed(name, &value));
         }
@@ -163,7 +164,7 @@ fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
     properties
 }
 
-/// Whether the member has answered once, if not since the manager started.
+/// Whether the member has ever answered, even before a restart.
 fn has_answered(status: &Value) -> bool {
     status["version"].is_object()
 }
@@ -189,7 +190,7 @@ fn control_plane(health: &Health, now: Timestamp) -> Condition {
     }
 }
 
-/// Gives the entries of a list the times that they had, as far as the same is said under the same name.
+/// Keeps the times of entries whose name and value did not change.
 fn keep_times(list: &mut Value, before: &Value, name: &str, said: &str, time: &str, now: Timestamp) {
     for entry in list.as_array_mut().into_iter().flatten() {
         let mut known = before.as_array().into_iter().flatten();
@@ -202,7 +203,7 @@ fn keep_times(list: &mut Value, before: &Value, name: &str, said: &str, time: &s
     }
 }
 
-/// Nobody can have seen something later than now.
+/// Whether a time is not in the future: no observation can be.
 fn is_past(time: &str, now: Timestamp) -> bool {
     let parsed: Result<Timestamp, _> = time.parse();
     parsed.is_ok_and(|time| rfc3339(time) <= rfc3339(now))

@@ -1,65 +1,64 @@
-//! How the manager is told what to do.
+//! The remote control of the manager.
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::publish::profile_name;
 use crate::manager::members::FLEET;
 
-/// Tells the reference manager what to do, as an administrator would. Copies tell the same manager.
+/// Controls the reference manager, as an administrator would. Clones control the same manager.
 #[derive(Clone, Debug)]
 pub struct Remote {
     orders: mpsc::UnboundedSender<(Order, oneshot::Sender<()>)>,
 }
 
-/// The manager did not do as it was told.
+/// The manager does not run.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the reference manager does not run: it has ended, or was not started")]
 pub struct RemoteError;
 
-/// What the manager is to do.
+/// An order to the manager.
 pub(in crate::manager) enum Order {
-    /// It takes a member.
+    /// Register a member.
     Join { name: String, member: kube::Client },
-    /// It lets a member go.
+    /// Remove a member.
     Leave { name: String },
-    /// It ends and starts again.
+    /// Restart.
     Restart,
 }
 
-/// The orders, as the manager gets them, each with whom to tell that it was taken.
+/// The orders, each with a channel that confirms it.
 pub(in crate::manager) type Commands = mpsc::UnboundedReceiver<(Order, oneshot::Sender<()>)>;
 
-/// A way to tell the manager what to do.
+/// Makes a remote control and its receiving end.
 pub(in crate::manager) fn channel() -> (Remote, Commands) {
     let (orders, commands) = mpsc::unbounded_channel();
     (Remote { orders }, commands)
 }
 
 impl Remote {
-    /// Has the manager take the member of that name, which it reaches by this client; its user may do everything.
-    /// Comes back once the manager knows of the member, which is before there is a profile.
+    /// Registers a member of that name, which the manager reaches by this client; its user may do everything. Returns once
+    /// the manager knows the member, before there is a profile.
     ///
     /// # Errors
-    /// When there is no manager any more.
+    /// When the manager does not run.
     pub async fn join(&self, name: &str, member: kube::Client) -> Result<(), RemoteError> {
         let name = name.to_owned();
         self.send(Order::Join { name, member }).await
     }
 
-    /// Has the manager let the member of that name go. Comes back once it knows.
+    /// Removes the member of that name. Returns once the manager knows.
     ///
     /// # Errors
-    /// When there is no manager any more.
+    /// When the manager does not run.
     pub async fn leave(&self, name: &str) -> Result<(), RemoteError> {
         let name = name.to_owned();
         self.send(Order::Leave { name }).await
     }
 
-    /// Restarts the manager: it forgets what it knew of its members, but not which they are. Comes back once it runs
-    /// again.
+    /// Restarts the manager: it keeps the list of members, and loses the rest. Returns once it runs again.
     ///
     /// # Errors
-    /// When there is no manager any more.
+    /// When the manager does not run.
     pub async fn restart(&self) -> Result<(), RemoteError> {
         self.send(Order::Restart).await
     }
@@ -70,8 +69,8 @@ impl Remote {
     }
 
     async fn send(&self, order: Order) -> Result<(), RemoteError> {
-        let (taken, told) = oneshot::channel();
+        let (taken, confirmed) = oneshot::channel();
         self.orders.send((order, taken)).map_err(|_| RemoteError)?;
-        told.await.map_err(|_| RemoteError)
+        confirmed.await.map_err(|_| RemoteError)
     }
 }

@@ -1,4 +1,4 @@
-//! What those who drive the manager rely on.
+//! The manager follows its remote control.
 
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ use crate::{
     crd,
     manager::{
         Fault, Manager, faults,
-        lifetime::profile_resource,
+        hub::profile_resource,
         members::{CONSUMERS, FLEET},
         world::consumer_namespace,
     },
     member::{Leases, MemberState, Property, StandIn},
 };
 
-/// Longer than the manager needs for anything.
+/// Longer than the manager takes to react.
 const A_WHILE: Duration = Duration::from_secs(90);
 
-/// A hub with the manager on it, and the means to drive it.
+/// A hub with the manager, and its remote control.
 struct Stage {
     hub: ApiServer,
     clock: Clock,
@@ -37,12 +37,12 @@ struct Stage {
     profiles: Api<DynamicObject>,
 }
 
-/// Plays `test` while the manager lives.
+/// Runs `test` while the manager runs.
 async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
     on_stage_with(Vec::new(), test).await;
 }
 
-/// Plays `test` while a manager with these faults lives.
+/// Runs `test` while a manager with these faults runs.
 async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> T) -> T {
     let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"));
     let hub = ApiServer::new(apiserver::Clock::new(move || clock.now()));
@@ -59,7 +59,7 @@ async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> 
         clock,
     };
     tokio::select! {
-        told = test(&stage) => told,
+        outcome = test(&stage) => outcome,
         end = manager.run(client) => panic!("the manager ended: {end:?}"),
     }
 }
@@ -111,7 +111,7 @@ impl Stage {
         found
     }
 
-    /// Puts a profile of another manager there.
+    /// Creates a profile of another manager.
     async fn put_foreigner(&self, name: &str) {
         let foreign = json!({
             "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
@@ -129,7 +129,7 @@ impl Stage {
         deleted.expect("deleted");
     }
 
-    /// All that the manager wrote so far: when, what, and where.
+    /// The writes of the manager so far: when, what, and where.
     fn log(&self) -> Vec<String> {
         let text = |event: &Value, at: &str| event.pointer(at).map_or(String::new(), Value::to_string);
         let events = self.hub.audit_events();
@@ -146,7 +146,7 @@ impl Stage {
             .collect()
     }
 
-    /// The manager's own requests that changed something of that name, oldest first: verb and resource.
+    /// The manager's writes to objects of that name, oldest first: verb and resource.
     fn writes(&self, name: &str) -> Vec<String> {
         let about = Remote::profile(name).1;
         let events = self.hub.audit_events();
@@ -499,7 +499,7 @@ async fn a_manager_that_is_gone_is_said_to_be() {
     assert!(matches!(remote.restart().await, Err(RemoteError)));
 }
 
-/// Every fault that shows only when the manager is driven does so in what it writes.
+/// Every driven fault changes what the manager writes.
 #[tokio::test(start_paused = true)]
 async fn every_driven_fault_makes_the_manager_write_something_else() {
     const FEW: usize = 7;
@@ -516,7 +516,7 @@ async fn every_driven_fault_makes_the_manager_write_something_else() {
     }
 }
 
-/// Drives the manager through all that a run does, with so many members, and gives what it wrote.
+/// Drives the manager through the steps of a run, with so many members, and returns its writes.
 async fn driven(faults: Vec<Fault>, members: usize) -> Vec<String> {
     const PATIENCE: Duration = Duration::from_secs(75);
     on_stage_with(faults, async |stage| {

@@ -8,7 +8,7 @@ use evidence::api::{
 };
 use serde_json::{Value, json};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     access::Access,
     certificates::{ca_data_with_key, expired_ca_data},
@@ -41,7 +41,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "access/ca-data-is-certificates",
-        "publishes an authority's data that are no certificates",
+        "publishes CA data that are no certificates",
         |world| {
             access(world, |access| {
                 access.ca_data = BASE64_STANDARD.encode("ask the admin")
@@ -139,7 +139,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "access/tls-verified",
-        "has clients not check a server's certificate",
+        "tells clients to skip the check of a server's certificate",
         |world| unasked(world, |access| access.unchecked = true),
     ),
     FaultInfo::new(
@@ -214,7 +214,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
 ];
 
-/// Has the plugin look for the quiet member under that name.
+/// Sets the cluster name that the quiet member's plugin gets.
 fn cluster(world: &mut World, name: &str) {
     access(world, |access| {
         if let Some(settings) = access.extension(EXTENSION_EXEC) {
@@ -223,13 +223,13 @@ fn cluster(world: &mut World, name: &str) {
     });
 }
 
-/// Alters the way to a member that cannot be asked: whether a credential opens one to which the way is wrong, nobody
-/// could tell.
+/// Changes the access provider of a member without a stand-in: with a wrong provider, no rule about credentials could be
+/// judged.
 fn unasked(world: &mut World, change: impl FnMut(&mut Access)) {
     world.profile(UNASKED).status.ways().for_each(change);
 }
 
-/// Alters the way to the quiet member, where it is told.
+/// Changes the quiet member's access providers.
 fn access(world: &mut World, change: impl FnMut(&mut Access)) {
     world.profile(QUIET).status.ways().for_each(change);
 }

@@ -5,7 +5,7 @@ use evidence::api::{
     names::{LABEL_CLUSTERSET, LABEL_CLUSTERSET_GO, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET},
 };
 
-use super::{identity::another_member, registry::FaultInfo};
+use super::{fault::FaultInfo, identity::another_member};
 use crate::manager::{
     members::{QUIET_IN_SET, SET, SET_NAMESPACE},
     world::{MANAGER, Namespace, World},

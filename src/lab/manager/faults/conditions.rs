@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 use jiff::{SignedDuration, Timestamp};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         driven::Lapse,
@@ -20,9 +20,9 @@ use crate::{
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "conditions/control-plane-healthy-reported",
-        "says nothing of a control plane's health",
+        "does not report a control plane's health",
         |world| {
-            // Of a member that has not joined: of a joined one, the condition is owed by a second rule.
+            // A member that has not joined: for a joined one, a second rule requires the condition.
             pending(world);
             let conditions = &mut world.profile(QUIET).status.conditions;
             conditions.retain(|condition| condition.kind != CONDITION_HEALTHY);
@@ -39,7 +39,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "conditions/well-formed",
         "dates a condition a day ahead",
-        // All else that can be wrong in its form, the hub refuses.
+        // The hub refuses all other wrong forms.
         |world| {
             alter_healthy(world, |condition| {
                 condition.since += SignedDuration::from_hours(24)
@@ -81,8 +81,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "conditions/status-follows-joined",
-        "never tells the version of a joined member",
-        // Of an unhealthy one: of a healthy one, the version is owed by a second rule.
+        "never reports the version of a joined member",
+        // An unhealthy member: for a healthy one, a second rule requires the version.
         |world| world.profile(DEGRADED).status.kubernetes = None,
     ),
     FaultInfo::new(
@@ -112,10 +112,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                     member.failing_checks = fails.then(|| "ping".to_owned()).into_iter().collect();
                 }));
                 world.observe(at, QUIET, move |status, now| {
-                    status.report(&match fails {
-                        true => unready("ping", now),
-                        false => healthy(now),
-                    });
+                    status.report(&if fails { unready("ping", now) } else { healthy(now) });
                 });
             }
         },
@@ -168,7 +165,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .driven(),
 ];
 
-/// Alters what is said of the quiet member's control plane.
+/// Changes the condition of the quiet member's control plane.
 fn alter_healthy(world: &mut World, change: impl Fn(&mut Condition)) {
     world.profile(QUIET).status.alter(CONDITION_HEALTHY, change);
 }
@@ -185,7 +182,7 @@ fn pending(world: &mut World) {
     ));
 }
 
-/// After the outage and after the recovery, sets the new condition's transition time by the one from before.
+/// After the outage and the recovery, computes the new condition's transition time from the previous one.
 fn on_outage(world: &mut World, since: fn(Timestamp) -> Timestamp) {
     let before = world.now;
     for step in world.script.iter_mut().filter(|step| step.member == OUTAGE) {

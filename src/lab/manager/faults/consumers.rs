@@ -4,7 +4,7 @@ use apiserver::new_token;
 use evidence::api::names::{LABEL_CONSUMER, LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
 use serde_json::{Value, json};
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         driven::Lapse,
@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "consumers/secret-names-profile:left-behind",
         "keeps a Secret whose member has left",
         |world| {
-            // Filed under a member that stays, it outlives the one that it opens.
+            // Assigned to a member that stays, it outlives its own.
             world.alter_secret(LEAVER, CONSUMERS[0], |secret| secret.member = QUIET.to_owned());
         },
     ),
@@ -172,7 +172,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .driven(),
 ];
 
-/// Alters the kubeconfig by which the first consumer gets into the quiet member.
+/// Changes the first consumer's kubeconfig for the quiet member.
 fn kubeconfig(world: &mut World, change: fn(&mut Value)) {
     world.alter_secret(QUIET, CONSUMERS[0], |secret| change(&mut secret.kubeconfig));
 }
@@ -185,7 +185,7 @@ fn extra_secret(world: &mut World) -> Secret {
     secret
 }
 
-/// One more Secret, in a namespace that is there for it alone.
+/// One more Secret, in a namespace of its own.
 fn stray_secret(world: &mut World, namespace: Namespace) {
     let mut secret = extra_secret(world);
     secret.namespace = namespace.name.clone();

@@ -8,7 +8,7 @@ use evidence::api::{
 };
 use serde_json::json;
 
-use super::registry::{FaultInfo, HubChange};
+use super::fault::{FaultInfo, HubChange};
 use crate::manager::{
     driven::Lapse,
     members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
@@ -148,7 +148,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "publishes two profiles with the same server and CA",
         |world| {
             let mut twin = anonymous(another_member(world, "lisbon-again", FLEET, MANAGER));
-            // Neither the same endpoints, which would tell already, nor wholly others, which would tell them apart.
+            // Neither the same endpoints, which would show it, nor entirely different ones, which would refute it.
             let value = r#"["lisbon.clusters.example:6443","192.0.2.99:6443"]"#;
             twin.status.set_value(PROPERTY_ENDPOINTS, value);
             let status = &world.profile(QUIET).status;
@@ -199,7 +199,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| label(world, LABEL_MEMBER_ID, "krakow"),
     )
     .since(Edition::Y2026M09)
-    // One id says that it is one cluster, which then has two profiles.
+    // One id means one cluster, which then has two profiles.
     .also(&["identity/one-profile-per-cluster"]),
     FaultInfo::new(
         "identity/display-name-kept",
@@ -217,7 +217,7 @@ fn label(world: &mut World, key: &str, value: &str) {
         .insert(key.to_owned(), value.to_owned());
 }
 
-/// When the first of those who join does so.
+/// When the first member joins.
 fn join_time(world: &World) -> Duration {
     world
         .script
@@ -227,7 +227,7 @@ fn join_time(world: &World) -> Duration {
         .expect("the script lets it join")
 }
 
-/// The profile of one more member, as its manager would publish it.
+/// The profile of one more member.
 pub(super) fn another_member(
     world: &World,
     name: &'static str,
@@ -244,7 +244,7 @@ pub(super) fn another_member(
     Profile::of(&member, MEMBERS.len(), manager, world.now)
 }
 
-/// The profile without the property that identifies its cluster, and tells it from others whatever else is alike.
+/// Removes the property that identifies the cluster: it would prove two profiles to be different clusters.
 fn anonymous(mut profile: Profile) -> Profile {
     let properties = &mut profile.status.properties;
     properties.retain(|property| property.name != PROPERTIES_CLUSTER_ID[0]);

@@ -1,6 +1,6 @@
 //! Faults of the suite `lifecycle`.
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::driven::Lapse;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| world.lapses.add(Lapse::CreatesLate),
     )
     .driven()
-    // Of a profile that is not there, nothing else can be told.
+    // Nothing else can be judged of a missing profile.
     .hides(&[
         "lifecycle/join-fills-status",
         "lifecycle/leave-retires-profile",
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| world.lapses.add(Lapse::ForgetsLeave),
     )
     .driven()
-    // Healthy and joined are what the profile said, and goes on to say.
+    // The profile goes on to say that the member is healthy and joined.
     .also(&["conditions/joined-follows-leave"]),
     FaultInfo::new(
         "lifecycle/deleted-profile-restored",
@@ -45,7 +45,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .driven(),
     FaultInfo::new(
         "lifecycle/status-restored",
-        "takes what it wrote of a status last for what is there",
+        "assumes that a status is what it last wrote",
         |world| world.lapses.add(Lapse::TrustsItsMemory),
     )
     .driven(),

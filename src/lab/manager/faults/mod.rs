@@ -1,12 +1,13 @@
-//! One fault for each rule, and a second where a rule can be broken in two ways.
+//! One fault for each rule, and further ones where a rule can be broken in several ways.
 //!
-//! A fault is known by the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks nothing
-//! else, but for the rules that it lists in [`FaultInfo::also`], each with the reason why they cannot be told apart.
+//! A fault has the id of the rule that it breaks (`suite/rule`, or `suite/rule:variant`). It breaks no other rule, except
+//! those in [`FaultInfo::also`]; a comment there says why they cannot be separated.
 
 mod access;
 mod clustersets;
 mod conditions;
 mod consumers;
+mod fault;
 mod identity;
 mod lifecycle;
 mod properties;
@@ -14,4 +15,5 @@ mod registry;
 mod updates;
 mod version;
 
-pub use registry::{Fault, FaultInfo, HubChange, faults, hub_definitions};
+pub use fault::{FaultInfo, HubChange};
+pub use registry::{Fault, faults, hub_definitions};

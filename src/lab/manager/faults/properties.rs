@@ -7,7 +7,7 @@ use evidence::api::names::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::{
     manager::{
         members::{QUIET, UNASKED},
@@ -88,7 +88,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "properties/custom-resource-groups-well-formed",
         "publishes the groups of custom resources with their versions",
         |world| {
-            // Of a member that can be asked, these would not be the groups either.
+            // For a member with a stand-in, they would also differ from the member's groups.
             let status = &mut world.profile(UNASKED).status;
             status.set_value(PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#);
         },
@@ -123,7 +123,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "properties/cluster-endpoints-reachable",
-        "publishes an endpoint where nobody answers any more",
+        "publishes an endpoint where nothing answers any more",
         |world| {
             const OLD: &str = "lisbon-old.clusters.example:6443";
             world.deserted.push(OLD.to_owned());
@@ -160,7 +160,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "properties/custom-resource-groups-match-member:surplus",
-        "tells of a group that the member has no custom resources of",
+        "reports a group of which the member has no custom resources",
         |world| {
             let groups = r#"["about.k8s.io","argoproj.io","cert-manager.io","kueue.x-k8s.io"]"#;
             set(world, PROPERTY_RESOURCE_GROUPS, groups);
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
 ];
 
-/// Has a member's location claim to have been observed at that time.
+/// Sets the observation time of a member's location.
 fn claim_time(status: &mut Status, claimed: Timestamp) {
     status.alter_property(PROPERTY_LOCATION, |property| {
         property.claimed_time = Some(claimed)

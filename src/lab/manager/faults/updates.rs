@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::api::names::CONDITION_HEALTHY;
 use serde_json::json;
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     driven::Lapse,
     members::{QUIET, UNASKED},
@@ -14,7 +14,7 @@ use crate::manager::{
     world::MANAGER,
 };
 
-/// A property that is no property of a cluster, but of a moment.
+/// A property that changes all the time.
 const LOAD: &str = "cpu-load.example.com";
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "updates/average-rate",
         "leaves the time in an annotation every fifteen seconds",
-        // Not in the status: its writes have a budget of their own, which so many would overdraw.
+        // Not in the status: so many writes would exceed its own budget.
         |world| {
             for turn in 1..=100 {
                 let at = minutes(4) + Duration::from_secs(15) * turn;
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 .status
                 .properties
                 .push(observed(LOAD, "0.40"));
-            // Above the pace of the budget for twelve minutes, yet not by as much as the burst allows.
+            // Faster than the budget refills for twelve minutes, but within the burst.
             for turn in 0..30_u32 {
                 let at = minutes(4) + Duration::from_secs(24) * turn;
                 world.observe(at, QUIET, move |status, _| {
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .driven(),
     FaultInfo::new(
         "updates/scale-within-budget",
-        "takes no more members than a number",
+        "takes a limited number of members",
         |world| world.lapses.add(Lapse::IsFull),
     )
     .driven(),

@@ -1,6 +1,6 @@
 //! Faults of the suite `version`.
 
-use super::registry::FaultInfo;
+use super::fault::FaultInfo;
 use crate::manager::{
     driven::Lapse,
     members::{QUIET, UNASKED, UPGRADED},
@@ -11,31 +11,31 @@ use crate::manager::{
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "version/reported",
-        "never tells the version of a healthy member",
+        "never reports the version of a healthy member",
         |world| world.profile(QUIET).status.kubernetes = None,
     )
-    // A member that is healthy is joined, and a joined member's status has a version.
+    // A healthy member is joined, and a joined member's status has a version.
     .also(&["conditions/status-follows-joined"]),
     FaultInfo::new(
         "version/well-formed",
-        "tells major and minor in place of the version",
+        "reports major and minor instead of the version",
         |world| version(world, UNASKED, "1.34+"),
     ),
     FaultInfo::new(
         "version/well-formed:words",
-        "tells the version in words",
+        "reports the version in words",
         |world| version(world, UNASKED, "Kubernetes v1.34.2"),
     ),
     FaultInfo::new(
         "version/matches-member",
-        "tells the version of some nodes, not that of the API server",
+        "reports the version of some nodes instead of the API server's",
         |world| version(world, QUIET, "v1.34.1"),
     ),
     FaultInfo::new(
         "version/matches-member:upgrade",
         "never looks at a version again",
         |world| {
-            // The member is upgraded all the same.
+            // The member itself is still upgraded.
             world
                 .script
                 .retain(|step| step.member != UPGRADED || !matches!(step.action, Action::Observe(_)));

@@ -1,4 +1,6 @@
-//! How the manager does wrong: each of these does nothing unless a fault has it so.
+//! Hooks by which the manager misbehaves. Each does nothing unless a fault asks for it.
+//!
+//! The controller calls these hooks, and most of them act on the controller: that recursion is on purpose.
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
 use serde_json::{Value, json};
@@ -12,8 +14,7 @@ use super::{
     publish::{display_name, is_ours, profile, profile_name, target},
 };
 use crate::manager::{
-    hub::{Hub, ManagerError, Target},
-    lifetime::profile_resource,
+    hub::{Hub, ManagerError, Target, profile_resource},
     members::FLEET,
     script::Via,
     status::rfc3339,
@@ -25,7 +26,7 @@ impl Controller {
         self.lapses.has(Lapse::IsFull) && self.members.len() >= MOST
     }
 
-    /// What the manager takes for the member's health.
+    /// The health that the manager believes a member has.
     pub(super) fn believed(&self, name: &str, health: Health) -> Health {
         let before = self.memory.get(name).filter(|memory| memory.written.is_some());
         let was_well = before.is_none_or(|memory| memory.health == Health::Well);
@@ -45,7 +46,7 @@ impl Controller {
             || (member.has_profile && self.lapses.has(Lapse::CreatesOnce))
     }
 
-    /// Whether the status of a member is not to be told yet, or no more.
+    /// Whether to skip writes of a member's status.
     pub(super) fn holds_back(&self, name: &str) -> bool {
         let Some(member) = self.members.get(name) else {
             return false;
@@ -54,7 +55,7 @@ impl Controller {
         (is_new && self.lapses.has(Lapse::FillsLate)) || member.lingers.is_some()
     }
 
-    /// Whether the profile of a member that leaves is to stay for now.
+    /// Whether the profile of a leaving member stays for now.
     pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, ManagerError> {
         let lapses = [Lapse::ForgetsLeave, Lapse::KeepsJoined, Lapse::KeepsSecrets];
         let Some(lapse) = lapses.into_iter().find(|lapse| self.lapses.has(*lapse)) else {
@@ -107,7 +108,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What the manager does to profiles besides making them what they should be.
+    /// Changes profiles that a conforming manager would leave as they are.
     pub(super) async fn meddle(&self) -> Result<(), ManagerError> {
         for foreign in self.mirror.all().filter(|profile| !is_ours(profile)) {
             let Some(target) = foreign.metadata.name.clone().map(named) else {
@@ -141,14 +142,14 @@ impl Controller {
         Ok(())
     }
 
-    /// What the manager does first when it has started again.
-    pub(super) async fn begin_wrongly(&mut self) -> Result<(), ManagerError> {
+    /// Acts first after a restart.
+    pub(super) async fn misbehave_after_restart(&mut self) -> Result<(), ManagerError> {
         for name in self.members.keys() {
             if self.lapses.has(Lapse::Recreates) {
                 self.hub.delete(&target(name)).await?;
             }
             if self.lapses.has(Lapse::Rewrites) {
-                // As if nobody had written before.
+                // As if the status had never been written.
                 let mut memory = Memory::of_a_newcomer(name);
                 memory.rewrites = REWRITES;
                 self.memory.insert(name.clone(), memory);
@@ -157,16 +158,16 @@ impl Controller {
         Ok(())
     }
 
-    /// Takes away the second profile of a member.
+    /// Deletes a member's second profile.
     pub(super) async fn undouble(&self, name: &str) -> Result<(), ManagerError> {
-        match self.lapses.has(Lapse::CreatesTwice) {
-            true => self.hub.delete(&target(&twin(name))).await,
-            false => Ok(()),
+        if self.lapses.has(Lapse::CreatesTwice) {
+            self.hub.delete(&target(&twin(name))).await?;
         }
+        Ok(())
     }
 }
 
-/// Gives the first member a second profile, whose status is to be the same.
+/// Gives the first member a second profile with the same status.
 pub(super) async fn double(
     hub: &Hub,
     lapses: &Lapses,
@@ -183,13 +184,13 @@ pub(super) async fn double(
     Ok(())
 }
 
-/// What the manager calls a member a second time.
+/// The name for the second profile.
 fn twin(name: &str) -> String {
     format!("{name}-again")
 }
 
 impl Memory {
-    /// Says the same in other words, as often as that is still to be done.
+    /// Rewords a condition, while rewrites remain.
     pub(super) fn reword(&mut self, status: &mut Value) {
         if self.rewrites > 0 {
             status["conditions"][0]["message"] = format!("checked again, {} to go", self.rewrites).into();
@@ -198,7 +199,7 @@ impl Memory {
     }
 }
 
-/// The profile of that name where the manager's own are.
+/// The profile of that name in the manager's namespace.
 fn named(name: String) -> Target {
     Target {
         resource: profile_resource(),

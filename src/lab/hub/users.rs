@@ -1,0 +1,10 @@
+//! The users of every hub that the suite starts.
+
+/// Sets up the hub.
+pub(super) const ADMIN: &str = "admin";
+/// Runs the suite. May do everything.
+pub(super) const RUNNER: &str = "conformance";
+/// Plays the implementation. May do everything.
+pub(super) const MANAGER: &str = "reference-manager";
+/// May do nothing until a role is bound to it.
+pub(super) const VIEWER: &str = "viewer";

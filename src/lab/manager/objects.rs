@@ -1,0 +1,79 @@
+//! Writes the world's objects to the hub.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use collect::clock::Clock;
+use kube::api::ApiResource;
+use serde_json::{Value, json};
+
+use super::{
+    hub::{Hub, ManagerError, Target, profile_resource},
+    script::Via,
+    world::{MANAGER, Namespace, Profile, Secret},
+};
+
+impl Profile {
+    pub(super) fn target(&self) -> Target {
+        Target {
+            resource: profile_resource(),
+            namespace: Some(self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    pub(super) async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
+        let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
+        self.generation = created.metadata.generation.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Writes the status, if it changed.
+    pub(super) async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
+        if self.written.as_ref() == Some(&self.status) {
+            return Ok(());
+        }
+        let status = self.status.to_json(self.generation, clock.now());
+        let (target, patch) = (self.target(), json!({"status": status}));
+        let patched = hub.patch(&target, &self.writer, Via::Status, &patch).await?;
+        self.generation = patched.metadata.generation.unwrap_or_default();
+        self.written = Some(self.status.clone());
+        Ok(())
+    }
+}
+
+impl Secret {
+    pub(super) fn target(&self) -> Target {
+        Target {
+            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Secret>(&()),
+            namespace: Some(self.namespace.clone()),
+            name: self.name.clone(),
+        }
+    }
+
+    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
+        hub.create(&self.target(), MANAGER, &self.to_json()).await?;
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
+        json!({
+            "metadata": {"namespace": self.namespace, "name": self.name, "labels": self.labels},
+            "type": "Opaque",
+            "data": {&self.key: BASE64_STANDARD.encode(config)},
+        })
+    }
+}
+
+impl Namespace {
+    pub(super) fn target(&self) -> Target {
+        Target {
+            resource: ApiResource::erase::<k8s_openapi::api::core::v1::Namespace>(&()),
+            namespace: None,
+            name: self.name.clone(),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({"metadata": {"name": self.name, "labels": self.labels}})
+    }
+}
