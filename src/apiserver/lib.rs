@@ -18,22 +18,23 @@ mod http;
 mod object;
 mod schema;
 mod server;
+mod state;
 mod store;
 mod typed;
 mod verbs;
 
 pub use about::{
-    audit::AuditLevel,
+    audit_log::AuditLevel,
     misbehaviour::{Affected, Misbehaviour},
 };
 pub use access::{
-    auth::{MASTERS, User},
     rbac::Rule as AccessRule,
-    token::new_token,
+    token::{TOKEN_PREFIX, new_token},
+    user::{MASTERS, User},
 };
 pub use clock::Clock;
 pub use http::{
     body::ResponseBody,
-    loopback::{Loopback, Way, speak},
+    loopback::{Endpoint, Loopback, serve_tls},
 };
 pub use server::ApiServer;

@@ -1,63 +1,21 @@
 //! The audit log: one event for each request, as `audit.k8s.io/v1`.
 
-use std::{fs::File, io::Write};
+use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::audit_log::AuditLevel;
 use crate::{
-    access::{auth::User, rbac::Decision},
+    access::{rbac::Decision, user::User},
     http::request::RequestInfo,
     object::{meta, status::unless_empty},
-    server::{ApiServer, lock},
+    state::State,
 };
-
-/// How much the audit log tells of a request that writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum AuditLevel {
-    /// Who did what to which object, and the answer's code.
-    #[default]
-    Metadata,
-    /// Also the object that was sent. Never for Secrets.
-    Request,
-    /// Also the object that was answered. Never for Secrets.
-    RequestResponse,
-}
-
-/// Where events go, and how much they tell.
-#[derive(Debug, Default)]
-pub(crate) struct AuditLog {
-    pub(crate) level: AuditLevel,
-    /// Those that were remembered.
-    pub(crate) kept: Vec<Value>,
-    /// They are not remembered.
-    is_sent: bool,
-    /// Where they are sent, one a line: there, or nowhere.
-    file: Option<File>,
-}
-
-impl AuditLog {
-    /// Lets events go there from now on, instead of remembering them.
-    pub(crate) fn send_to(&mut self, file: Option<File>) {
-        self.kept.clear();
-        self.is_sent = true;
-        self.file = file;
-    }
-
-    fn push(&mut self, event: &Value) {
-        if let Some(file) = &mut self.file {
-            // A log that cannot be written is no reason to answer otherwise.
-            let _ = file.write_all(format!("{event}\n").as_bytes());
-        } else if !self.is_sent {
-            self.kept.push(event.clone());
-        }
-    }
-}
 
 /// One request, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    server: ApiServer,
+    state: Arc<State>,
     event: Value,
     /// The Status with which it is answered, if it is one.
     pub(crate) status: Value,
@@ -65,11 +23,11 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Notes that a request came.
-    pub(crate) fn begin(server: &ApiServer, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
+    pub(crate) fn begin(state: &Arc<State>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
         let mut event = json!({
-            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": server.new_uid(), "verb": info.verb,
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": state.new_uid(), "verb": info.verb,
             "requestURI": uri.path_and_query().map_or("/", |uri| uri.as_str()), "user": {},
-            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(server),
+            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(state),
         });
         if !agent.is_empty() {
             event["userAgent"] = agent.into();
@@ -85,7 +43,7 @@ impl Entry {
             ]);
         }
         Self {
-            server: server.clone(),
+            state: state.clone(),
             event,
             status: Value::Null,
         }
@@ -141,7 +99,7 @@ impl Entry {
         );
         match is_read || is_secret || object["subresource"] == "token" {
             true => AuditLevel::Metadata,
-            false => lock(&self.server.inner.audit).level,
+            false => self.state.audit.lock().level,
         }
     }
 
@@ -165,12 +123,12 @@ impl Entry {
         self.event["level"] = json!(self.level());
         self.event["stage"] = stage.into();
         self.event["responseStatus"] = status;
-        self.event["stageTimestamp"] = time(&self.server).into();
-        lock(&self.server.inner.audit).push(&self.event);
+        self.event["stageTimestamp"] = time(&self.state).into();
+        self.state.audit.lock().push(&self.event);
     }
 }
 
 /// The present moment as events tell it: in microseconds.
-fn time(server: &ApiServer) -> String {
-    format!("{:.6}", server.now())
+fn time(state: &State) -> String {
+    format!("{:.6}", state.now())
 }

@@ -3,7 +3,6 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
@@ -12,8 +11,9 @@ use crate::{
     http::{body::Reply, context::Context, form::conversions},
     object::status::{Failure, Outcome},
     store::{
-        resource::{Family, Resource, Version},
-        storage::Storage,
+        builtin::{OWN_GROUPS, is_own},
+        resource::{Family, Resource, Version, path_of, priority},
+        storage::{Documents, Storage},
     },
 };
 
@@ -21,16 +21,6 @@ const OWN_VERBS: &str = "create delete deletecollection get list patch update wa
 const NAMESPACE_VERBS: &str = "create delete get list patch update watch";
 /// The order in which custom resources tell theirs.
 const CUSTOM_VERBS: &str = "delete deletecollection get list patch create update watch";
-/// The server's own groups, in their order; custom ones follow by name.
-const OWN_GROUPS: [&str; 7] = [
-    "",
-    "events.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "rbac.authorization.k8s.io",
-    "apiextensions.k8s.io",
-    "coordination.k8s.io",
-];
 /// What is there besides groups.
 const OTHERS: &str = "/healthz /livez /openapi/v2 /openapi/v3 /readyz /version";
 /// The kinds of some subresources.
@@ -40,9 +30,6 @@ const TOKEN_REQUEST: [&str; 3] = ["authentication.k8s.io", "v1", "TokenRequest"]
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// How it is wished for.
 const AGGREGATION: (&str, &str, &str) = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
-
-/// What there is to be told of the API: by its path, and by the content type in which it is told.
-pub(crate) type Documents = BTreeMap<(String, &'static str), Bytes>;
 
 impl Context<'_> {
     /// Answers a request about the API itself.
@@ -58,7 +45,7 @@ impl Context<'_> {
             }
             _ => JSON,
         };
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let documents = match segments.first() {
             Some(&"openapi") => storage.descriptions.get_or_init(|| openapi::documents(&storage)),
             _ => storage.documents.get_or_init(|| documents(&storage)),
@@ -72,25 +59,6 @@ impl Context<'_> {
             _ => Err(Failure::no_such_path()),
         }
     }
-}
-
-/// The path of a group and version: `/apis/multicluster.x-k8s.io/v1alpha1`.
-pub(crate) fn path_of(group: &str, version: &str) -> String {
-    match group {
-        "" => format!("/api/{version}"),
-        group => format!("/apis/{group}/{version}"),
-    }
-}
-
-/// Whether a group is the server's own, and not defined by anyone.
-pub(crate) fn is_own(group: &str) -> bool {
-    OWN_GROUPS.contains(&group)
-}
-
-/// The order among versions that clients prefer: `v2` above `v1` above `v2beta1` above `v1beta2` above `v1alpha1`, and
-/// these above all else.
-pub(crate) fn priority(version: &str) -> impl Ord + use<> {
-    kube::core::Version::parse(version).priority()
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::{
-    http::{body::Reply, context::Context, request::Query},
+    http::{body::Reply, request::Query},
     object::status::{Failure, Outcome},
-    server::lock,
 };
 
 /// What is asked of a server, in this order.
@@ -50,7 +49,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    fn version(&self) -> Value {
+    pub(super) fn version(&self) -> Value {
         let mut numbers = self.version.trim_start_matches('v').split('.');
         let [major, minor] = [(); 2].map(|()| numbers.next().unwrap_or_default());
         let before = minor.parse().map_or(0, |minor: u32| minor.saturating_sub(1));
@@ -77,7 +76,7 @@ impl About {
     }
 
     /// Answers a question about all checks of `endpoint`, such as `readyz`.
-    fn health(&self, endpoint: &str, query: &Query) -> Reply {
+    pub(super) fn health(&self, endpoint: &str, query: &Query) -> Reply {
         let mut unknown = query.all("exclude").to_vec();
         let (mut lines, mut is_well) = (String::new(), true);
         for check in self.checks(endpoint) {
@@ -104,7 +103,7 @@ impl About {
     }
 
     /// Answers a question about one check.
-    fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+    pub(super) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
         if !self.checks(endpoint).contains(&check) {
             return Err(Failure::no_such_path());
         }
@@ -115,30 +114,5 @@ impl About {
             ),
             false => Reply::text(200, "ok"),
         })
-    }
-}
-
-/// The format that Prometheus reads.
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-
-impl Context<'_> {
-    /// Answers a request outside of the API.
-    pub(crate) fn about_server(&self) -> Outcome<Reply> {
-        let about = || lock(&self.server.inner.about);
-        let path = self.info.path.trim_matches('/');
-        let reads = matches!(self.info.verb, "get" | "head");
-        match path.split_once('/').unwrap_or((path, "")) {
-            (endpoint @ ("healthz" | "livez" | "readyz"), "") => {
-                Ok(about().health(endpoint, &self.info.query))
-            }
-            (endpoint @ ("healthz" | "livez" | "readyz"), check) => about().one_check(endpoint, check),
-            ("version", "") if !reads => Err(Failure::method_not_routed()),
-            _ if !reads => Err(Failure::no_such_resource()),
-            ("version", "") => Ok(Reply::value(200, &about().version())),
-            ("metrics", "") => Ok(Reply::typed(METRICS, self.server.inner.metrics.told())),
-            // The core's versions are the server's own, even those that it has not.
-            ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
-            _ => self.discover(self.info.path.trim_end_matches('/')),
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! `/metrics`: how many requests were answered, and how.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::collections::BTreeMap;
 
-use crate::{
-    http::request::{RequestInfo, Target},
-    server::lock,
-};
+use parking_lot::Mutex;
+
+use crate::{http::request::RequestInfo, store::named::Target};
 
 /// The requests that were answered, by their labels as Prometheus reads them.
 #[derive(Debug, Default)]
@@ -43,14 +42,14 @@ impl Metrics {
             target.resource,
             target.version,
         );
-        *lock(&self.0).entry(labels).or_default() += 1;
+        *self.0.lock().entry(labels).or_default() += 1;
     }
 
     /// The counters as Prometheus reads them.
     pub(crate) fn told(&self) -> String {
         let head = "# HELP apiserver_request_total [STABLE] Requests by verb, dry run, group, version, resource, \
                     subresource, scope, component and code.\n# TYPE apiserver_request_total counter\n";
-        let counts = lock(&self.0);
+        let counts = self.0.lock();
         let lines = counts
             .iter()
             .map(|(labels, count)| format!("apiserver_request_total{{{labels}}} {count}\n"));

@@ -1,11 +1,12 @@
 //! Misbehaviour on demand: what hubs do to their clients on bad days.
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
 
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::{http::request::RequestInfo, object::status::Failure, server::lock};
+use crate::{http::request::RequestInfo, object::status::Failure};
 
 /// Which requests misbehave. An absent part means any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,16 +115,16 @@ pub(crate) struct Fate {
 
 impl Faults {
     pub(crate) fn add(&self, misbehaviour: Misbehaviour) {
-        lock(&self.0).push((misbehaviour, 0));
+        self.0.lock().push((misbehaviour, 0));
     }
 
     pub(crate) fn recover(&self) {
-        lock(&self.0).clear();
+        self.0.lock().clear();
     }
 
     /// How far the server's clock runs ahead.
     pub(crate) fn skew(&self) -> SignedDuration {
-        let faults = lock(&self.0);
+        let faults = self.0.lock();
         let skew = faults.iter().rev().find_map(|(fault, _)| match fault {
             Misbehaviour::SkewClock(skew) => Some(*skew),
             _ => None,
@@ -133,7 +134,7 @@ impl Faults {
 
     pub(crate) fn of_watches(&self) -> WatchFaults {
         let mut watches = WatchFaults::default();
-        for (fault, _) in lock(&self.0).iter() {
+        for (fault, _) in self.0.lock().iter() {
             match fault {
                 Misbehaviour::HoldEvents(by) => watches.hold = *by,
                 Misbehaviour::WithholdBookmarks => watches.no_bookmarks = true,
@@ -147,7 +148,7 @@ impl Faults {
     /// What befalls this request. Of several failures the oldest that is due counts.
     pub(crate) fn befall(&self, info: &RequestInfo) -> Fate {
         let mut fate = Fate::default();
-        for (fault, met) in lock(&self.0).iter_mut().filter(|(fault, _)| fault.covers(info)) {
+        for (fault, met) in self.0.lock().iter_mut().filter(|(fault, _)| fault.covers(info)) {
             match &*fault {
                 Misbehaviour::Delay { by, .. } => fate.latency += *by,
                 Misbehaviour::CompactBefore(_) => fate.forgets = true,

@@ -14,12 +14,12 @@ use k8s_openapi::{
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
-use super::discovery::{Documents, is_own, path_of};
 use crate::{
     object::value::{flag, text},
     store::{
-        resource::{Family, Resource, Version},
-        storage::Storage,
+        builtin::is_own,
+        resource::{Family, Resource, Version, path_of},
+        storage::{Documents, Storage},
     },
 };
 

@@ -5,3 +5,4 @@ pub(crate) mod rbac;
 pub(crate) mod reviews;
 pub(crate) mod token;
 pub(crate) mod tokens;
+pub(crate) mod user;

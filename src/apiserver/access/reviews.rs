@@ -5,22 +5,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    auth::User,
     rbac::{self, Act},
     tokens::AUDIENCE,
+    user::User,
 };
 use crate::{
     fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
-    },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::{fields, list, text, texts},
     },
+    store::named::Named,
 };
 
 impl Context<'_> {
@@ -31,7 +29,7 @@ impl Context<'_> {
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({
-                "metadata": {"creationTimestamp": self.server.time()},
+                "metadata": {"creationTimestamp": self.state.time()},
                 "status": {"userInfo": self.user},
             }),
             "SelfSubjectRulesReview" => self.review_rules(&review)?,
@@ -55,7 +53,7 @@ impl Context<'_> {
                 ..User::default()
             },
         };
-        let decision = self.server.authorize(user, &act(spec));
+        let decision = self.state.authorize(user, &act(spec));
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
@@ -70,7 +68,7 @@ impl Context<'_> {
         if namespace.is_empty() {
             return Err(Failure::bad_request("no namespace on request"));
         }
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let (mut about_resources, mut about_others) = (Vec::new(), Vec::new());
         for (rule, _) in rbac::rules(&storage, self.user, namespace) {
             let mut rule = rule.clone();
@@ -102,7 +100,7 @@ impl Context<'_> {
         }
         let audiences: Vec<&str> = texts(spec, "audiences");
         let is_ours = audiences.is_empty() || audiences.contains(&AUDIENCE);
-        let user = self.server.user_of(token).filter(|_| is_ours);
+        let user = self.state.user_of(token).filter(|_| is_ours);
         review["status"] = match user {
             Some(user) => json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]}),
             None => json!({"user": {}, "error": "invalid bearer token"}),

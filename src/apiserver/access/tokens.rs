@@ -5,22 +5,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::auth::User;
+use super::user::User;
 use crate::{
     access::token::new_token,
     fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Target,
-    },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::list,
     },
-    store::builtin,
+    store::{
+        builtin,
+        named::{Named, Target},
+    },
 };
 
 /// What a token is asked to last for where nothing is asked for, and at least, in seconds.
@@ -40,7 +39,7 @@ impl Context<'_> {
     pub(crate) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
         let named = Named::only(builtin::token_request(), target);
         let (write, mut request) = self.decode(&named, "CreateOptions", body)?;
-        let account = self.server.service_account(&target.namespace, &target.name);
+        let account = self.state.service_account(&target.namespace, &target.name);
         let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
         let uid = meta::text(account.object(), "uid");
@@ -61,20 +60,20 @@ impl Context<'_> {
             spec["audiences"] = json!([AUDIENCE]);
         }
         let mut user = User::account(&target.namespace, &target.name, uid);
-        let credential = format!("JTI={}", self.server.new_uid());
+        let credential = format!("JTI={}", self.state.new_uid());
         let said = "authentication.kubernetes.io/credential-id".to_owned();
         user.extra.insert(said, vec![credential]);
         let token = new_token();
         // Those for others do not open this server.
         if list(spec, "audiences").contains(&AUDIENCE.into()) {
-            self.server.add_token(&token, user);
+            self.state.add_token(&token, user);
         }
         let metadata = &mut request["metadata"];
         metadata["name"] = target.name.clone().into();
         metadata["namespace"] = target.namespace.clone().into();
         metadata["uid"] = uid.into();
         metadata["creationTimestamp"] = write.time.into();
-        request["status"] = json!({"token": token, "expirationTimestamp": self.server.time_in(seconds)});
+        request["status"] = json!({"token": token, "expirationTimestamp": self.state.time_in(seconds)});
         Ok(Reply::value(201, &request))
     }
 }

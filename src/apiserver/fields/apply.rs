@@ -10,19 +10,13 @@ use super::{
     managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries},
     merge::{Type, compare_objects, fields_of, merge, remove, with_named},
     merge_errors::errors,
+    write::Write,
 };
-use crate::{
-    object::{
-        field::quoted,
-        meta,
-        status::{Failure, Outcome},
-        value::text,
-    },
-    verbs::{
-        family,
-        options::Write,
-        write::{Nulls, fit, ignored_fields},
-    },
+use crate::object::{
+    field::quoted,
+    meta,
+    status::{Failure, Outcome},
+    value::text,
 };
 
 /// The manager whose applies follow those that a client computed itself.
@@ -30,8 +24,14 @@ const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
-pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -> Outcome<Value> {
-    let mut blank = family::blank(&write.named.resource);
+/// `fit` makes what was merged fit the resource.
+pub(crate) fn applied(
+    live: Option<&Value>,
+    config: &Value,
+    write: &Write<'_>,
+    fit: impl FnOnce(Map<String, Value>) -> Outcome<Value>,
+) -> Outcome<Value> {
+    let mut blank = write.named.resource.blank();
     blank["apiVersion"] = write.named.api_version().into();
     blank["kind"] = write.named.resource.kind.clone().into();
     let live = live.unwrap_or(&blank);
@@ -47,7 +47,7 @@ pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -
         update(&mut entries, &blank, live, &before);
     }
     let mut fields = fields_of(config, of);
-    fields.exclude(ignored_fields(write.named));
+    fields.exclude(write.named.ignored_fields());
     let mut own = Entry::new(write, Operation::Apply, fields);
     let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
     let last = entries.iter().position(is_own);
@@ -71,8 +71,7 @@ pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -
     entries.push(own);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
-        let fitting = fit(write.named, merged, Nulls::Kept);
-        object = fitting.map_err(Failure::internal)?.0;
+        object = fit(merged)?;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::{
     field_set::FieldSet,
     merge::{Comparison, Type, compare_objects},
+    write::Write,
 };
 use crate::{
     object::{meta::metadata_mut, value::list},
     schema::prune,
-    verbs::{family, options::Write, write::ignored_fields},
 };
 
 /// More managers than this are merged into one.
@@ -50,7 +50,7 @@ impl Write<'_> {
             // Of other versions, only writes to a subresource know what they cannot change.
             let ignored = match self.named.target.subresource.as_str() {
                 "" if version != own => &[],
-                _ => ignored_fields(self.named),
+                _ => self.named.ignored_fields(),
             };
             let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
             Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
@@ -118,7 +118,7 @@ pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
 
 /// Writes into `new` who owns its fields once `write` has put it in the place of `live`.
 pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
-    let blank = family::blank(&write.named.resource);
+    let blank = write.named.resource.blank();
     let old = live.unwrap_or(&blank);
     let is_whole = write.named.target.subresource.is_empty();
     // A client clears the list by sending an empty one, or one with an empty entry.

@@ -6,3 +6,4 @@ pub(crate) mod managed_fields;
 pub(crate) mod merge;
 pub(crate) mod merge_errors;
 pub(crate) mod strategic;
+pub(crate) mod write;

@@ -2,17 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    body::{Reply, ReplyBody},
-    context::{Named, media_type},
-    request::Query,
-};
-use crate::{
-    object::{
-        field::quoted,
-        status::{Failure, Outcome},
-    },
-    verbs::table,
+use super::request::Query;
+use crate::object::{
+    field::quoted,
+    status::{Failure, Outcome},
 };
 
 /// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
@@ -37,7 +30,7 @@ pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &st
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form {
     /// `Table`, `PartialObjectMetadata` or a list of that. Empty for objects as they are.
-    kind: String,
+    pub(crate) kind: String,
     pub(crate) version: String,
     /// What each row of a Table tells of its object besides the cells: `Metadata` unless told otherwise.
     pub(crate) include: String,
@@ -78,49 +71,13 @@ impl Form {
         self.kind.is_empty()
     }
 
-    /// The reply in this form.
-    pub(crate) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
-        let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
-            return Ok(reply);
-        };
-        let answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        if answer["kind"] == "Status" {
-            return Ok(reply);
-        }
-        let mut metadata = answer["metadata"].clone();
-        if let Some(fields) = metadata.as_object_mut() {
-            // Lists of the server's own resources do not have it to begin with.
-            fields.retain(|name, value| name != "continue" || value != "");
-        }
-        let formed = match (self.kind.as_str(), answer["items"].as_array()) {
-            ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
-            ("PartialObjectMetadataList", Some(items)) => {
-                let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
-                // Of none, a real server writes null.
-                let items = (!items.is_empty()).then_some(items);
-                json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
-            }
-            (_, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
-            ("PartialObjectMetadataList", None) => {
-                return Err(Failure::internal("content is not a list"));
-            }
-            (_, None) => self.object(&answer, named, now, true),
-        };
-        let body = ReplyBody::Json(formed.to_string().into());
-        Ok(Reply { body, ..reply })
-    }
-
-    /// One object in this form. Of the Tables of a watch only the first tells its columns.
-    pub(crate) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
-        if self.kind != "Table" {
-            return self.metadata_of(object);
-        }
-        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        table::of(self, named, std::slice::from_ref(object), metadata, first, now)
-    }
-
     /// An object's metadata.
     pub(crate) fn metadata_of(&self, object: &Value) -> Value {
         json!({"kind": "PartialObjectMetadata", "apiVersion": self.version, "metadata": object["metadata"]})
     }
+}
+
+/// The kind of content that a header tells, without its parameters.
+pub(crate) fn media_type(header: &str) -> &str {
+    header.split(';').next().unwrap_or_default().trim()
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod context;
+pub(crate) mod dispatch;
 pub(crate) mod form;
 pub(crate) mod loopback;
 pub(crate) mod request;

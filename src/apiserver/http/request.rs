@@ -4,23 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use http::Method;
 
-use crate::object::{
-    field::quoted,
-    status::{Failure, Outcome},
+use crate::{
+    object::{
+        field::quoted,
+        status::{Failure, Outcome},
+    },
+    store::named::Target,
 };
-
-/// The address of a request within the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) resource: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) subresource: String,
-    /// The path goes on behind the subresource.
-    pub(crate) beyond: bool,
-}
 
 /// A request, without its body.
 #[derive(Clone, Debug)]

@@ -6,8 +6,6 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use crate::verbs::options::FieldValidation;
-
 /// What was read.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -53,14 +51,16 @@ fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
     Ok(Document { value, repeated })
 }
 
-/// What a reader of YAML says of fields that stand twice: a strict one all at once.
-pub(crate) fn yaml_complaints(repeated: Vec<String>, how: FieldValidation) -> Vec<String> {
-    match how {
-        FieldValidation::Strict if !repeated.is_empty() => {
-            vec![format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))]
-        }
-        _ => repeated,
-    }
+/// The refusal of a body in which nothing is recognized, with its beginning.
+pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
+    let start = &body[..body.len().min(30)];
+    let shown = match start {
+        [] => "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(start),
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    let more = if body.len() > start.len() { " ..." } else { "" };
+    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
 }
 
 /// Reads a value, and the paths of the fields below it that stand twice (`.a.b[0].c`).

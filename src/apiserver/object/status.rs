@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::field::FieldError;
-use crate::store::resource::{Family, Resource};
 
 /// A group and a resource (or kind), as messages name them: `clusterprofiles.multicluster.x-k8s.io`.
 #[derive(Clone, Copy, Debug)]
@@ -132,18 +131,6 @@ impl Failure {
         let accepted = accepted.join(", ");
         let message = format!("only the following media types are accepted: {accepted}");
         Self::new(406, "NotAcceptable", message)
-    }
-
-    /// For lists that are wanted as the metadata of one object.
-    pub(crate) fn list_not_acceptable(resource: &Resource) -> Box<Self> {
-        let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
-            _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
-            "" | "events" => ("core", resource.list_kind.as_str()),
-            package => (package, resource.list_kind.as_str()),
-        };
-        let list = format!("*{package}.{kind}");
-        let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
-        Self::new(406, "NotAcceptable", why)
     }
 
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Box<Self> {

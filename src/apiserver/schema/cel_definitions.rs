@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{
-    cel::{Expression, Rule},
     cel_check::{Refused, check},
     cel_cost::sum,
+    cel_rule::{Expression, Rule},
     cel_types::{Form, LARGEST_REQUEST, Type},
     structural::{Extra, Schema},
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    cel::escaped,
+    cel_rule::escaped,
     formats::Format,
     structural::{Extra, Schema, Type as JsonType},
 };

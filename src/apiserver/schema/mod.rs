@@ -6,6 +6,7 @@ mod cel_check;
 mod cel_cost;
 mod cel_definitions;
 mod cel_functions;
+mod cel_rule;
 mod cel_types;
 pub(crate) mod embedded;
 mod fit;

@@ -2,15 +2,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, LazyLock},
 };
 
+use parking_lot::Mutex;
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, from_value};
 
-use super::{cel::Rule, formats::Format};
-use crate::{object::field::Path, server::lock};
+use super::{cel_rule::Rule, formats::Format};
+use crate::object::field::Path;
 
 /// The JSON types of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -147,7 +148,7 @@ impl Schema {
     /// and patterns, is left to who judges the CRD.
     pub(crate) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
-        let mut compiled = lock(&COMPILED);
+        let mut compiled = COMPILED.lock();
         if let Some(known) = compiled.get(&text) {
             return Ok(known.clone());
         }

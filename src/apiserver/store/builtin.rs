@@ -27,6 +27,22 @@ const OF_EVENTS: [&str; 2] = [
      regarding.resourceVersion regarding.fieldPath reason reportingController type",
 ];
 
+/// The server's own groups, in their order; custom ones follow by name.
+pub(crate) const OWN_GROUPS: [&str; 7] = [
+    "",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "rbac.authorization.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+];
+
+/// Whether a group is the server's own, and not defined by anyone.
+pub(crate) fn is_own(group: &str) -> bool {
+    OWN_GROUPS.contains(&group)
+}
+
 /// The resources that every server has from the start.
 pub(crate) fn resources() -> impl Iterator<Item = Resource> {
     static COMPILED: LazyLock<[Resource; 19]> = LazyLock::new(|| {

@@ -4,12 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Map, Value, from_value, json};
 
-use super::{
-    accepting,
-    resource::{Family, Resource, Version},
-};
+use super::resource::{Family, Resource, Version, priority};
 use crate::{
-    about::discovery::priority,
     object::{
         field::{Errors, Found, Path},
         meta, names, parts,
@@ -63,7 +59,7 @@ pub(crate) fn check(new: &Value, old: Option<&Value>) -> Errors {
     };
     // The name cannot change: what no longer goes with it is told below.
     errors.retain(|error| error.field != "metadata.name");
-    let established = accepting::is_true(old, "Established");
+    let established = is_true(old, "Established");
     for (pointer, always) in [
         ("/spec/scope", false),
         ("/spec/group", true),
@@ -353,4 +349,34 @@ pub(crate) fn note_storage(definition: &mut Value) {
             }
         }
     }
+}
+
+/// Whether a definition has this condition.
+pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
+    let mut conditions = list(&definition["status"], "conditions").iter();
+    conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
+}
+
+/// Sets a condition in a status. Its time is that of the last change of its value.
+pub(crate) fn set_condition(
+    status: &mut Value,
+    kind: &str,
+    value: &str,
+    (reason, message): (&str, &str),
+    time: &str,
+) {
+    let mut condition = json!({
+        "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
+    });
+    let mut conditions = list(status, "conditions").to_vec();
+    match conditions.iter_mut().find(|known| known["type"] == kind) {
+        Some(known) => {
+            if known["status"] == value {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+            }
+            *known = condition;
+        }
+        None => conditions.push(condition),
+    }
+    status["conditions"] = conditions.into();
 }

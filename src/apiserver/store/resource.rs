@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::storage::{ResourceId, id};
 use crate::{
     object::status::Qualified,
     schema::Schema,
-    typed::{Message, message_of},
+    typed::{self, Message, message_of},
 };
 
 /// Which rules of its own a resource has.
@@ -119,6 +118,15 @@ impl Resource {
         }
     }
 
+    /// An object before it is created: typed objects have some parts from the start.
+    pub(crate) fn blank(&self) -> Value {
+        match (self.family, self.message()) {
+            (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+            (_, Some(message)) => typed::zero(message),
+            (_, None) => Value::Null,
+        }
+    }
+
     /// `group/version`, or the version alone in the core group.
     pub(crate) fn api_version(&self, version: &str) -> String {
         match self.group.as_str() {
@@ -148,4 +156,25 @@ impl Resource {
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         !matches!(self.family, Family::Definition | Family::Custom | Family::Lease)
     }
+}
+
+/// The name of a resource: its group and plural.
+pub(crate) type ResourceId = (String, String);
+
+pub(crate) fn id(group: &str, plural: &str) -> ResourceId {
+    (group.to_owned(), plural.to_owned())
+}
+
+/// The path of a group and version: `/apis/multicluster.x-k8s.io/v1alpha1`.
+pub(crate) fn path_of(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    }
+}
+
+/// The order among versions that clients prefer: `v2` above `v1` above `v2beta1` above `v1beta2` above `v1alpha1`, and
+/// these above all else.
+pub(crate) fn priority(version: &str) -> impl Ord + use<> {
+    kube::core::Version::parse(version).priority()
 }

@@ -8,16 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
+    named::Named,
     resource::{Scale, Version},
     storage::Stored,
 };
-use crate::{
-    http::context::Named,
-    object::{
-        field::{Errors, Found},
-        meta,
-        status::{Failure, Outcome},
-    },
+use crate::object::{
+    field::{Errors, Found},
+    meta,
+    status::{Failure, Outcome},
 };
 
 fn paths(scaled: &Named) -> &Scale {

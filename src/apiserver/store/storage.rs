@@ -1,22 +1,19 @@
 //! What the server holds: objects, their revisions and a bounded history for watches.
 
 use std::{
+    any::Any,
     borrow::Cow,
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::resource::{Family, Resource, Version};
-use crate::{
-    about::discovery::Documents,
-    access::rbac::{Binding, GROUP},
-    object::value::text,
-    server::lock,
-};
+use super::resource::{Family, Resource, ResourceId, Version, id};
+use crate::object::value::text;
 
 /// How many changes of one resource a watch may lag behind.
 const HISTORY: usize = 16_384;
@@ -103,7 +100,7 @@ impl Kept {
         if self.api_version == api_version {
             return self.open();
         }
-        let mut versions = lock(&self.versions);
+        let mut versions = self.versions.lock();
         let known = versions.entry(api_version.to_owned());
         let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
         Stored::of_bytes(bytes.clone(), self.revision).into()
@@ -209,11 +206,19 @@ impl Table {
     }
 }
 
-/// The name of a resource: its group and plural.
-pub(crate) type ResourceId = (String, String);
+/// What there is to be told of the API: by its path, and by the content type in which it is told.
+pub(crate) type Documents = BTreeMap<(String, &'static str), Bytes>;
 
-pub(crate) fn id(group: &str, plural: &str) -> ResourceId {
-    (group.to_owned(), plural.to_owned())
+/// Something worked out from what is stored, kept until that changes. Its type is known to those who work it out.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Memo {
+    /// What was worked out, or what `work_out` makes of it the first time. Each memo holds values of one type.
+    pub(crate) fn get<T: Any + Send + Sync>(&self, work_out: impl FnOnce() -> T) -> &T {
+        let value = self.0.get_or_init(|| Box::new(work_out()));
+        value.downcast_ref().expect("a memo holds values of one type")
+    }
 }
 
 /// Everything that is stored.
@@ -224,7 +229,8 @@ pub(crate) struct Storage {
     tables: BTreeMap<ResourceId, Table>,
     /// How many changes of each resource are kept, if not as many as ever.
     memory: Option<usize>,
-    bindings: OnceLock<Vec<Binding>>,
+    /// What the roles and bindings that are stored allow.
+    pub(crate) access: Memo,
     /// What discovery tells of what is served, once somebody asked.
     pub(crate) documents: OnceLock<Documents>,
     /// What OpenAPI tells of it.
@@ -287,11 +293,6 @@ impl Storage {
         self.tables.get(id)?.objects.get(key)
     }
 
-    /// Who may do what by the roles and bindings that are stored.
-    pub(crate) fn bindings(&self) -> &[Binding] {
-        self.bindings.get_or_init(|| Binding::read_all(self))
-    }
-
     /// Stores `object` under a new revision, which it then bears.
     pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
         self.change(id, key, object, false)
@@ -308,10 +309,13 @@ impl Storage {
         self.revision += 1;
         let revision = self.revision;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
-        if id.0 == GROUP {
-            self.bindings.take();
-        }
         let table = self.tables.get_mut(id);
+        if table
+            .as_ref()
+            .is_some_and(|table| table.resource.family == Family::Access)
+        {
+            self.access = Memo::default();
+        }
         let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
         let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
         if let Some(table) = table {

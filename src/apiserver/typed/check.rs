@@ -3,31 +3,21 @@
 use serde_json::Value;
 
 use super::{events::event_in, messages::known};
-use crate::{
-    object::{
-        field::{Errors, Found, Problem, quoted},
-        meta, names,
-        value::{fields, list, text},
-    },
-    store::resource::{Family, Resource},
+use crate::object::{
+    field::{Errors, Found, Problem, quoted},
+    meta, names,
+    value::{fields, list, text},
 };
 
-/// Notes the errors of an object. `old` is what it replaces.
-pub(crate) fn check(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    match resource.family {
-        Family::Event => {
-            let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
-            check_event(&new, errors);
-            match old {
-                // The core group stays as lenient as it was.
-                _ if resource.group.is_empty() => {}
-                None => check_new_event(&new, errors),
-                Some(old) => check_event_update(&new, &old, errors),
-            }
-        }
-        Family::Lease => check_lease(&new["spec"], errors),
-        Family::Node => check_node(new, old, errors),
-        _ => {}
+/// Notes what is wrong with an Event that was sent to this group. `old` is what it replaces.
+pub(crate) fn check_event(group: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
+    check_any_event(&new, errors);
+    match old {
+        // The core group stays as lenient as it was.
+        _ if group.is_empty() => {}
+        None => check_new_event(&new, errors),
+        Some(old) => check_event_update(&new, &old, errors),
     }
 }
 
@@ -39,7 +29,7 @@ fn told(field: &str) -> &str {
     }
 }
 
-fn check_event(event: &Value, errors: &mut Errors) {
+fn check_any_event(event: &Value, errors: &mut Errors) {
     let namespace = meta::text(event, "namespace");
     let about = text(&event["involvedObject"], "namespace");
     let is_new_style = !event["eventTime"].is_null();
@@ -119,7 +109,9 @@ fn check_series(series: &Value, errors: &mut Errors) {
     }
 }
 
-fn check_lease(spec: &Value, errors: &mut Errors) {
+/// Notes what is wrong with a Lease.
+pub(crate) fn check_lease(lease: &Value, errors: &mut Errors) {
+    let spec = &lease["spec"];
     for (field, least, why) in [
         ("leaseDurationSeconds", 1, "must be greater than 0"),
         ("leaseTransitions", 0, "must be greater than or equal to 0"),
@@ -130,7 +122,8 @@ fn check_lease(spec: &Value, errors: &mut Errors) {
     }
 }
 
-fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
+/// Notes what is wrong with a Node. `old` is what it replaces.
+pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     check_taints(&new["spec"], errors);
     for amounts in ["capacity", "allocatable"] {
         for (name, amount) in fields(&new["status"], amounts) {

@@ -9,7 +9,7 @@ mod protobuf;
 mod quantity;
 mod schemas;
 
-pub(super) use check::check;
+pub(super) use check::{check_event, check_lease, check_node};
 pub(super) use events::event_in;
 pub(super) use json::{coerce_metadata, decode, zero};
 pub(super) use messages::{Message, message_of};

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, Message, known, message_of};
-use crate::{object::value::text, verbs::write::unrecognized};
+use crate::object::{json::unrecognized, value::text};
 
 /// The media type of a body in protobuf.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";

@@ -6,26 +6,24 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    options::Write,
+    crd_controller::{definitions, put_status, settle},
     read::{in_version, list_of},
-    write::unrecognized,
 };
 use crate::{
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Query,
-    },
+    fields::write::Write,
+    http::{body::Reply, context::Context, request::Query},
     object::{
         field::Found,
+        json::unrecognized,
         meta,
         status::{Failure, Outcome, details, refuse_options},
         value::{list, text},
     },
     store::{
-        accepting::{definitions, put_status, set_condition, settle},
-        resource::Family,
-        storage::{Kept, ResourceId, Storage, Stored, id},
+        definition::set_condition,
+        named::Named,
+        resource::{Family, ResourceId, id},
+        storage::{Kept, Storage, Stored},
     },
     typed,
 };
@@ -43,7 +41,7 @@ impl Context<'_> {
             let why = "this namespace may not be deleted";
             return Err(Failure::forbidden(resource.qualified(), &target.name, why));
         }
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let (id, key) = (resource.id(), named.key());
         let kept = storage.kept(&id, &key).cloned();
         let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
@@ -84,7 +82,7 @@ impl Context<'_> {
         }
         let selector = self.selector(named)?;
         let (write, preconditions) = self.demands(named, body)?;
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table

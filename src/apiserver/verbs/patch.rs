@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    options::{APPLY_PATCH, Write},
-    update::{check_name, current},
+    options::APPLY_PATCH,
+    read::current,
+    update::check_name,
     write::{Nulls, ensure_namespace, fit, wipe_system_fields},
 };
 use crate::{
-    fields::{apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic},
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    fields::{
+        apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic, write::Write,
     },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         json,
@@ -23,7 +23,7 @@ use crate::{
         meta,
         status::{Failure, Outcome, Qualified},
     },
-    store::resource::Family,
+    store::{named::Named, resource::Family},
 };
 
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -51,7 +51,7 @@ impl Context<'_> {
         };
         let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
         self.entry.request(&document.value);
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let found = current(&storage, named);
         if is_apply && document.value.is_null() {
             document.value = json!({});
@@ -66,8 +66,12 @@ impl Context<'_> {
         let mut object = match live {
             Ok(live) if !is_apply => self.change(live, document, &write)?,
             live => {
-                let object = applied(live.ok(), &document.value, &write)?;
-                let repeated = json::yaml_complaints(document.repeated, write.field_validation);
+                let fit_merged = |merged| match fit(named, merged, Nulls::Kept) {
+                    Ok((object, _)) => Ok(object),
+                    Err(why) => Err(Failure::internal(why)),
+                };
+                let object = applied(live.ok(), &document.value, &write, fit_merged)?;
+                let repeated = write.field_validation.yaml_complaints(document.repeated);
                 let complained = self.complain(write.field_validation, repeated);
                 complained.map_err(|why| {
                     let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");

@@ -7,29 +7,26 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{selectors::Selector, update::current};
+use super::selectors::Selector;
 use crate::{
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Query,
-    },
+    http::{body::Reply, context::Context, request::Query},
     object::{
         field::{Found, quoted},
         status::{Failure, Outcome, refuse_options},
     },
     schema::{apply_defaults, prune},
     store::{
+        named::Named,
         resource::{Family, Resource, Version},
         scale,
-        storage::{Kept, Stored, within},
+        storage::{Kept, Storage, Stored, within},
     },
     typed::event_in,
 };
 
 impl Context<'_> {
     pub(crate) fn get(&self, named: &Named) -> Outcome<Reply> {
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let asked = revision(&self.info.query, true)?;
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
@@ -57,7 +54,7 @@ impl Context<'_> {
     pub(crate) fn list(&self, named: &Named) -> Outcome<Reply> {
         let selector = self.selector(named)?;
         let query = &self.info.query;
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
@@ -117,6 +114,17 @@ impl Context<'_> {
         }
         Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
+}
+
+/// The object that a request is about, in the request's version.
+pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
+    if let Some(scaled) = &named.scaled {
+        let whole = current(storage, scaled)?;
+        return Ok(scale::of(&whole, scaled));
+    }
+    let found = storage.kept(&named.resource.id(), &named.key());
+    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
+    Ok(in_version(found, named))
 }
 
 /// An object in the version in which it was asked for.

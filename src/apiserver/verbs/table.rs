@@ -13,9 +13,9 @@ use serde_json_path::JsonPath;
 
 use crate::{
     about::openapi,
-    http::{context::Named, form::Form},
+    http::form::Form,
     object::value::{flag, text},
-    store::resource::Family,
+    store::{named::Named, resource::Family},
 };
 
 /// A column of a Table.

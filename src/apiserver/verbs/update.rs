@@ -5,13 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{delete::finish_deletions, family, options::Write, read::in_version, write::store};
+use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
-    fields::managed_fields::{same_but_times, track},
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    access::rbac,
+    fields::{
+        managed_fields::{same_but_times, track},
+        write::Write,
     },
+    http::{body::Reply, context::Context},
     object::{
         field::{FieldError, Found},
         meta, names,
@@ -19,6 +20,7 @@ use crate::{
         value::take,
     },
     store::{
+        named::Named,
         resource::Family,
         scale,
         storage::{Storage, Stored},
@@ -29,7 +31,7 @@ impl Context<'_> {
     pub(crate) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
         let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
         check_name(&object, &named.target.name)?;
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let found = match current(&storage, named) {
             Err(_) if named.resource.allows_create_on_update() => None,
             found => Some(found?),
@@ -79,12 +81,12 @@ impl Context<'_> {
             return Ok(scale::of(&stored, scaled));
         }
         let old = current.object();
-        self.check_escalation(storage, named, &object, Some(old))?;
+        rbac::check_escalation(self.user, storage, named, &object, Some(old))?;
         check_resource_version(named, &mut object, old)?;
         prepare(named, &mut object, old);
         self.check(named, &object, old)?;
         if named.target.subresource.is_empty() {
-            let warnings = family::warnings(named.resource.family, &object, Some(old));
+            let warnings = strategy::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
         }
         if same_but_times(&object, old) {
@@ -115,29 +117,18 @@ impl Context<'_> {
             &mut errors,
         );
         meta::validate_update(object, old, &mut errors);
-        let mut more = family::check_type(named, object);
+        let mut more = strategy::check_type(named, object);
         if more.is_empty() {
             // The real server judges changes of metadata twice, and tells so twice.
             meta::validate_update(object, old, &mut more);
-            family::check(named, object, Some(old), &mut more);
+            strategy::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
         self.warnings.extend(tolerated.iter().map(FieldError::to_string));
-        let kind = family::kind_of(resource, object);
+        let kind = strategy::kind_of(resource, object);
         refuse(kind, meta::text(object, "name"), &errors)
     }
-}
-
-/// The object that a request is about, in the request's version.
-pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
-    if let Some(scaled) = &named.scaled {
-        let whole = current(storage, scaled)?;
-        return Ok(scale::of(&whole, scaled));
-    }
-    let found = storage.kept(&named.resource.id(), &named.key());
-    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
-    Ok(in_version(found, named))
 }
 
 /// The name in the object is the one in the path.
@@ -210,6 +201,6 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
     match is_status {
         // Such a write may change metadata too.
         true => take(object, "spec", old),
-        false => family::prepare_update(named, object, old),
+        false => strategy::prepare_update(named, object, old),
     }
 }

@@ -1,6 +1,6 @@
 //! Watching: changes as they come, from a moment in the past or from the whole present.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::stream;
@@ -13,14 +13,13 @@ use super::{
 };
 use crate::{
     about::{audit::Entry, misbehaviour::WatchFaults},
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        form::Form,
-    },
+    http::{body::Reply, context::Context, form::Form},
     object::status::{Failure, Outcome},
-    server::ApiServer,
-    store::storage::{Change, Kept, Stored, prefix},
+    state::State,
+    store::{
+        named::Named,
+        storage::{Change, Kept, Stored, prefix},
+    },
 };
 
 /// How often a quiet watch is told where it is.
@@ -39,20 +38,20 @@ impl Context<'_> {
             Ok(0) | Err(_) => DEFAULT_TIMEOUT,
             Ok(seconds) => Duration::from_secs(seconds),
         };
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
-        let faults = self.server.inner.faults.of_watches();
+        let faults = self.state.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
         audit.started(200);
         let mut watcher = Watcher {
-            server: self.server.clone(),
+            state: self.state.clone(),
             named: named.clone(),
             prefix: prefix(named.namespace()),
             selector,
             wake: table.wake.subscribe(),
-            drops: self.server.inner.drops.subscribe(),
+            drops: self.state.drops.subscribe(),
             seen: if asked == 0 || streaming {
                 storage.revision
             } else {
@@ -96,7 +95,7 @@ impl Context<'_> {
 
 /// One open watch.
 struct Watcher {
-    server: ApiServer,
+    state: Arc<State>,
     named: Named,
     /// What the keys of its objects begin with.
     prefix: String,
@@ -176,7 +175,7 @@ impl Watcher {
         self.held_until = None;
         self.wake.mark_unchanged();
         let changes = {
-            let storage = self.server.storage();
+            let storage = self.state.storage();
             let Some(table) = storage.table(&self.named.resource.id()) else {
                 return false;
             };
@@ -203,7 +202,7 @@ impl Watcher {
 
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&self.named.resource.id())?;
         table.is_quiet_after(self.seen).then_some(storage.revision)
     }
@@ -260,7 +259,7 @@ impl Watcher {
         if self.form.is_plain() {
             self.push(kind, &object.bytes());
         } else {
-            let now = self.server.now();
+            let now = self.state.now();
             let formed = self.form.object(object.object(), &self.named, now, self.first);
             self.push(kind, formed.to_string().as_bytes());
         }

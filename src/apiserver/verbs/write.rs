@@ -6,45 +6,31 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    family,
-    options::{FieldValidation, Write},
+    crd_controller::{self, settle},
     read::{as_stored, in_version},
+    strategy,
 };
 use crate::{
     access::{rbac, rbac::Act},
-    fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    fields::{
+        managed_fields::track,
+        write::{FieldValidation, Write},
     },
+    http::{body::Reply, context::Context},
     object::{
-        json,
-        json::Document,
+        json::{self, Document, unrecognized},
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
     schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
     store::{
-        accepting,
-        accepting::settle,
-        resource::Family,
-        storage::{Storage, Stored, id, key},
+        named::Named,
+        resource::{Family, id},
+        storage::{Storage, Stored, key},
     },
     typed,
     typed::event_in,
 };
-
-/// The refusal of a body in which nothing is recognized, with its beginning.
-pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
-    let start = &body[..body.len().min(30)];
-    let shown = match start {
-        [] => "<empty>".into(),
-        [b'{', ..] => String::from_utf8_lossy(start),
-        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
-    };
-    let more = if body.len() > start.len() { " ..." } else { "" };
-    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
-}
 
 /// Numbers without a fraction are integers, however they are written.
 fn make_integral(value: &mut Value) {
@@ -92,7 +78,11 @@ pub(crate) fn fit(
                 unknown.extend(keep_known(&mut whole)?);
             }
             if version.schema.has_embedded {
-                unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
+                unknown.extend(coerce_embedded(
+                    &mut whole,
+                    &version.schema,
+                    typed::coerce_metadata,
+                )?);
             }
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
@@ -102,7 +92,7 @@ pub(crate) fn fit(
             unknown
         }
     };
-    family::set_defaults(resource.family, &mut object);
+    strategy::set_defaults(resource.family, &mut object);
     let complaints = unknown.iter().map(|path| format!("unknown field \"{path}\""));
     Ok((Value::Object(object), complaints.collect()))
 }
@@ -185,7 +175,7 @@ impl Context<'_> {
         }
         let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
         if is_yaml {
-            repeated = json::yaml_complaints(repeated, write.field_validation);
+            repeated = write.field_validation.yaml_complaints(repeated);
         }
         repeated.extend(unknown);
         let complained = self.complain(write.field_validation, repeated);
@@ -203,7 +193,7 @@ impl Context<'_> {
         }
         wipe_system_fields(&mut object);
         track(None, &mut object, &write);
-        self.insert(&mut self.server.storage(), &write, object)
+        self.insert(&mut self.state.storage(), &write, object)
     }
 
     /// Adds an object whose owners are told already.
@@ -227,18 +217,18 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        self.check_escalation(storage, named, &object, None)?;
+        rbac::check_escalation(self.user, storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
-        object["metadata"]["uid"] = self.server.new_uid().into();
+        object["metadata"]["uid"] = self.state.new_uid().into();
         object["metadata"]["creationTimestamp"] = write.time.clone().into();
         // Once an object told its own address. The field is still known, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
-        family::prepare_create(named, &mut object);
+        strategy::prepare_create(named, &mut object);
         check_new(named, &object)?;
-        let warnings = family::warnings(resource.family, &object, None);
+        let warnings = strategy::warnings(resource.family, &object, None);
         self.warnings.extend(warnings);
         let name = meta::text(&object, "name");
         let key = key(meta::text(&object, "namespace"), name);
@@ -262,20 +252,9 @@ impl Context<'_> {
             return;
         }
         let (id, namespace) = (named.resource.id(), meta::text(object, "namespace"));
-        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.server.name_suffix()));
+        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.state.name_suffix()));
         let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
         object["metadata"]["name"] = free.into();
-    }
-}
-
-/// Top-level fields that a write cannot change.
-pub(crate) fn ignored_fields(named: &Named) -> &'static [&'static str] {
-    match (named.target.subresource.as_str(), named.resource.family) {
-        ("status", _) if named.resource.message().is_some() => &["spec"],
-        ("status", _) => &["metadata", "spec"],
-        (_, Family::Namespace) => &["status"],
-        _ if named.version().status_subresource => &["status"],
-        _ => &[],
     }
 }
 
@@ -334,7 +313,7 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
     let subject = named.resource.qualified();
     if named.resource.family == Family::Custom
-        && let Some(definition) = storage.get(&accepting::definitions(), &subject.to_string())
+        && let Some(definition) = storage.get(&crd_controller::definitions(), &subject.to_string())
         && meta::is_deleted(definition.object())
     {
         let why = "create not allowed while custom resource definition is terminating";
@@ -367,12 +346,12 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
 
 fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let resource = &named.resource;
-    let mut errors = family::check_type(named, object);
+    let mut errors = strategy::check_type(named, object);
     if errors.is_empty() {
-        let rule = family::name_rule(resource.family);
+        let rule = strategy::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
-        family::check(named, object, None, &mut errors);
+        strategy::check(named, object, None, &mut errors);
     }
-    let subject = family::kind_of(resource, object);
+    let subject = strategy::kind_of(resource, object);
     refuse(subject, meta::text(object, "name"), &errors)
 }

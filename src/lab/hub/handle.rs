@@ -1,6 +1,6 @@
 //! One hub, whatever it is.
 
-use apiserver::ApiServer;
+use apiserver::{ApiServer, User};
 use collect::{
     clock::Clock,
     connect::{Connection, Handout, USER_AGENT, cause},
@@ -13,12 +13,16 @@ use kube::{Client, Config};
 #[cfg(feature = "k3s")]
 use super::K3s;
 use super::{HubError, install::install};
-use crate::crd;
+use crate::{crd, manager::Manager};
 
 /// Who runs the suite on a hub of its own.
 const RUNNER: &str = "conformance";
 /// Who sets up a hub of our own.
 const ADMIN: &str = "admin";
+/// A user without rights until a role is bound to it.
+const VIEWER: &str = "viewer";
+/// The version that the lab's API server reports.
+const LAB_VERSION: &str = "v1.36.0+lab";
 
 /// A hub that the suite can reach, and what keeps it alive.
 ///
@@ -59,6 +63,11 @@ impl Hub {
     /// When it does not take the CRDs.
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+        server.set_version(LAB_VERSION);
+        for name in [RUNNER, Manager::NAME] {
+            server.add_user(User::master(name));
+        }
+        server.add_user(User::with_rules(VIEWER, Vec::new()));
         install(&server.client(ADMIN), definitions)
             .await
             .map_err(|reason| HubError::Unprepared { hub: "lab", reason })?;

@@ -1,66 +1,22 @@
 //! What is allowed to whom: the rules of the roles to which bindings bind somebody.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::{GROUP, Rule};
+use super::{Act, GROUP, Rule};
 use crate::{
-    access::auth::{User, account_name},
-    http::request::RequestInfo,
+    access::user::{User, account_name},
     object::{
         meta,
         status::{Failure, Qualified, all_told},
         value::{list, text},
     },
-    store::storage::{Kept, Storage, id, key},
+    store::{
+        resource::id,
+        storage::{Kept, Storage, key},
+    },
 };
-
-/// What somebody wants to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(default)]
-pub(crate) struct Act<'a> {
-    pub(crate) verb: &'a str,
-    pub(crate) group: &'a str,
-    pub(crate) resource: &'a str,
-    pub(crate) subresource: &'a str,
-    /// Empty for the whole cluster.
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
-    /// Where it is about no resource at all.
-    pub(crate) path: Option<&'a str>,
-}
-
-impl<'a> Act<'a> {
-    /// What a request wants.
-    pub(crate) fn of(info: &'a RequestInfo) -> Self {
-        match &info.target {
-            Some(target) => Self {
-                verb: info.verb,
-                group: &target.group,
-                resource: &target.resource,
-                subresource: &target.subresource,
-                namespace: &target.namespace,
-                name: &target.name,
-                path: None,
-            },
-            None => Self {
-                verb: info.verb,
-                path: Some(&info.path),
-                ..Self::default()
-            },
-        }
-    }
-
-    /// `clusterprofiles`, `clusterprofiles/status`
-    pub(super) fn whole_resource(&self) -> Cow<'a, str> {
-        match self.subresource {
-            "" => self.resource.into(),
-            subresource => format!("{}/{subresource}", self.resource).into(),
-        }
-    }
-}
 
 /// Whether something is allowed, and why; a refusal seldom has a reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +35,7 @@ impl Decision {
 
 /// A binding with the rules that it makes hold, as they are until a role or a binding changes.
 #[derive(Debug)]
-pub(crate) struct Binding {
+struct Binding {
     /// Empty for the whole cluster.
     namespace: String,
     subjects: Vec<Subject>,
@@ -100,7 +56,7 @@ struct Subject {
 
 impl Binding {
     /// All there are, those for the whole cluster first.
-    pub(crate) fn read_all(storage: &Storage) -> Vec<Self> {
+    fn read_all(storage: &Storage) -> Vec<Self> {
         let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(&id(GROUP, plural)));
         let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
         let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
@@ -149,7 +105,7 @@ fn bindings<'a>(
     user: &'a User,
     namespace: &'a str,
 ) -> impl Iterator<Item = (&'a Binding, &'a str)> {
-    let bindings = storage.bindings().iter();
+    let bindings = storage.access.get(|| Binding::read_all(storage)).iter();
     let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
     bindings.filter_map(|binding| {
         let mut subjects = binding.subjects.iter();
@@ -260,7 +216,7 @@ mod tests {
             "subjects": [{"kind": "User", "name": "u"}], "roleRef": {"kind": "ClusterRole", "name": "r"},
         });
         let reason = |expected: bool| {
-            let decision = server.authorize(&user, &act);
+            let decision = server.state.authorize(&user, &act);
             assert_eq!(decision.allowed, expected, "{}", decision.reason);
             decision.reason
         };

@@ -6,114 +6,113 @@ use serde_json::Value;
 
 use super::{Act, GROUP, Rule, authorize, authorize::rules_of, bootstrap::cluster_admin, missing};
 use crate::{
-    http::{
-        context::{Context, Named},
-        request::Target,
-    },
+    access::user::User,
     object::{
         meta,
         status::{Failure, Outcome},
         value::{list, text},
     },
-    store::{resource::Family, storage::Storage},
+    store::{
+        named::{Named, Target},
+        resource::Family,
+        storage::Storage,
+    },
 };
 
-impl Context<'_> {
-    /// Refuses a role that allows, or a binding to a role that allows, what its writer may not do.
-    pub(crate) fn check_escalation(
-        &self,
-        storage: &Storage,
-        named: &Named,
-        new: &Value,
-        old: Option<&Value>,
-    ) -> Outcome<()> {
-        let (resource, target) = (&named.resource, &named.target);
-        let is_harmless = || old.is_some_and(|old| differs_in_ownership_only(new, old));
-        if resource.family != Family::Access || self.user.is_master() || is_harmless() {
-            return Ok(());
-        }
-        let asked = Act {
-            group: GROUP,
-            namespace: &target.namespace,
-            ..Act::default()
-        };
-        let may = |verb, resource, name| {
-            let act = Act {
-                verb,
-                resource,
-                name,
-                ..asked
-            };
-            authorize(storage, self.user, &act).allowed
-        };
-        let forbidden = |why: &str| Failure::forbidden(resource.qualified(), meta::text(new, "name"), why);
-        let confirm = |rules: &[Rule]| {
-            let why = self.not_held(storage, target, rules);
-            why.map_or(Ok(()), |why| Err(forbidden(&why)))
-        };
-        if !resource.plural.ends_with("bindings") {
-            if may("escalate", &resource.plural, &target.name) {
-                return Ok(());
-            }
-            confirm(&Rule::all_of(new))?;
-            if is_aggregated(new) || old.is_some_and(is_aggregated) {
-                let why = "must have cluster-admin privileges to use the aggregationRule";
-                return confirm(&cluster_admin()).map_err(|_| forbidden(why));
-            }
-            return Ok(());
-        }
-        let reference = &new["roleRef"];
-        let (kind, name) = (text(reference, "kind"), text(reference, "name"));
-        let bound = match kind {
-            "Role" => "roles",
-            "ClusterRole" => "clusterroles",
-            kind => {
-                let why = format!("unsupported role reference kind: \"{kind}\"");
-                return Err(Failure::internal(why));
-            }
-        };
-        if text(reference, "apiGroup") == GROUP && may("bind", bound, name) {
-            return Ok(());
-        }
-        if kind == "Role" && target.namespace.is_empty() {
-            return Err(Failure::bad_request("Namespace parameter required."));
-        }
-        // The real answer says that the binding is missing.
-        let rules = rules_of(storage, reference, &target.namespace)
-            .ok_or_else(|| Failure::not_found(resource.qualified(), name))?;
-        confirm(&rules)
+/// Refuses a role that allows, or a binding to a role that allows, what its writer may not do.
+pub(crate) fn check(
+    user: &User,
+    storage: &Storage,
+    named: &Named,
+    new: &Value,
+    old: Option<&Value>,
+) -> Outcome<()> {
+    let (resource, target) = (&named.resource, &named.target);
+    let is_harmless = || old.is_some_and(|old| differs_in_ownership_only(new, old));
+    if resource.family != Family::Access || user.is_master() || is_harmless() {
+        return Ok(());
     }
+    let asked = Act {
+        group: GROUP,
+        namespace: &target.namespace,
+        ..Act::default()
+    };
+    let may = |verb, resource, name| {
+        let act = Act {
+            verb,
+            resource,
+            name,
+            ..asked
+        };
+        authorize(storage, user, &act).allowed
+    };
+    let forbidden = |why: &str| Failure::forbidden(resource.qualified(), meta::text(new, "name"), why);
+    let confirm = |rules: &[Rule]| {
+        let why = not_held(user, storage, target, rules);
+        why.map_or(Ok(()), |why| Err(forbidden(&why)))
+    };
+    if !resource.plural.ends_with("bindings") {
+        if may("escalate", &resource.plural, &target.name) {
+            return Ok(());
+        }
+        confirm(&Rule::all_of(new))?;
+        if is_aggregated(new) || old.is_some_and(is_aggregated) {
+            let why = "must have cluster-admin privileges to use the aggregationRule";
+            return confirm(&cluster_admin()).map_err(|_| forbidden(why));
+        }
+        return Ok(());
+    }
+    let reference = &new["roleRef"];
+    let (kind, name) = (text(reference, "kind"), text(reference, "name"));
+    let bound = match kind {
+        "Role" => "roles",
+        "ClusterRole" => "clusterroles",
+        kind => {
+            let why = format!("unsupported role reference kind: \"{kind}\"");
+            return Err(Failure::internal(why));
+        }
+    };
+    if text(reference, "apiGroup") == GROUP && may("bind", bound, name) {
+        return Ok(());
+    }
+    if kind == "Role" && target.namespace.is_empty() {
+        return Err(Failure::bad_request("Namespace parameter required."));
+    }
+    // The real answer says that the binding is missing.
+    let rules = rules_of(storage, reference, &target.namespace)
+        .ok_or_else(|| Failure::not_found(resource.qualified(), name))?;
+    confirm(&rules)
+}
 
-    /// What of `rules` the user may not do, as the refusal tells it; `None` where that is nothing.
-    fn not_held(&self, storage: &Storage, target: &Target, rules: &[Rule]) -> Option<String> {
-        let held: Vec<_> = super::rules(storage, self.user, &target.namespace).collect();
-        let is_held = |act: &Act<'_>| held.iter().any(|(rule, _)| rule.allows(act));
-        // What differs in the verb only is told in one line.
-        let mut lines: BTreeMap<Act<'_>, Vec<&str>> = BTreeMap::new();
-        for act in rules.iter().flat_map(Rule::acts).filter(|act| !is_held(act)) {
-            let verb = if act.path.is_some() { act.verb } else { "" };
-            let verbs = lines.entry(Act { verb, ..act }).or_default();
-            if verb.is_empty() || verbs.is_empty() {
-                verbs.push(act.verb);
-            }
+/// What of `rules` the user may not do, as the refusal tells it; `None` where that is nothing.
+fn not_held(user: &User, storage: &Storage, target: &Target, rules: &[Rule]) -> Option<String> {
+    let held: Vec<_> = super::rules(storage, user, &target.namespace).collect();
+    let is_held = |act: &Act<'_>| held.iter().any(|(rule, _)| rule.allows(act));
+    // What differs in the verb only is told in one line.
+    let mut lines: BTreeMap<Act<'_>, Vec<&str>> = BTreeMap::new();
+    for act in rules.iter().flat_map(Rule::acts).filter(|act| !is_held(act)) {
+        let verb = if act.path.is_some() { act.verb } else { "" };
+        let verbs = lines.entry(Act { verb, ..act }).or_default();
+        if verb.is_empty() || verbs.is_empty() {
+            verbs.push(act.verb);
         }
-        if lines.is_empty() {
-            return None;
-        }
-        let lines = lines.iter().map(|(act, verbs)| told(act, verbs));
-        let lines: Vec<String> = lines.collect::<BTreeSet<_>>().into_iter().collect();
-        let mut why = format!(
-            "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-            self.user.name,
-            told_list(&self.user.groups),
-            lines.join("\n")
-        );
-        let missing = missing(storage, self.user, &target.namespace, Some(&target.resource));
-        if !missing.is_empty() {
-            why += &format!("; resolution errors: [{missing}]");
-        }
-        Some(why)
     }
+    if lines.is_empty() {
+        return None;
+    }
+    let lines = lines.iter().map(|(act, verbs)| told(act, verbs));
+    let lines: Vec<String> = lines.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut why = format!(
+        "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        user.name,
+        told_list(&user.groups),
+        lines.join("\n")
+    );
+    let missing = missing(storage, user, &target.namespace, Some(&target.resource));
+    if !missing.is_empty() {
+        why += &format!("; resolution errors: [{missing}]");
+    }
+    Some(why)
 }
 
 /// Acts as refusals tell them: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{ApiServer, Clock, Loopback};
+use apiserver::{ApiServer, Clock, Loopback, User};
 use envtest::{Assets, Envtest, EnvtestOptions};
 use http::Request;
 use k8s_openapi::{
@@ -43,11 +43,12 @@ pub struct Hub {
 impl Hub {
     pub async fn lab() -> Self {
         let server = ApiServer::new(Clock::system());
+        server.add_user(User::with_rules("viewer", Vec::new()));
         definitions()
             .into_iter()
             .for_each(|definition| server.define(definition));
         let loopback = Loopback::bind("hub", 0).await.expect("a port");
-        let kubeconfig = merged(USERS.map(|user| loopback.way().kubeconfig_as(user)));
+        let kubeconfig = merged(USERS.map(|user| loopback.endpoint().kubeconfig_as(user)));
         tokio::spawn(loopback.serve(server.clone()));
         Self::new(kubeconfig, None, Some(server), None)
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour};
+use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour, User};
 use envtest::{Assets, Envtest, EnvtestOptions};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
@@ -77,6 +77,9 @@ impl Hub {
     pub async fn lab() -> Self {
         let server = ApiServer::new(Clock::system());
         server.set_audit_level(AuditLevel::RequestResponse);
+        server.add_user(User::master("conformance"));
+        server.add_user(User::master("reference-manager"));
+        server.add_user(User::with_rules("viewer", Vec::new()));
         let hub = Self {
             client: Client::new(server.clone(), "default"),
             tokens: USERS.map(|user| (user, ApiServer::token(user))).into(),

@@ -25,6 +25,7 @@ fn reader() -> User {
 async fn rules_decide() {
     let hub = Hub::new().await;
     hub.server.add_user(reader());
+    hub.server.add_user(User::with_rules("viewer", Vec::new()));
     let call = |user: &'static str, method: &'static str, path: &'static str| {
         hub.send(user, method, path, "application/json", Bytes::new())
     };

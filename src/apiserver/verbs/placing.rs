@@ -2,16 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    accepting, definition,
-    storage::{id, key},
+use super::{crd_controller, delete::undefine};
+use crate::{
+    object::meta,
+    state::State,
+    store::{definition, resource::id, storage::key},
 };
-use crate::{object::meta, server::ApiServer, verbs::delete::undefine};
 
-impl ApiServer {
+impl State {
     /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
     /// no rule is asked whether it is a good one.
-    pub fn place(&self, (group, plural): (&str, &str), mut object: Value) {
+    pub(crate) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = id(group, plural);
         let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
         let mut storage = self.storage();
@@ -33,29 +34,29 @@ impl ApiServer {
     }
 
     /// Takes an object away, where there is one.
-    pub fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
+    pub(crate) fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
         self.storage().remove(&id(group, plural), &key(namespace, name));
     }
 
     /// Serves what `definition` defines, as if it had been created and accepted long ago.
-    pub fn define(&self, mut definition: Value) {
+    pub(crate) fn define(&self, mut definition: Value) {
         if let Value::Object(fields) = &mut definition {
             definition::set_defaults(fields);
         }
         definition["status"] = definition::new_status(&definition);
-        definition["status"] = accepting::status(&definition, &Default::default(), &self.time());
+        definition["status"] = crd_controller::status(&definition, &Default::default(), &self.time());
         definition["metadata"]["generation"] = 1.into();
         if let Ok(resource) = definition::read_accepted(&definition) {
             self.storage().serve(resource);
-            let (group, plural) = accepting::definitions();
+            let (group, plural) = crd_controller::definitions();
             self.place((&group, &plural), definition);
         }
     }
 
     /// Ends that, and what was stored of it.
-    pub fn undefine(&self, name: &str) {
+    pub(crate) fn undefine(&self, name: &str) {
         let mut storage = self.storage();
-        if let Some(found) = storage.get(&accepting::definitions(), name) {
+        if let Some(found) = storage.get(&crd_controller::definitions(), name) {
             undefine(&mut storage, found.object(), &self.time());
         }
     }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     access::rbac,
-    http::context::Named,
     object::{
         field::{Errors, Found},
         meta, names,
@@ -15,6 +14,7 @@ use crate::{
     schema::{check_lists, check_rules, embedded::check_embedded, validate},
     store::{
         definition,
+        named::Named,
         resource::{Family, Resource},
         scale,
     },
@@ -30,15 +30,6 @@ pub(crate) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
         Family::Namespace => names::dns_label,
         Family::Event | Family::Access => names::path_segment,
         _ => names::dns_subdomain,
-    }
-}
-
-/// An object of this family before it is created: typed objects have some parts from the start.
-pub(crate) fn blank(resource: &Resource) -> Value {
-    match (resource.family, resource.message()) {
-        (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
-        (_, Some(message)) => typed::zero(message),
-        (_, None) => Value::Null,
     }
 }
 
@@ -206,7 +197,9 @@ pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mu
             errors.extend(definition::check(new, old));
         }
         Family::Definition => definition::check_status(new, errors),
-        Family::Event | Family::Lease | Family::Node => typed::check(resource, new, old, errors),
+        Family::Event => typed::check_event(&resource.group, new, old, errors),
+        Family::Lease => typed::check_lease(new, errors),
+        Family::Node => typed::check_node(new, old, errors),
         Family::Access => rbac::check(resource, new, old, errors),
         Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
     }

@@ -3,21 +3,21 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{
-    definition,
-    storage::{ResourceId, Storage, Stored, id},
-};
 use crate::{
-    fields::managed_fields::track,
-    http::{context::Named, request::Target},
+    fields::{managed_fields::track, write::Write},
     object::{
         meta,
         status::all_told,
-        value::{list, take, text, texts},
+        value::{take, text, texts},
     },
-    verbs::options::Write,
+    store::{
+        definition::{self, is_true, set_condition},
+        named::{Named, Target},
+        resource::{ResourceId, id},
+        storage::{Storage, Stored},
+    },
 };
 
 /// The resource of definitions.
@@ -133,34 +133,4 @@ pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         set_condition(&mut status, "Established", value, why, time);
     }
     status
-}
-
-/// Whether a definition has this condition.
-pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
-    let mut conditions = list(&definition["status"], "conditions").iter();
-    conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
-}
-
-/// Sets a condition in a status. Its time is that of the last change of its value.
-pub(crate) fn set_condition(
-    status: &mut Value,
-    kind: &str,
-    value: &str,
-    (reason, message): (&str, &str),
-    time: &str,
-) {
-    let mut condition = json!({
-        "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
-    });
-    let mut conditions = list(status, "conditions").to_vec();
-    match conditions.iter_mut().find(|known| known["type"] == kind) {
-        Some(known) => {
-            if known["status"] == value {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
-            }
-            *known = condition;
-        }
-        None => conditions.push(condition),
-    }
-    status["conditions"] = conditions.into();
 }
