@@ -97,9 +97,10 @@ impl Entry {
             object["resource"].as_str(),
             None | Some("secrets" | "tokenreviews")
         );
-        match is_read || is_secret || object["subresource"] == "token" {
-            true => AuditLevel::Metadata,
-            false => self.state.audit.lock().level,
+        if is_read || is_secret || object["subresource"] == "token" {
+            AuditLevel::Metadata
+        } else {
+            self.state.audit.lock().level
         }
     }
 

@@ -141,9 +141,10 @@ fn all_of(groups: Vec<Value>) -> Value {
 fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
     // The server's own leave out what goes without saying.
-    let own_kind: [&str; 3] = match is_own(&resource.group) {
-        true => ["", "", kind],
-        false => [&resource.group, &version.name, kind],
+    let own_kind: [&str; 3] = if is_own(&resource.group) {
+        ["", "", kind]
+    } else {
+        [&resource.group, &version.name, kind]
     };
     let tell_kind =
         |[group, version, kind]: [&str; 3]| json!({"group": group, "version": version, "kind": kind});

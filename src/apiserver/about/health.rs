@@ -107,12 +107,13 @@ impl About {
         if !self.checks(endpoint).contains(&check) {
             return Err(Failure::no_such_path());
         }
-        Ok(match self.failing.contains(check) {
-            true => Reply::text(
+        Ok(if self.failing.contains(check) {
+            Reply::text(
                 500,
                 format!("internal server error: {check} is broken on demand\n"),
-            ),
-            false => Reply::text(200, "ok"),
+            )
+        } else {
+            Reply::text(200, "ok")
         })
     }
 }

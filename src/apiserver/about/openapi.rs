@@ -83,9 +83,10 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     let mut documents = BTreeMap::new();
     let mut index = Map::new();
     for ((group, version), Parts { schemas, paths }) in places {
-        let (title, told) = match is_own(group) {
-            true => ("Kubernetes", "1.36"),
-            false => ("Kubernetes CRD Swagger", "v0.1.0"),
+        let (title, told) = if is_own(group) {
+            ("Kubernetes", "1.36")
+        } else {
+            ("Kubernetes CRD Swagger", "v0.1.0")
         };
         let document = json!({
             "openapi": "3.0.0", "info": {"title": title, "version": told}, "paths": paths,
@@ -247,9 +248,10 @@ impl Parts {
 
     /// Adds the paths by which a kind is reached.
     fn add_paths(&mut self, resource: &Resource, version: &Version) {
-        let (namespaces, scope) = match resource.namespaced {
-            true => ("/namespaces/{namespace}", "Namespaced"),
-            false => ("", ""),
+        let (namespaces, scope) = if resource.namespaced {
+            ("/namespaces/{namespace}", "Namespaced")
+        } else {
+            ("", "")
         };
         let lines = include_str!("operations.txt")
             .replace("{root}", &path_of(&resource.group, &version.name))

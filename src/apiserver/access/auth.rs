@@ -44,10 +44,11 @@ impl State {
 
     /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
     pub(crate) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
-        match user.is_master() {
+        if user.is_master() {
             // Without waiting for the storage.
-            true => Decision::WITHOUT_REASON,
-            false => rbac::authorize(&self.storage(), user, act),
+            Decision::WITHOUT_REASON
+        } else {
+            rbac::authorize(&self.storage(), user, act)
         }
     }
 
@@ -92,9 +93,12 @@ fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
 
 /// As Go shows such a value.
 fn as_go(user: &User) -> String {
-    let whole = |kind: &str, parts: Vec<String>| match parts.is_empty() {
-        true => format!("{kind}(nil)"),
-        false => format!("{kind}{{{}}}", parts.join(", ")),
+    let whole = |kind: &str, parts: Vec<String>| {
+        if parts.is_empty() {
+            format!("{kind}(nil)")
+        } else {
+            format!("{kind}{{{}}}", parts.join(", "))
+        }
     };
     let quoted = |text: &String| format!("{text:?}");
     let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());

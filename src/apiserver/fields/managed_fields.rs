@@ -124,9 +124,10 @@ pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
     // A client clears the list by sending an empty one, or one with an empty entry.
     let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
     let sent = if is_whole { read_entries(new) } else { Vec::new() };
-    let mut entries = match is_reset || !sent.is_empty() {
-        true => sent,
-        false => read_entries(old),
+    let mut entries = if is_reset || !sent.is_empty() {
+        sent
+    } else {
+        read_entries(old)
     };
     // What was owned by way of another group, which has other names for the fields, is nobody's any more.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());

@@ -88,9 +88,12 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
 
 /// A value as Go prints it, or as it would stand in a source.
 pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
-    let joined = |parts: Vec<String>| match is_source {
-        true => format!("{}{{{}}}", go_type(value), parts.join(", ")),
-        false => format!("[{}]", parts.join(" ")),
+    let joined = |parts: Vec<String>| {
+        if is_source {
+            format!("{}{{{}}}", go_type(value), parts.join(", "))
+        } else {
+            format!("[{}]", parts.join(" "))
+        }
     };
     match value {
         Value::Null if is_source => "interface {}(nil)".to_owned(),
@@ -98,9 +101,12 @@ pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
         Value::String(text) if !is_source => text.clone(),
         Value::Array(items) => joined(items.iter().map(|item| go_text(item, is_source)).collect()),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| match is_source {
-                true => format!("{}:{}", quoted(name), go_text(field, true)),
-                false => format!("{name}:{}", go_text(field, false)),
+            let fields = fields.iter().map(|(name, field)| {
+                if is_source {
+                    format!("{}:{}", quoted(name), go_text(field, true))
+                } else {
+                    format!("{name}:{}", go_text(field, false))
+                }
             });
             let start = if is_source { "" } else { "map" };
             format!("{start}{}", joined(fields.collect()))

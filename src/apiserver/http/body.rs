@@ -27,12 +27,13 @@ where
     B: Body<Data = Bytes, Error: Into<BoxError>>,
 {
     let whole = Limited::new(body, MAX_REQUEST).collect().await;
-    let whole = whole.map_err(|error| match error.is::<LengthLimitError>() {
-        true => {
+    let whole = whole.map_err(|error| {
+        if error.is::<LengthLimitError>() {
             let why = format!("Request entity too large: limit is {MAX_REQUEST}");
             Failure::new(413, "RequestEntityTooLarge", why)
+        } else {
+            Failure::bad_request("failed to read the request's body")
         }
-        false => Failure::bad_request("failed to read the request's body"),
     });
     Ok(whole?.to_bytes())
 }

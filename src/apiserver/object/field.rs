@@ -84,9 +84,10 @@ pub(crate) trait Found {
 
     fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
         let known: Vec<String> = known.iter().map(|known| quoted(known.as_ref())).collect();
-        let why = match known.is_empty() {
-            true => String::new(),
-            false => format!("supported values: {}", known.join(", ")),
+        let why = if known.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", known.join(", "))
         };
         let value = Some(json!(value).to_string());
         self.note(Problem::NotSupported, field, value, &why);

@@ -94,15 +94,16 @@ impl<'a> Walk<'a> {
         }
         let operand = self.of(&select.operand)?;
         let (result, step) = self.field(&operand.result, &select.field, expression)?;
-        Ok(match select.test {
-            true => Checked {
+        Ok(if select.test {
+            Checked {
                 result: Type::plain("bool"),
                 cost: operand.cost,
-            },
-            false => Checked {
+            }
+        } else {
+            Checked {
                 result,
                 cost: operand.cost.saturating_add(step),
-            },
+            }
         })
     }
 
@@ -199,12 +200,13 @@ impl<'a> Walk<'a> {
         let once = condition.cost.saturating_add(step.cost);
         let repeated = range.result.size().saturating_mul(once);
         let cost = sum([range.cost, first.cost, last.cost, repeated]);
-        let result = match makes_list {
-            true => Type {
+        let result = if makes_list {
+            Type {
                 most: Some(range.result.size()),
                 ..step.result
-            },
-            false => last.result,
+            }
+        } else {
+            last.result
         };
         Ok(Checked { result, cost })
     }

@@ -168,9 +168,10 @@ fn cost_of(
 ) -> Result<u64, String> {
     let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
     let program = expression.program.as_ref().map_err(|why| failed(why))?;
-    let old = match old_may_be_absent {
-        true => Type::plain("optional"),
-        false => own.clone(),
+    let old = if old_may_be_absent {
+        Type::plain("optional")
+    } else {
+        own.clone()
     };
     let text = expression.text.as_str();
     let variables = vec![("self", own.clone()), ("oldSelf", old)];

@@ -252,9 +252,12 @@ fn check_list(at: &At<'_>, errors: &mut Errors) {
         let why = "must be an object for an array of list-type map";
         return errors.invalid(at.path.index(i), &items[i], why);
     }
-    let identity = |item: &Value| match is_map {
-        true => Value::Object(list_key(item, at.schema)),
-        false => item.clone(),
+    let identity = |item: &Value| {
+        if is_map {
+            Value::Object(list_key(item, at.schema))
+        } else {
+            item.clone()
+        }
     };
     let identities: Vec<Value> = items.iter().map(identity).collect();
     for (i, identity) in identities.iter().enumerate() {

@@ -43,9 +43,10 @@ impl Named {
 
     /// The namespace in which to look, empty for all.
     pub(crate) fn namespace(&self) -> &str {
-        match self.resource.namespaced {
-            true => &self.target.namespace,
-            false => "",
+        if self.resource.namespaced {
+            &self.target.namespace
+        } else {
+            ""
         }
     }
 
@@ -71,9 +72,12 @@ impl Named {
             let is_of_group = resource.family != Family::Custom && resource.group == target.group;
             is_of_group && resource.served_version(&target.version).is_some()
         };
-        let missing = || match target.group.is_empty() || storage.tables().any(is_own) {
-            true => Failure::no_such_resource(),
-            false => Failure::no_such_path(),
+        let missing = || {
+            if target.group.is_empty() || storage.tables().any(is_own) {
+                Failure::no_such_resource()
+            } else {
+                Failure::no_such_path()
+            }
         };
         // Cluster-scoped resources are not found below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
@@ -95,9 +99,10 @@ impl Named {
             _ => false,
         };
         if !has_subresource {
-            return Err(match is_custom {
-                true => Failure::not_found(resource.qualified(), &target.name),
-                false => missing(),
+            return Err(if is_custom {
+                Failure::not_found(resource.qualified(), &target.name)
+            } else {
+                missing()
             });
         }
         let named = Self {

@@ -319,9 +319,10 @@ impl Storage {
         let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
         let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
         if let Some(table) = table {
-            let before = match deleted {
-                true => table.objects.remove(key),
-                false => table.objects.insert(key.to_owned(), object.clone()),
+            let before = if deleted {
+                table.objects.remove(key)
+            } else {
+                table.objects.insert(key.to_owned(), object.clone())
             };
             table.history.push_back(Arc::new(Change {
                 revision,

@@ -47,15 +47,14 @@ impl Context<'_> {
         let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let found = kept.open();
         check_preconditions(named, found.object(), &preconditions)?;
-        let remaining = match write.dry_run {
-            true => remains(resource.family, found.object(), time)
-                .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
-            false => {
-                remove(&mut storage, &id, &key, time);
-                let remaining = storage.kept(&id, &key).cloned();
-                finish_deletions(&mut storage, time);
-                remaining
-            }
+        let remaining = if write.dry_run {
+            remains(resource.family, found.object(), time)
+                .map(|object| Arc::new(Kept::new(object, kept.revision, true)))
+        } else {
+            remove(&mut storage, &id, &key, time);
+            let remaining = storage.kept(&id, &key).cloned();
+            finish_deletions(&mut storage, time);
+            remaining
         };
         if let Some(remaining) = remaining {
             return Ok(Reply::json(200, in_version(&remaining, named).bytes()));

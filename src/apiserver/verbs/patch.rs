@@ -121,9 +121,10 @@ impl Context<'_> {
             }
             _ => json_patch::merge(&mut patched, &patch),
         }
-        let text = match is_strategic {
-            true => go_text(&patch, false),
-            false => patched.to_string(),
+        let text = if is_strategic {
+            go_text(&patch, false)
+        } else {
+            patched.to_string()
         };
         let invalid = |why: &str| {
             let mut errors = Vec::new();

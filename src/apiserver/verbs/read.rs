@@ -161,9 +161,10 @@ pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
             let why = format!(
                 "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
-            match itself {
-                true => Failure::internal(why),
-                false => Failure::bad_request(format!("invalid resource version: {why}")),
+            if itself {
+                Failure::internal(why)
+            } else {
+                Failure::bad_request(format!("invalid resource version: {why}"))
             }
         }),
     }
@@ -231,9 +232,10 @@ pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
     let list =
         json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
     let list = list.to_string();
-    let told = match is_custom {
-        true => Stored::bytes,
-        false => Stored::untyped_bytes,
+    let told = if is_custom {
+        Stored::bytes
+    } else {
+        Stored::untyped_bytes
     };
     let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
     let items = items.join(&b","[..]);

@@ -277,9 +277,10 @@ fn check_secret_type(secret: &Value, errors: &mut Errors) {
 
 fn check_data(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let is_secret = resource.family == Family::Secret;
-    let (parts, whole): (&[&str], _) = match is_secret {
-        true => (&["data"], "data"),
-        false => (&["data", "binaryData"], ""),
+    let (parts, whole): (&[&str], _) = if is_secret {
+        (&["data"], "data")
+    } else {
+        (&["data", "binaryData"], "")
     };
     let mut size = 0;
     for part in parts {

@@ -48,9 +48,10 @@ impl Column {
     /// A column of this kind of the server's own, or of any.
     fn own(kind: &str, name: &str, told: &str, cells: &str, paths: &str) -> Self {
         let (name, priority) = name.strip_suffix('*').map_or((name, 0), |name| (name, 1));
-        let description = match told.contains(' ') {
-            true => told.to_owned(),
-            false => openapi::description(kind, told),
+        let description = if told.contains(' ') {
+            told.to_owned()
+        } else {
+            openapi::description(kind, told)
         };
         let kind = match cells {
             "date" | "time" => "date",
@@ -259,9 +260,10 @@ fn readiness(ready: String, node: &Value) -> String {
         "" => "Unknown",
         _ => "NotReady",
     };
-    match flag(&node["spec"], "unschedulable") {
-        true => format!("{ready},SchedulingDisabled"),
-        false => ready.to_owned(),
+    if flag(&node["spec"], "unschedulable") {
+        format!("{ready},SchedulingDisabled")
+    } else {
+        ready.to_owned()
     }
 }
 
@@ -272,9 +274,10 @@ fn roles(labels: &Value) -> String {
         key => key.strip_prefix("node-role.kubernetes.io/"),
     });
     let roles: BTreeSet<&str> = roles.filter(|role| !role.is_empty()).collect();
-    match roles.is_empty() {
-        true => "<none>".to_owned(),
-        false => roles.into_iter().collect::<Vec<_>>().join(","),
+    if roles.is_empty() {
+        "<none>".to_owned()
+    } else {
+        roles.into_iter().collect::<Vec<_>>().join(",")
     }
 }
 

@@ -198,9 +198,10 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
             take(metadata, field, known);
         }
     }
-    match is_status {
+    if is_status {
         // Such a write may change metadata too.
-        true => take(object, "spec", old),
-        false => strategy::prepare_update(named, object, old),
+        take(object, "spec", old)
+    } else {
+        strategy::prepare_update(named, object, old)
     }
 }

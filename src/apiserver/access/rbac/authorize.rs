@@ -109,9 +109,12 @@ fn bindings<'a>(
     let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
     bindings.filter_map(|binding| {
         let mut subjects = binding.subjects.iter();
-        let subject = subjects.find(|subject| match subject.is_group {
-            true => user.is_in(&subject.name),
-            false => user.name == subject.name,
+        let subject = subjects.find(|subject| {
+            if subject.is_group {
+                user.is_in(&subject.name)
+            } else {
+                user.name == subject.name
+            }
         })?;
         Some((binding, subject.told.as_str()))
     })

@@ -64,15 +64,17 @@ fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>, errors: &mu
 fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Errors) {
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(subject, field));
     let is_account = kind == "ServiceAccount";
-    let (rule, group_wanted): (fn(&str) -> _, _) = match is_account {
-        true => (names::dns_subdomain, ""),
-        false => (|_| Vec::new(), GROUP),
+    let (rule, group_wanted): (fn(&str) -> _, _) = if is_account {
+        (names::dns_subdomain, "")
+    } else {
+        (|_| Vec::new(), GROUP)
     };
     check_name(&format!("{at}.name"), name, rule, errors);
     let kinds = ["ServiceAccount", "User", "Group"];
-    match kinds.contains(&kind) {
-        true => errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
-        false => errors.not_supported(format!("{at}.kind"), kind, &kinds),
+    if kinds.contains(&kind) {
+        errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted])
+    } else {
+        errors.not_supported(format!("{at}.kind"), kind, &kinds)
     }
     if is_account && !namespaced && text(subject, "namespace").is_empty() {
         errors.required(format!("{at}.namespace"), "");

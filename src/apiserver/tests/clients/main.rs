@@ -110,9 +110,10 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
         }
     }
     let complaints = compare::complaints(script, table, &ours, &theirs);
-    match complaints.is_empty() {
-        true => Ok(Completion::Completed),
-        false => Err(complaints.join("\n").into()),
+    if complaints.is_empty() {
+        Ok(Completion::Completed)
+    } else {
+        Err(complaints.join("\n").into())
     }
 }
 

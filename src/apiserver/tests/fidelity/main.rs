@@ -48,11 +48,12 @@ fn main() -> ExitCode {
     let scripts = Script::all();
     let table = Arc::new(Table::read(&scripts));
     let tally = Arc::new(Mutex::new(Tally::default()));
-    let real = match arguments.list {
-        true => Err("only listed".to_owned()),
-        false => Assets::find(None)
+    let real = if arguments.list {
+        Err("only listed".to_owned())
+    } else {
+        Assets::find(None)
             .map_err(|error| error.to_string())
-            .map(|assets| Arc::new(Real::start(&assets))),
+            .map(|assets| Arc::new(Real::start(&assets)))
     };
     let trial = |name: String, check: Check| {
         let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
@@ -144,8 +145,9 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
         tally.random += theirs.len();
     }
     tally.divergences.extend(table.entries(&script.name));
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => Err(complaints.join("\n").into()),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(complaints.join("\n").into())
     }
 }
