@@ -1,4 +1,4 @@
-//! What names, label keys and label values may look like, with the messages of the real API server.
+//! Checks names, label keys and label values, with kube-apiserver's messages.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ fn expected(what: &str, pattern: &Regex, examples: &[&str]) -> String {
     format!("{what} (e.g. {examples}regex used for validation is '{pattern}')")
 }
 
-/// What is wrong with a text that is too long, or not of this shape.
+/// Checks the length and the pattern of a text.
 fn judged(text: &str, max: (usize, &str), what: &str, pattern: &Regex, examples: &[&str]) -> Vec<String> {
     let too_long = (text.len() > max.0).then(|| format!("must be no more than {} {}", max.0, max.1));
     let misshapen = (!pattern.is_match(text)).then(|| expected(what, pattern, examples));
@@ -57,7 +57,7 @@ pub(crate) fn dns_1035_label(name: &str) -> Vec<String> {
     judged(name, (63, "characters"), what, &LABEL_1035, &examples)
 }
 
-/// What is wrong with `name` as that of a kind.
+/// Checks `name` as the name of a kind.
 pub(crate) fn kind(name: &str) -> Vec<String> {
     let mixed = |why| format!("may have mixed case, but should otherwise match: {why}");
     dns_1035_label(&name.to_lowercase())

@@ -1,4 +1,4 @@
-//! Rules in the Common Expression Language: `x-kubernetes-validations`.
+//! Evaluates `x-kubernetes-validations`, rules in the Common Expression Language.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,10 +23,10 @@ use super::{
 use crate::object::field::{Errors, Found, Problem};
 
 thread_local! {
-    /// Registering the functions costs more than most rules.
+    /// Shared, as registering the functions costs more than most rules.
     static FUNCTIONS: Context<'static> = {
         let mut context = Context::default().with_all();
-        // Kubernetes counts characters where the library counts bytes.
+        // The library counts bytes, Kubernetes counts characters.
         context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
             let size = match &this {
                 Cel::String(text) => text.chars().count(),
@@ -41,7 +41,7 @@ thread_local! {
     };
 }
 
-/// Notes the errors of the rules in `schema`. `old` is what `object` replaces.
+/// Adds the errors of the rules in `schema`. `old` is the object that `object` replaces.
 pub(crate) fn check_rules(object: &Value, old: Option<&Value>, schema: &Schema, errors: &mut Errors) {
     check(&At::root(object, old, schema), errors);
 }
@@ -85,13 +85,13 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
             Err(failure) => failed(rule, at, &failure, errors),
         }
         if let Some(error) = errors.last_mut() {
-            // What was wrong before, and is no business of this change, passes.
+            // An unchanged value that was invalid before is tolerated.
             error.tolerated = !rule.is_transition() && old == Some(at.value);
         }
     }
 }
 
-/// Notes that a rule could not be evaluated.
+/// Adds the error of a rule that could not be evaluated.
 fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
@@ -107,11 +107,11 @@ fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Error
     errors.invalid(at.path, kind.unwrap_or_default(), &why);
 }
 
-/// Notes that a rule does not hold.
+/// Adds the error of a rule that does not hold.
 fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
-    // What is large is not repeated.
+    // Messages do not repeat objects and lists.
     let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
     let value = (!is_large).then(|| at.value.to_string());
     match rule.reason.as_deref() {
@@ -122,8 +122,7 @@ fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     }
 }
 
-/// A JSON value as CEL sees it: typed by the formats of the schema, if there is one, and its fields by names that CEL
-/// can spell.
+/// Converts JSON to CEL, typed by the schema's formats, with property names escaped.
 fn to_cel(value: &Value, schema: Option<&Schema>) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -139,7 +138,7 @@ fn to_cel(value: &Value, schema: Option<&Schema>) -> Cel {
             Cel::List(Arc::new(items.iter().map(|item| to_cel(item, below)).collect()))
         }
         Value::Object(fields) => {
-            // The keys of a map are data; only the names of properties are escaped.
+            // Only property names are escaped. The keys of a map are data.
             let is_map = schema.is_some_and(|schema| !matches!(schema.extra, Extra::Unknown));
             let mut converted = HashMap::with_capacity(fields.len());
             for (name, field) in fields {

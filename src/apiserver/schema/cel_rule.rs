@@ -1,4 +1,4 @@
-//! Rules of a schema as they are read: expressions compiled once, and the names of fields in them.
+//! Rules of a schema: expressions, compiled once, and the escaping of field names.
 
 use kube_cel::cel::{Context, Program, Value as Cel};
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use serde::Deserialize;
 #[serde(from = "String")]
 pub(super) struct Expression {
     pub(super) text: String,
-    /// The error is the compiler's.
+    /// The error is the CEL compiler's.
     pub(super) program: Result<Program, String>,
-    /// It compares with what was before.
+    /// It uses `oldSelf`.
     pub(super) uses_old: bool,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Whether it is about what was before: without that, it is not asked.
+    /// True if it compares with the old value. Without one, it is not evaluated.
     pub(super) fn is_transition(&self) -> bool {
         self.rule.uses_old
     }
 
-    /// What to tell when the rule does not hold.
+    /// The message when the rule does not hold.
     pub(super) fn explanation(&self, context: &Context<'_>) -> String {
         let program = self.message_expression.program.as_ref().ok();
         match program.map(|program| program.execute(context)) {
@@ -64,11 +64,11 @@ impl Rule {
     }
 }
 
-/// Words that CEL keeps for itself.
+/// Reserved words of CEL.
 const RESERVED: &str = "true false null in as break const continue else for function if import let loop package \
                         namespace return var void while";
 
-/// A field's name as an expression must write it.
+/// A field's name, escaped for use in an expression.
 pub(super) fn escaped(name: &str) -> String {
     if RESERVED.split(' ').any(|word| word == name) {
         return format!("__{name}__");
@@ -76,7 +76,7 @@ pub(super) fn escaped(name: &str) -> String {
     if !name.contains(['_', '.', '-', '/']) {
         return name.to_owned();
     }
-    // Two underscores are escaped, one is not.
+    // Two underscores are escaped, a single one is not.
     name.replace("__", "__underscores__")
         .replace('.', "__dot__")
         .replace('-', "__dash__")

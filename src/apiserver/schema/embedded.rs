@@ -1,4 +1,4 @@
-//! Objects within objects: `x-kubernetes-embedded-resource`.
+//! Embedded objects: `x-kubernetes-embedded-resource`.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::{
     schema::{At, Schema},
 };
 
-/// What is wrong with the embedded objects in `value`.
+/// Adds the errors of embedded objects in `value`.
 pub(crate) fn check_embedded(value: &Value, schema: &Schema, errors: &mut Errors) {
     At::root(value, None, schema).each(|schema| schema.has_embedded, &mut |at| {
         if at.schema.embedded_resource && at.value.is_object() {
@@ -19,8 +19,7 @@ pub(crate) fn check_embedded(value: &Value, schema: &Schema, errors: &mut Errors
     });
 }
 
-/// Makes the metadata of embedded objects fit, as that of the object itself. Returns the paths of what was unknown; the
-/// error is a decoder's.
+/// Decodes the metadata of embedded objects by `coerce_metadata`. Returns the paths of unknown fields.
 pub(crate) fn coerce_embedded<E>(
     value: &mut Value,
     schema: &Schema,

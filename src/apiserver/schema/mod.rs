@@ -1,4 +1,4 @@
-//! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
+//! Structural schemas: reads, checks and applies the schemas of CRDs.
 
 mod at;
 mod cel;

@@ -1,4 +1,4 @@
-//! What is wrong with Events, Leases and Nodes besides their metadata.
+//! Checks Events, Leases and Nodes, except their metadata.
 
 use serde_json::Value;
 
@@ -14,14 +14,14 @@ pub(crate) fn check_event(group: &str, new: &Value, old: Option<&Value>, errors:
     let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
     check_any_event(&new, errors);
     match old {
-        // The core group stays as lenient as it was.
+        // The core group accepts what it always accepted.
         _ if group.is_empty() => {}
         None => check_new_event(&new, errors),
         Some(old) => check_event_update(&new, &old, errors),
     }
 }
 
-/// What errors call a field of an Event.
+/// The name of an Event's field in errors.
 fn told(field: &str) -> &str {
     match field {
         "reportingComponent" => "reportingController",
@@ -66,7 +66,7 @@ fn check_any_event(event: &Value, errors: &mut Errors) {
     }
 }
 
-/// What `events.k8s.io` demands of a new Event.
+/// The requirements of `events.k8s.io` on a new Event.
 fn check_new_event(event: &Value, errors: &mut Errors) {
     check_series(&event["series"], errors);
     if event["eventTime"].is_null() {
@@ -85,7 +85,7 @@ fn check_new_event(event: &Value, errors: &mut Errors) {
     }
 }
 
-/// Only the series of an Event goes on.
+/// Only the series of an Event may change.
 fn check_event_update(new: &Value, old: &Value, errors: &mut Errors) {
     if new["series"] != old["series"] {
         check_series(&new["series"], errors);
@@ -139,7 +139,7 @@ pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) 
         }
     }
     let Some(old) = old else { return };
-    // The real server judges them once as those of a Node and once as those of a changed one.
+    // kube-apiserver checks taints twice on updates.
     check_taints(&new["spec"], errors);
     let addresses = list(&new["status"], "addresses");
     for (i, address) in addresses.iter().enumerate() {
@@ -159,7 +159,7 @@ pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) 
     }
 }
 
-/// Pods, and what somebody else than Kubernetes counts.
+/// True for resources that are counted in whole numbers: pods and extended resources.
 fn comes_whole(resource: &str) -> bool {
     let domain = resource.split_once('/').map(|(domain, _)| domain);
     resource == "pods" || domain.is_some_and(|domain| !domain.ends_with("kubernetes.io"))

@@ -49,7 +49,7 @@ impl Context<'_> {
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
         };
-        let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
+        let mut document = json::read(body, is_apply).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&document.value);
         let mut storage = self.state.storage();
         let found = current(&storage, named);
@@ -134,7 +134,8 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let (object, unknown) =
+            fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why.to_string()))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
         let complained = self.complain(write.field_validation, complaints);
         complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;

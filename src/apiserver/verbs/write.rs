@@ -18,7 +18,7 @@ use crate::{
     },
     http::{body::Reply, context::Context},
     object::{
-        json::{self, Document, unrecognized},
+        json::{self, DecodeError, Document, unrecognized},
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
@@ -62,7 +62,7 @@ pub(crate) fn fit(
     named: &Named,
     mut object: Map<String, Value>,
     nulls: Nulls,
-) -> Result<(Value, Vec<String>), String> {
+) -> Result<(Value, Vec<String>), DecodeError> {
     let (resource, version) = (&named.resource, named.version());
     let unknown = match resource.message() {
         Some(message) => typed::decode(message, &mut object)?,
@@ -99,9 +99,13 @@ pub(crate) fn fit(
 
 impl Context<'_> {
     /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
-    pub(crate) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
+    pub(crate) fn complain(
+        &mut self,
+        how: FieldValidation,
+        complaints: Vec<String>,
+    ) -> Result<(), DecodeError> {
         match how {
-            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ")),
+            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ").into()),
             FieldValidation::Warn => self.warnings.extend(complaints),
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
@@ -138,7 +142,7 @@ impl Context<'_> {
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
         let document = json::read(body, is_yaml);
-        let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
+        let Document { value, mut repeated } = document.map_err(|error| unreadable(&error.to_string()))?;
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
         };
@@ -164,14 +168,16 @@ impl Context<'_> {
                  ({api_version})"
             )));
         }
-        let cannot = |why: String| {
+        let cannot = |why: DecodeError| {
             let version = &named.version().name;
             Failure::bad_request(format!(
                 "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
             ))
         };
         if !is_custom && sent_kind != *kind {
-            return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
+            return Err(cannot(
+                format!("no kind \"{sent_kind}\" is registered here").into(),
+            ));
         }
         let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
         if is_yaml {
@@ -179,7 +185,7 @@ impl Context<'_> {
         }
         repeated.extend(unknown);
         let complained = self.complain(write.field_validation, repeated);
-        complained.map_err(|why| cannot(format!("strict decoding error: {why}")))?;
+        complained.map_err(|why| cannot(format!("strict decoding error: {why}").into()))?;
         self.entry.object(&object);
         ensure_namespace(&mut object, named.namespace())?;
         Ok((write, object))
@@ -263,10 +269,12 @@ pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object:
     let named = write.named;
     let resource = &named.resource;
     let version = resource.storage_version();
-    let object = match version.name == named.version().name {
-        _ if resource.family == Family::Event => event_in("", &object),
-        true => object,
-        false => as_stored(&object, resource, version),
+    let object = if resource.family == Family::Event {
+        event_in("", &object)
+    } else if version.name == named.version().name {
+        object
+    } else {
+        as_stored(&object, resource, version)
     };
     let stored = storage.put(&resource.id(), key, object);
     if resource.family == Family::Definition {
