@@ -1,4 +1,4 @@
-//! What a server is made of, as handlers reach it.
+//! The server's state, which handlers get.
 
 use std::{
     fmt,
@@ -17,7 +17,7 @@ use crate::{
     store::{builtin, storage::Storage},
 };
 
-/// What a server is made of.
+/// The server's state.
 pub(crate) struct State {
     clock: Clock,
     storage: Mutex<Storage>,
@@ -26,13 +26,13 @@ pub(crate) struct State {
     pub(crate) faults: Faults,
     pub(crate) about: Mutex<About>,
     pub(crate) metrics: Metrics,
-    /// Counts up when all open watches are to end.
+    /// Incremented to end all open watches.
     pub(crate) drops: watch::Sender<u64>,
     serial: AtomicU64,
 }
 
 impl State {
-    /// A server that serves its own kinds and holds no object.
+    /// The state of a server with the built-in resources and no objects.
     pub(crate) fn new(clock: Clock) -> Self {
         let mut storage = Storage::default();
         for resource in builtin::resources() {
@@ -55,35 +55,35 @@ impl State {
         self.storage.lock()
     }
 
-    /// The present moment by the server's own, possibly skewed, clock.
+    /// The current time by the server's clock, which may be skewed.
     pub(crate) fn now(&self) -> Timestamp {
         let now = self.clock.now();
         now.saturating_add(self.faults.skew()).unwrap_or(now)
     }
 
-    /// The present moment as objects tell it: in seconds.
+    /// The current time in objects: with seconds.
     pub(crate) fn time(&self) -> String {
         self.time_in(0)
     }
 
-    /// The moment so many seconds from now, as objects tell it.
+    /// The time in so many seconds, as objects show it.
     pub(crate) fn time_in(&self, seconds: i64) -> String {
         let seconds = self.now().as_second().saturating_add(seconds);
         let moment = Timestamp::from_second(seconds).unwrap_or_default();
         moment.to_string()
     }
 
-    /// A new UID. Each world deals the same ones in the same order, so that runs can be compared.
+    /// A new UID. Every server makes the same sequence, so that runs can be compared.
     pub(crate) fn new_uid(&self) -> String {
         let mut bytes = self.random();
-        // These bits say that it was made by chance.
+        // Version 4, RFC 4122.
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let hex = format!("{:032x}", u128::from_be_bytes(bytes));
         [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
     }
 
-    /// Five characters for generated names.
+    /// A random suffix for generated names.
     pub(crate) fn name_suffix(&self) -> String {
         const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let letter = |byte: &u8| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]);
@@ -97,7 +97,7 @@ impl State {
     }
 }
 
-/// Short: objects and tokens are no part of it.
+/// Omits objects and tokens.
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")

@@ -12,17 +12,17 @@ use crate::{
     state::State,
 };
 
-/// One request, as far as it is known.
+/// The audit event of one request, filled in on the way.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     state: Arc<State>,
     event: Value,
-    /// The Status with which it is answered, if it is one.
+    /// The answered Status, if the answer is one.
     pub(crate) status: Value,
 }
 
 impl Entry {
-    /// Notes that a request came.
+    /// Starts the event of a request.
     pub(crate) fn begin(state: &Arc<State>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": state.new_uid(), "verb": info.verb,
@@ -49,7 +49,7 @@ impl Entry {
         }
     }
 
-    /// Notes who asks: the `user`, or the `impersonatedUser`.
+    /// Records the `user`, or the `impersonatedUser`.
     pub(crate) fn user(&mut self, field: &str, user: &User) {
         self.event[field] = json!(user);
     }
@@ -60,7 +60,7 @@ impl Entry {
             json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
     }
 
-    /// Notes the object that was sent, and what it says of which object is meant.
+    /// Records the object that was sent, and the name and identity in it.
     pub(crate) fn object(&mut self, sent: &Value) {
         let reference = &mut self.event["objectRef"];
         for key in ["name", "namespace", "uid", "resourceVersion"] {
@@ -72,14 +72,14 @@ impl Entry {
         self.request(sent);
     }
 
-    /// Notes what was sent: an object, a patch, the options of a deletion.
+    /// Records what was sent: an object, a patch, the options of a deletion.
     pub(crate) fn request(&mut self, sent: &Value) {
         if self.level() >= AuditLevel::Request {
             self.event["requestObject"] = sent.clone();
         }
     }
 
-    /// Notes what is answered, as JSON.
+    /// Records the answer's JSON.
     pub(crate) fn answer(&mut self, body: &[u8]) {
         if self.level() == AuditLevel::RequestResponse
             && let Ok(answer) = serde_json::from_slice(body)
@@ -88,8 +88,8 @@ impl Entry {
         }
     }
 
-    /// How much is told of this request. Of reads little: with what they list, the log would be as long as that, time
-    /// and again.
+    /// The level of this request. Reads stay at Metadata: their answers would make the log as long as all lists
+    /// together.
     fn level(&self) -> AuditLevel {
         let (verb, object) = (self.event["verb"].as_str(), &self.event["objectRef"]);
         let is_read = matches!(verb, Some("get" | "list" | "watch"));
@@ -104,12 +104,12 @@ impl Entry {
         }
     }
 
-    /// Notes that an answer begins: of a watch, or to somebody unknown.
+    /// Writes the event of an answer that begins: a watch, or a refusal of an unknown user.
     pub(crate) fn started(&mut self, code: u16) {
         self.write("ResponseStarted", code);
     }
 
-    /// Notes that the request is over.
+    /// Writes the event of a finished request.
     pub(crate) fn complete(&mut self, code: u16) {
         self.write("ResponseComplete", code);
     }
@@ -129,7 +129,7 @@ impl Entry {
     }
 }
 
-/// The present moment as events tell it: in microseconds.
+/// The current time in events: with microseconds.
 fn time(state: &State) -> String {
     format!("{:.6}", state.now())
 }

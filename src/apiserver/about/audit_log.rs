@@ -1,36 +1,36 @@
-//! Where audit events go, and how much they tell.
+//! The audit log: where events go, and how much they contain.
 
 use std::{fs::File, io::Write};
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// How much the audit log tells of a request that writes.
+/// How much audit events contain about writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum AuditLevel {
-    /// Who did what to which object, and the answer's code.
+    /// User, verb, object and status code.
     #[default]
     Metadata,
-    /// Also the object that was sent. Never for Secrets.
+    /// The sent object, too. Never for Secrets.
     Request,
-    /// Also the object that was answered. Never for Secrets.
+    /// The answered object, too. Never for Secrets.
     RequestResponse,
 }
 
-/// Where events go, and how much they tell.
+/// The audit log.
 #[derive(Debug, Default)]
 pub(crate) struct AuditLog {
     pub(crate) level: AuditLevel,
-    /// Those that were remembered.
+    /// Events in memory.
     pub(crate) kept: Vec<Value>,
-    /// They are not remembered.
+    /// Events are not kept in memory.
     is_sent: bool,
-    /// Where they are sent, one a line: there, or nowhere.
+    /// The file for events, one a line. None drops them.
     file: Option<File>,
 }
 
 impl AuditLog {
-    /// Lets events go there from now on, instead of remembering them.
+    /// Writes events to a file from now on, or drops them, instead of keeping them.
     pub(crate) fn send_to(&mut self, file: Option<File>) {
         self.kept.clear();
         self.is_sent = true;
@@ -39,7 +39,7 @@ impl AuditLog {
 
     pub(super) fn push(&mut self, event: &Value) {
         if let Some(file) = &mut self.file {
-            // A log that cannot be written is no reason to answer otherwise.
+            // A failing log does not fail the request.
             let _ = file.write_all(format!("{event}\n").as_bytes());
         } else if !self.is_sent {
             self.kept.push(event.clone());

@@ -1,4 +1,4 @@
-//! Discovery: which groups, versions and resources there are.
+//! Discovery: the served groups, versions and resources.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -19,20 +19,20 @@ use crate::{
 
 const OWN_VERBS: &str = "create delete deletecollection get list patch update watch";
 const NAMESPACE_VERBS: &str = "create delete get list patch update watch";
-/// The order in which custom resources tell theirs.
+/// The order of verbs of custom resources.
 const CUSTOM_VERBS: &str = "delete deletecollection get list patch create update watch";
-/// What is there besides groups.
+/// Paths besides those of groups.
 const OTHERS: &str = "/healthz /livez /openapi/v2 /openapi/v3 /readyz /version";
 /// The kinds of some subresources.
 const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
 const TOKEN_REQUEST: [&str; 3] = ["authentication.k8s.io", "v1", "TokenRequest"];
-/// The content type of a list of all groups with all that is in them; only the roots have it.
+/// The content type of aggregated discovery, which only the roots have.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// How it is wished for.
+/// The parameters in an Accept header that ask for it.
 const AGGREGATION: (&str, &str, &str) = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
 
 impl Context<'_> {
-    /// Answers a request about the API itself.
+    /// Answers a discovery request.
     pub(crate) fn discover(&self, path: &str) -> Outcome<Reply> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let wishes: Vec<_> = conversions(self.accept).collect();
@@ -65,7 +65,7 @@ fn words(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
 }
 
-/// All that there is to be told, of what is served now.
+/// All discovery documents of what is served now.
 fn documents(storage: &Storage) -> Documents {
     let mut groups: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
     for (resource, version) in storage.served() {
@@ -81,7 +81,7 @@ fn documents(storage: &Storage) -> Documents {
         documents.insert((path.to_owned(), kind), document.to_string().into());
     };
     let mut paths = ["/api", "/api/v1", "/apis"].map(str::to_owned).to_vec();
-    // In the list of all, custom groups are in the order of their versions' names.
+    // APIGroupList sorts custom groups by the names of their versions.
     let (mut items, mut summaries) = (Vec::new(), BTreeMap::new());
     for ((place, name), versions) in groups {
         let first = versions.keys().map(|(_, version)| *version).min();
@@ -96,7 +96,7 @@ fn documents(storage: &Storage) -> Documents {
             told.push(json!({"groupVersion": group_version, "version": version}));
             let mut list =
                 json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
-            // The core group's list does not say so.
+            // The core group's list omits it.
             if !name.is_empty() {
                 list["apiVersion"] = "v1".into();
             }
@@ -130,17 +130,17 @@ fn documents(storage: &Storage) -> Documents {
     documents
 }
 
-/// Groups with all that is in them.
+/// A list of aggregated groups.
 fn all_of(groups: Vec<Value>) -> Value {
     json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": groups,
     })
 }
 
-/// A resource and its subresources: one after the other, and in one another.
+/// A resource and its subresources, for lists and for aggregated discovery.
 fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
-    // The server's own leave out what goes without saying.
+    // Built-in resources omit their group and version.
     let own_kind: [&str; 3] = if is_own(&resource.group) {
         ["", "", kind]
     } else {
@@ -203,10 +203,10 @@ fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     (listed, nested)
 }
 
-/// What changes with the version in which objects are stored.
+/// A hash of the storage version.
 fn storage_hash(resource: &Resource) -> String {
     let version = match resource.family {
-        // These are stored as they were before they had this version.
+        // kube-apiserver stores CRDs as v1beta1.
         Family::Definition => "v1beta1",
         _ => &resource.storage_version().name,
     };

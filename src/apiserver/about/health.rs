@@ -1,7 +1,7 @@
-//! What the server says of itself outside of its API: its version, and whether it is well.
+//! The server's version, and its health checks.
 //!
-//! The texts of `/healthz`, `/livez` and `/readyz` are those of a kube-apiserver 1.36: one line for each check, in a
-//! fixed order, where `verbose` asks for them or one of them fails.
+//! The texts of `/healthz`, `/livez` and `/readyz` are those of kube-apiserver 1.36: one line for each check, in fixed
+//! order, if `verbose` is set or a check fails.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     object::status::{Failure, Outcome},
 };
 
-/// What is asked of a server, in this order.
+/// The health checks, in order.
 const CHECKS: &str = "
     ping log loopback-serving-certificate etcd etcd-readiness informer-sync
     poststarthook/start-apiserver-admission-initializer poststarthook/generic-apiserver-start-informers
@@ -34,17 +34,17 @@ const CHECKS: &str = "
     poststarthook/kube-apiserver-autoregistration autoregister-completion
     poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller shutdown
 ";
-/// What is asked only for `/readyz`.
+/// Checks of `/readyz` alone.
 const READY_ONLY: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
-/// What is not asked there.
+/// The check that `/readyz` omits.
 const UNREADY: &str = "loopback-serving-certificate";
 
-/// What a server says of itself.
+/// Version and health.
 #[derive(Debug, Default)]
 pub(crate) struct About {
     /// Its `gitVersion`.
     pub(crate) version: String,
-    /// The checks of its health that fail.
+    /// The failing checks.
     pub(crate) failing: BTreeSet<String>,
 }
 
@@ -62,7 +62,7 @@ impl About {
         })
     }
 
-    /// The names of the checks, in their order; those that fail are asked wherever else they belong.
+    /// The names of the checks of `endpoint`, in order. Unknown failing checks come last.
     fn checks(&self, endpoint: &str) -> Vec<&str> {
         let mut checks: Vec<&str> = CHECKS.split_whitespace().collect();
         let failing = self.failing.iter().map(String::as_str);
@@ -75,7 +75,7 @@ impl About {
         checks
     }
 
-    /// Answers a question about all checks of `endpoint`, such as `readyz`.
+    /// Answers a request for all checks of `endpoint`, such as `readyz`.
     pub(super) fn health(&self, endpoint: &str, query: &Query) -> Reply {
         let mut unknown = query.all("exclude").to_vec();
         let (mut lines, mut is_well) = (String::new(), true);
@@ -102,7 +102,7 @@ impl About {
         }
     }
 
-    /// Answers a question about one check.
+    /// Answers a request for one check.
     pub(super) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
         if !self.checks(endpoint).contains(&check) {
             return Err(Failure::no_such_path());

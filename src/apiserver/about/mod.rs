@@ -1,4 +1,4 @@
-//! What a server tells of itself: discovery, OpenAPI, health, metrics, audit; and how it is told to misbehave.
+//! What the server reports about itself: discovery, OpenAPI, health, metrics, audit; and its faults on demand.
 
 pub(crate) mod audit;
 pub(crate) mod audit_log;

@@ -1,11 +1,11 @@
-//! Requests outside of the API's resources, and what answers each.
+//! Answers requests outside of the API's resources.
 
 use crate::{
     http::{body::Reply, context::Context},
     object::status::{Failure, Outcome},
 };
 
-/// The format that Prometheus reads.
+/// Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 impl Context<'_> {
@@ -22,8 +22,8 @@ impl Context<'_> {
             ("version", "") if !reads => Err(Failure::method_not_routed()),
             _ if !reads => Err(Failure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about().version())),
-            ("metrics", "") => Ok(Reply::typed(METRICS, self.state.metrics.told())),
-            // The core's versions are the server's own, even those that it has not.
+            ("metrics", "") => Ok(Reply::typed(METRICS, self.state.metrics.render())),
+            // The core group answers with a Status, even for versions that do not exist.
             ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),
         }

@@ -1,4 +1,4 @@
-//! Who asks: bearer tokens name users, and who may act as another says so in headers.
+//! Authenticates requests by bearer tokens, and impersonates users.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::{
 };
 
 impl State {
-    /// Makes `user` known by this bearer token as well.
+    /// Lets `token` authenticate `user`.
     pub(crate) fn add_token(&self, token: &str, user: User) {
         self.users.lock().insert(token.to_owned(), user.into());
     }
 
-    /// Whose token this is. Those of service accounts are good as long as the account is there.
+    /// The user of a token. A service account's token is valid while the account exists.
     pub(crate) fn user_of(&self, token: &str) -> Option<Arc<User>> {
         let user = self.users.lock().get(token).cloned()?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
@@ -42,17 +42,17 @@ impl State {
             .get(&id("", "serviceaccounts"), &key(namespace, name))
     }
 
-    /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
+    /// Authorizes an action. Masters may do everything.
     pub(crate) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
         if user.is_master() {
-            // Without waiting for the storage.
+            // Does not wait for the storage.
             Decision::WITHOUT_REASON
         } else {
             rbac::authorize(&self.storage(), user, act)
         }
     }
 
-    /// Who sent a request.
+    /// Returns the user who sent a request.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Outcome<Arc<User>> {
         let header = headers.get(http::header::AUTHORIZATION);
         let token = header
@@ -63,7 +63,7 @@ impl State {
     }
 }
 
-/// Whom the headers ask to act as, if they do; groups are those that are asked for.
+/// The user whom the headers ask to impersonate, with the requested groups.
 fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
     let texts = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
@@ -91,7 +91,7 @@ fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
     Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
 }
 
-/// As Go shows such a value.
+/// As Go prints it.
 fn as_go(user: &User) -> String {
     let whole = |kind: &str, parts: Vec<String>| {
         if parts.is_empty() {
@@ -113,7 +113,7 @@ fn as_go(user: &User) -> String {
     )
 }
 
-/// The user as whom `asker` wants to act, if that is allowed for what is asked.
+/// Returns the impersonated user, if `asker` may impersonate it for this action.
 pub(crate) fn impersonated(
     state: &State,
     asker: &User,
@@ -123,7 +123,7 @@ pub(crate) fn impersonated(
     let Some(wanted) = wanted(headers)? else {
         return Ok(None);
     };
-    // One may be allowed to act as others in certain requests only, or, in the older way, in all.
+    // Impersonation is granted for some actions, or, in the older way, for all.
     let only_named = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
     let mode = match account_of(&wanted.name) {
         Some(_) => only_named.then_some("serviceaccount"),
@@ -148,13 +148,13 @@ pub(crate) fn impersonated(
     });
     if !matches!(in_mode, Some(Ok(()))) {
         let older = acts(&wanted, "impersonate", "").into_iter().try_for_each(check);
-        // The first refusal is the one that is told.
+        // The first refusal is reported.
         older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
     Ok(Some(complete(wanted)))
 }
 
-/// What one has to be allowed to act as somebody; names and groups are of `group`.
+/// The permissions that impersonation needs. Names and groups are resources of `group`.
 fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
     let act = |group, resource, name| Act {
         verb,
@@ -184,7 +184,7 @@ fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
     acts
 }
 
-/// The user with the groups that go without saying.
+/// Adds the implied groups.
 fn complete(mut user: User) -> User {
     if let (Some((namespace, name)), true) = (account_of(&user.name), user.groups.is_empty()) {
         user.groups = User::account(namespace, name, "").groups;

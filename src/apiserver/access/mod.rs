@@ -1,4 +1,4 @@
-//! Who may do what: users and their tokens, RBAC, reviews of access.
+//! Users and their tokens, RBAC, access reviews.
 
 pub(crate) mod auth;
 pub(crate) mod rbac;

@@ -1,4 +1,4 @@
-//! Reviews: questions about who somebody is and what is allowed. They are answered and not stored.
+//! Answers access reviews and token reviews, which are not stored.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ impl Context<'_> {
         Ok(Reply::value(201, &answer))
     }
 
-    /// Whether something is allowed to the asker, or to whom the review names.
+    /// Answers whether an action is allowed to the requester, or to the user in the review.
     fn review_access(&self, kind: &str, mut review: Value) -> Outcome<Value> {
         check_access(kind, &review)?;
         let spec = &review["spec"];
@@ -62,7 +62,7 @@ impl Context<'_> {
         Ok(review)
     }
 
-    /// Everything that is allowed to the asker in a namespace.
+    /// Lists what the requester may do in a namespace.
     fn review_rules(&self, review: &Value) -> Outcome<Value> {
         let namespace = text(&review["spec"], "namespace");
         if namespace.is_empty() {
@@ -90,7 +90,7 @@ impl Context<'_> {
         Ok(json!({"metadata": {}, "spec": {}, "status": status}))
     }
 
-    /// Whose token it is.
+    /// Answers a TokenReview.
     fn review_token(&self, mut review: Value) -> Outcome<Value> {
         let spec = &review["spec"];
         let token = text(spec, "token");
@@ -109,7 +109,7 @@ impl Context<'_> {
     }
 }
 
-/// What a review asks about.
+/// The action in a review.
 fn act(spec: &Value) -> Act<'_> {
     match &spec["resourceAttributes"] {
         Value::Null => Act {
@@ -121,7 +121,7 @@ fn act(spec: &Value) -> Act<'_> {
     }
 }
 
-/// What is wrong with a question about access. As in the real answer, the kind is not told.
+/// Checks an access review. As in kube-apiserver, messages omit the kind.
 fn check_access(kind: &str, review: &Value) -> Outcome<()> {
     let (spec, mut errors) = (&review["spec"], Vec::new());
     let (asked, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);

@@ -1,4 +1,4 @@
-//! Users, as audit events, reviews and refusals tell of them.
+//! Users and their groups.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,29 +11,29 @@ use serde::Serialize;
 use super::rbac::{Rule, has};
 use crate::object::names;
 
-/// The group whose members may do everything.
+/// Members of this group may do everything.
 pub const MASTERS: &str = "system:masters";
-/// The group of everybody who has a token.
+/// The group of all users with a token.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody else.
+/// The group of all others.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
-/// Somebody with a bearer token, as audit events and reviews tell it.
+/// A user, as audit events and reviews show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct User {
-    /// The name that audit events and refusals tell.
+    /// The name in audit events and refusals.
     #[serde(rename = "username")]
     pub name: String,
-    /// All groups, `system:authenticated` among them.
+    /// All groups, including `system:authenticated`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) uid: String,
-    /// What else is told of the user.
+    /// Extra information about the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) extra: BTreeMap<String, Vec<String>>,
-    /// What the user may do besides what roles say.
+    /// Rights besides those of roles.
     #[serde(skip)]
     pub rules: Vec<Rule>,
 }
@@ -44,7 +44,7 @@ impl User {
         Self::known(name.into(), &[MASTERS])
     }
 
-    /// A user with these rules, and with what roles allow.
+    /// A user with these rules, besides those of roles.
     pub fn with_rules(name: impl Into<String>, rules: Vec<Rule>) -> Self {
         Self {
             rules,
@@ -62,7 +62,7 @@ impl User {
         }
     }
 
-    /// The user that a service account is.
+    /// The user of a service account.
     pub(crate) fn account(namespace: &str, name: &str, uid: &str) -> Self {
         let group = format!("system:serviceaccounts:{namespace}");
         Self {
@@ -79,7 +79,7 @@ impl User {
         has(&self.groups, group)
     }
 
-    /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
+    /// The user's own rules that hold in `namespace`, empty for the cluster scope.
     pub(crate) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
         let holds = move |namespaces: &[String]| {
             has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
@@ -88,12 +88,12 @@ impl User {
     }
 }
 
-/// The name under which a service account asks.
+/// The user name of a service account.
 pub(crate) fn account_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 
-/// The namespace and name of the service account that asks under this name.
+/// The namespace and name of the service account with this user name.
 pub(crate) fn account_of(name: &str) -> Option<(&str, &str)> {
     let (namespace, name) = name.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     let is_good = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();

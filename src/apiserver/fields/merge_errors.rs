@@ -1,16 +1,16 @@
-//! What is wrong with a value that is to be applied, in the words of the real server.
+//! Errors of values to be applied, in kube-apiserver's words.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{field_set::told, merge::Type};
+use super::{field_set::display_step, merge::Type};
 use crate::{
     object::field::quoted,
     schema::{ListType, Type as Kind},
 };
 
-/// What is wrong with a value that is to be applied, with the path of each error before it.
+/// Checks a value to be applied. Each error begins with its path.
 pub(crate) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
     let mut found = Vec::new();
     check(value, of, "", &mut found);
@@ -44,7 +44,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                     Ok(step) => step,
                     Err(why) => return found.push(at(format!("element {i}: {why}"))),
                 };
-                let told = told(&step);
+                let told = display_step(&step);
                 if !seen.insert(step) {
                     found.push(at(format!("duplicate entries for key {told}")));
                 }
@@ -56,7 +56,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Why a value is not of the kind that it has to be.
+/// The error of a value of the wrong type.
 fn mismatch(value: &Value, kind: Kind) -> Option<String> {
     let wanted = match kind {
         Kind::Object => "map",
@@ -74,7 +74,7 @@ fn mismatch(value: &Value, kind: Kind) -> Option<String> {
     Some(format!("expected {wanted}, got {got}"))
 }
 
-/// The type of Go that a decoder without a schema gives a value.
+/// The Go type that a decoder without a schema produces.
 pub(crate) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "nil",
@@ -86,7 +86,7 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A value as Go prints it, or as it would stand in a source.
+/// A value as Go prints it, or as Go source.
 pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
     let joined = |parts: Vec<String>| {
         if is_source {

@@ -1,4 +1,4 @@
-//! Fields and who owns them: merges, strategic merges, server-side apply.
+//! Fields and their owners: merges, strategic merges, server-side apply.
 
 pub(crate) mod apply;
 pub(crate) mod field_set;

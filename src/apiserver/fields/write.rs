@@ -1,8 +1,8 @@
-//! A write: of what, by whom, and how.
+//! A write: its object, its manager, its options.
 
 use crate::store::named::Named;
 
-/// What is done about fields that the schema does not know.
+/// What happens to unknown and repeated fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -11,7 +11,7 @@ pub(crate) enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// What a reader of YAML says of fields that stand twice: a strict one all at once.
+    /// The complaints of a YAML reader. A strict one joins them.
     pub(crate) fn yaml_complaints(self, repeated: Vec<String>) -> Vec<String> {
         match self {
             FieldValidation::Strict if !repeated.is_empty() => {
@@ -22,22 +22,22 @@ impl FieldValidation {
     }
 }
 
-/// A write: of what, by whom, and how.
+/// A write: its object, its manager, its options.
 #[derive(Clone)]
 pub(crate) struct Write<'a> {
     pub(crate) named: &'a Named,
-    /// Who then owns the fields.
+    /// The field manager.
     pub(crate) manager: String,
     /// RFC 3339, in seconds.
     pub(crate) time: String,
     pub(crate) dry_run: bool,
     pub(crate) field_validation: FieldValidation,
-    /// For an apply: other owners do not matter.
+    /// An apply that takes fields from other owners.
     pub(crate) force: bool,
 }
 
 impl<'a> Write<'a> {
-    /// A write of which nothing special is demanded.
+    /// A write with default options.
     pub(crate) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
         Self {
             named,

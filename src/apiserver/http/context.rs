@@ -1,4 +1,4 @@
-//! One authorized request, as its handler gets it.
+//! An authorized request, as its handler gets it.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ pub(crate) struct Context<'a> {
     pub(crate) user: &'a User,
     /// The User-Agent.
     pub(crate) agent: &'a str,
-    /// Of what kind the body is.
+    /// The body's media type.
     pub(crate) content_type: &'a str,
     pub(crate) accept: &'a str,
     pub(crate) entry: &'a mut Entry,
-    /// Texts for `Warning` headers, whether the request is refused or not.
+    /// `Warning` headers, sent even if the request fails.
     pub(crate) warnings: &'a mut Vec<String>,
 }

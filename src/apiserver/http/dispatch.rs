@@ -1,4 +1,4 @@
-//! From an authorized request to its handler.
+//! Calls the handler of an authorized request.
 
 use std::future::Future;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Context<'_> {
-    /// Calls the handler. The body is read only by those who want it.
+    /// Calls the handler. Only handlers that want the body read it.
     pub(crate) async fn dispatch(&mut self, body: impl Future<Output = Outcome<Bytes>>) -> Outcome<Reply> {
         let info = self.info;
         let Some(target) = &info.target else {
@@ -33,7 +33,7 @@ impl Context<'_> {
             };
         }
         self.warnings.extend(named.version().warning.clone());
-        // Only what may concern all namespaces is found outside of one.
+        // Only lists and watches span namespaces.
         let is_everywhere = named.resource.namespaced && target.namespace.is_empty();
         if is_everywhere && !matches!(info.verb, "list" | "watch") {
             return Err(match named.resource.family {
@@ -48,7 +48,7 @@ impl Context<'_> {
             "get" => self.get(&named),
             "list" => self.list(&named),
             "watch" => self.watch(&named, &form),
-            // Custom resources do not mind a name.
+            // For custom resources, a create may have a name in its path.
             "create" if is_whole && (is_custom || !is_named) => self.create(&named, &body.await?),
             "update" if is_named => self.update(&named, &body.await?),
             "patch" if is_named => self.patch(&named, &body.await?),

@@ -1,4 +1,4 @@
-//! The forms of answers: objects as they are, their metadata only, or a Table. The Accept header says which.
+//! The form that the Accept header asks for: objects as they are, their metadata, or a Table.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use crate::object::{
     status::{Failure, Outcome},
 };
 
-/// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
-/// `application/json;as=Table;g=meta.k8s.io;v=v1`. The kind is empty where the answer is good as it is.
+/// The JSON forms that an Accept header allows, in order: kind, group and version, as in
+/// `application/json;as=Table;g=meta.k8s.io;v=v1`. An empty kind stands for unchanged objects.
 pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &str)> {
-    // No header is no wish in particular.
+    // No header accepts anything.
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
     let wishes = accept.split(',');
     let wishes =
@@ -26,18 +26,18 @@ pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &st
     })
 }
 
-/// What becomes of an object, or of a list of them, on its way out.
+/// The form of an answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form {
-    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for objects as they are.
+    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for unchanged objects.
     pub(crate) kind: String,
     pub(crate) version: String,
-    /// What each row of a Table tells of its object besides the cells: `Metadata` unless told otherwise.
+    /// What the rows of a Table contain of the object: `Metadata` by default.
     pub(crate) include: String,
 }
 
 impl Form {
-    /// The first wish that can be fulfilled. Only JSON is spoken; other kinds may be wished for, as long as it will do.
+    /// The first form in the Accept header that the server supports.
     pub(crate) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
         let include = query.get("includeObject").to_owned();
         let mut wishes = conversions(accept);
@@ -66,7 +66,7 @@ impl Form {
         }
     }
 
-    /// Whether objects stay as they are.
+    /// True if objects stay unchanged.
     pub(crate) fn is_plain(&self) -> bool {
         self.kind.is_empty()
     }
@@ -77,7 +77,7 @@ impl Form {
     }
 }
 
-/// The kind of content that a header tells, without its parameters.
+/// The media type in a header, without parameters.
 pub(crate) fn media_type(header: &str) -> &str {
     header.split(';').next().unwrap_or_default().trim()
 }

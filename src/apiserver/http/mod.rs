@@ -1,4 +1,4 @@
-//! From a request to an answer: parsing, forms of bodies, the service, and a port of this machine.
+//! HTTP: parsing requests, building answers, the way in between, and TLS on the loopback.
 
 pub(crate) mod body;
 pub(crate) mod context;

@@ -1,4 +1,4 @@
-//! The way of a request: who is it, may it, shall it fail; then its handler; then the audit log.
+//! The way of a request: authentication, authorization, faults, handler, audit log.
 
 use std::sync::Arc;
 
@@ -80,11 +80,11 @@ where
     if reply.code == 401 || reply.code >= 400 && info.verb == "watch" {
         entry.started(reply.code);
     }
-    // A watch is over when its stream is.
+    // A watch writes its own last event.
     if reply.code != 401 && !matches!(reply.body, ReplyBody::Events(_)) {
         entry.complete(reply.code);
     }
-    // Paths that lead nowhere are not told apart, or the series would have no end.
+    // Unknown paths are not counted: each would be a time series of its own.
     if info.target.is_none() || reply.code != 404 {
         state.metrics.count(&info, reply.code);
     }
@@ -95,7 +95,7 @@ where
     response
 }
 
-/// The answer to what failed. The log tells of the Status only where there is one, and somebody wished to be told so.
+/// The answer to a failed request. The audit event has the Status only if the client accepts one.
 fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
     if let Some(text) = failure.plain {
         return Reply::text(failure.code, text);

@@ -41,7 +41,7 @@ pub(crate) fn added_finalizers<'a>(new: &'a Value, old: Option<&Value>) -> Vec<&
     added
 }
 
-/// Whether `object` is being deleted.
+/// True if `object` is being deleted.
 pub(crate) fn is_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
@@ -119,7 +119,7 @@ fn validate_maps(object: &Value, prefix: &str, errors: &mut Errors) {
 /// At most one owner is the controller, and Events own nothing: they expire.
 fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
-    let told = |owner: &Value| {
+    let describe = |owner: &Value| {
         let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
         let said = said.map(|field| format!("\"{field}\":{}", owner[field]));
         format!("{{{}}}", said.collect::<Vec<String>>().join(","))
@@ -127,12 +127,12 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     for owner in owners {
         if owner["kind"] == "Event" && owner["apiVersion"] == "v1" {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            errors.note(Problem::Invalid, path, Some(told(owner)), why);
+            errors.note(Problem::Invalid, path, Some(describe(owner)), why);
         }
     }
     let controllers: Vec<&Value> = owners.iter().filter(|owner| flag(owner, "controller")).collect();
     for pair in controllers.windows(2) {
-        let all: Vec<String> = owners.iter().map(told).collect();
+        let all: Vec<String> = owners.iter().map(describe).collect();
         let name = |owner: &Value| format!("{}/{}", value::text(owner, "kind"), value::text(owner, "name"));
         let why = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",

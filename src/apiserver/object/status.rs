@@ -149,7 +149,7 @@ impl Failure {
         };
         let mut details = details(subject, name);
         details["causes"] = errors.iter().map(cause).collect();
-        let told = all_told(errors.iter().map(FieldError::to_string));
+        let told = join_complaints(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
     }
@@ -186,7 +186,7 @@ pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
 }
 
 /// Joins complaints without repetitions. Several stand in brackets.
-pub(crate) fn all_told(complaints: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn join_complaints(complaints: impl IntoIterator<Item = String>) -> String {
     let mut told: Vec<String> = Vec::new();
     for complaint in complaints {
         if !told.contains(&complaint) {

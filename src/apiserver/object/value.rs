@@ -23,7 +23,7 @@ pub(crate) fn fields<'a>(object: &'a Value, field: &str) -> impl Iterator<Item =
     object[field].as_object().into_iter().flatten()
 }
 
-/// Whether a field is true.
+/// True if a field is true.
 pub(crate) fn flag(object: &Value, field: &str) -> bool {
     object[field] == true
 }

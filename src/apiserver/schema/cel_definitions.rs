@@ -146,7 +146,7 @@ impl Judge<'_> {
             let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
                 Ok(cost) => cost.saturating_mul(times),
                 Err(why) => {
-                    let told = Some(as_told(rule));
+                    let told = Some(as_go_json(rule));
                     return self.errors.note(Problem::Invalid, path, told, &why);
                 }
             };
@@ -210,7 +210,7 @@ fn too_much(what: &str, cost: u64, budget: u64) -> String {
 }
 
 /// A rule as messages show it: as JSON from Go, which escapes markup.
-fn as_told(rule: &Rule) -> String {
+fn as_go_json(rule: &Rule) -> String {
     let told = format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
         quoted(&rule.rule.text),

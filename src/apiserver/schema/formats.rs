@@ -45,7 +45,7 @@ impl Format {
         self.0
     }
 
-    /// Whether `text` has this format.
+    /// True if `text` has this format.
     pub(super) fn matches(self, text: &str) -> bool {
         let mut formats = FORMATS.iter();
         let pattern = formats

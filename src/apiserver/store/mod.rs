@@ -1,4 +1,4 @@
-//! What is stored: types of resources, definitions, and the history that watches read.
+//! Stores objects and their history, and knows the resources they belong to.
 
 pub(crate) mod builtin;
 pub(crate) mod definition;

@@ -1,4 +1,4 @@
-//! What a request names: an address within the API, and the resource that is found there.
+//! Finds the resource that a request addresses.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ pub(crate) struct Target {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) subresource: String,
-    /// The path goes on behind the subresource.
+    /// The path has segments after the subresource.
     pub(crate) beyond: bool,
 }
 
-/// What a request names: the resource, the version in which it does, and where.
+/// The addressed resource, the version of the request, and the address.
 #[derive(Clone)]
 pub(crate) struct Named {
     pub(crate) resource: Arc<Resource>,
     version: usize,
     pub(crate) target: Arc<Target>,
-    /// Where the resource is a Scale: what is scaled.
+    /// For a Scale: the resource that is scaled.
     pub(crate) scaled: Option<Arc<Named>>,
 }
 
@@ -41,7 +41,7 @@ impl Named {
         self.resource.api_version(&self.version().name)
     }
 
-    /// The namespace in which to look, empty for all.
+    /// The namespace of the request, empty for all and for cluster-scoped resources.
     pub(crate) fn namespace(&self) -> &str {
         if self.resource.namespaced {
             &self.target.namespace
@@ -50,12 +50,12 @@ impl Named {
         }
     }
 
-    /// The key of the object.
+    /// The object's key in storage.
     pub(crate) fn key(&self) -> String {
         key(self.namespace(), &self.target.name)
     }
 
-    /// A resource of a single version.
+    /// A resource with one version.
     pub(crate) fn only(resource: Arc<Resource>, target: &Arc<Target>) -> Self {
         Self {
             resource,
@@ -65,9 +65,9 @@ impl Named {
         }
     }
 
-    /// The resource that `target` names, if it is served.
+    /// Finds the resource that `target` names, if it is served.
     pub(crate) fn find(storage: &Storage, target: &Arc<Target>) -> Outcome<Self> {
-        // The server's own groups answer with a Status where others are not even routed.
+        // Built-in groups answer with a Status. Paths of other groups do not exist for the router.
         let is_own = |Table { resource, .. }: &Table| {
             let is_of_group = resource.family != Family::Custom && resource.group == target.group;
             is_of_group && resource.served_version(&target.version).is_some()
@@ -79,7 +79,7 @@ impl Named {
                 Failure::no_such_path()
             }
         };
-        // Cluster-scoped resources are not found below a namespace.
+        // Cluster-scoped resources are not served below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let is_anywhere = target.namespace.is_empty() || is_itself;
         let served = |version: &Version| version.served && version.name == target.version;
@@ -91,7 +91,7 @@ impl Named {
         let (resource, version) = found.ok_or_else(missing)?;
         let is_custom = resource.family == Family::Custom;
         let has_subresource = match target.subresource.as_str() {
-            // Behind a subresource of its own kinds there is nothing; that of others is found all the same.
+            // Built-in subresources have no paths below them; those of custom resources ignore them.
             _ if target.beyond && !is_custom => false,
             "" => true,
             "status" => resource.versions[version].status_subresource,
@@ -118,7 +118,7 @@ impl Named {
         })
     }
 
-    /// Top-level fields that a write cannot change.
+    /// Top-level fields that a write to this subresource cannot change.
     pub(crate) fn ignored_fields(&self) -> &'static [&'static str] {
         match (self.target.subresource.as_str(), self.resource.family) {
             ("status", _) if self.resource.message().is_some() => &["spec"],

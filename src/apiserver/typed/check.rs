@@ -9,7 +9,7 @@ use crate::object::{
     value::{fields, list, text},
 };
 
-/// Notes what is wrong with an Event that was sent to this group. `old` is what it replaces.
+/// Adds the errors of an Event that was sent to this group. `old` is what it replaces.
 pub(crate) fn check_event(group: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
     check_any_event(&new, errors);
@@ -22,7 +22,7 @@ pub(crate) fn check_event(group: &str, new: &Value, old: Option<&Value>, errors:
 }
 
 /// The name of an Event's field in errors.
-fn told(field: &str) -> &str {
+fn field_name(field: &str) -> &str {
     match field {
         "reportingComponent" => "reportingController",
         field => field,
@@ -57,11 +57,11 @@ fn check_any_event(event: &Value, errors: &mut Errors) {
     ] {
         let value = text(event, field);
         if value.is_empty() && field != "message" {
-            errors.required(told(field), "");
+            errors.required(field_name(field), "");
         }
         if value.len() > longest {
             let why = format!("can have at most {longest} characters");
-            errors.invalid(told(field), "", &why);
+            errors.invalid(field_name(field), "", &why);
         }
     }
 }
@@ -93,7 +93,7 @@ fn check_event_update(new: &Value, old: &Value, errors: &mut Errors) {
     let fields = known("Event").fields.iter().map(|field| field.name);
     let others = fields.filter(|field| !matches!(*field, "metadata" | "series"));
     for field in others.filter(|field| new[field] != old[field]) {
-        errors.invalid(told(field), &new[field], "field is immutable");
+        errors.invalid(field_name(field), &new[field], "field is immutable");
     }
 }
 
@@ -109,7 +109,7 @@ fn check_series(series: &Value, errors: &mut Errors) {
     }
 }
 
-/// Notes what is wrong with a Lease.
+/// Adds the errors of a Lease.
 pub(crate) fn check_lease(lease: &Value, errors: &mut Errors) {
     let spec = &lease["spec"];
     for (field, least, why) in [
@@ -122,7 +122,7 @@ pub(crate) fn check_lease(lease: &Value, errors: &mut Errors) {
     }
 }
 
-/// Notes what is wrong with a Node. `old` is what it replaces.
+/// Adds the errors of a Node. `old` is what it replaces.
 pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     check_taints(&new["spec"], errors);
     for amounts in ["capacity", "allocatable"] {

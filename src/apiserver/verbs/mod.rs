@@ -1,4 +1,4 @@
-//! What is done to objects: read, watch, write, update, patch, delete.
+//! The verbs: read, watch, write, update, patch, delete.
 
 pub(crate) mod crd_controller;
 pub(crate) mod delete;

@@ -1,4 +1,4 @@
-//! What writes have in common: of what they are, and their parameters.
+//! Parses the options of writes.
 
 use crate::{
     fields::write::{FieldValidation, Write},
@@ -10,11 +10,11 @@ use crate::{
     store::named::Named,
 };
 
-/// The media type of an apply.
+/// The media type of applies.
 pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 impl Context<'_> {
-    /// The write that the request asks for; `kind` is what refusals call its parameters (`CreateOptions`).
+    /// The write that the request asks for. `kind` is the kind of its options (`CreateOptions`).
     pub(crate) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
         let query = &self.info.query;
         let mut errors = Vec::new();
@@ -60,7 +60,7 @@ impl Context<'_> {
     }
 }
 
-/// The name of a manager that gave none: the program in its User-Agent.
+/// The default field manager: the program in the User-Agent.
 fn manager_of(agent: &str) -> String {
     let program = agent.split('/').next().unwrap_or_default();
     let name: String = program.chars().filter(|c| !c.is_control()).take(128).collect();

@@ -1,4 +1,4 @@
-//! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
+//! Patches: merge (RFC 7396), JSON (RFC 6902), strategic merge, apply.
 
 use bytes::Bytes;
 use json_patch::{AddOperation, PatchOperation, jsonptr::Pointer};
@@ -29,7 +29,7 @@ use crate::{
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-/// A JSON patch may not have more operations than this.
+/// The maximum number of operations in a JSON patch.
 const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
@@ -105,7 +105,7 @@ impl Context<'_> {
         }
     }
 
-    /// An object with the changes of a patch of another kind.
+    /// Applies a patch that is no apply.
     fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
         let (named, media_type) = (write.named, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);
@@ -114,7 +114,7 @@ impl Context<'_> {
         match (&mut patched, &patch) {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
-                // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
+                // Go's struct tags say which lists are merged. CRDs have none for their own.
                 let has_tags = named.resource.family != Family::Definition;
                 let of = Type::object(has_tags.then_some(&*named.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
@@ -162,14 +162,14 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
     Err(Failure::new(422, "Invalid", why).with(json!({})))
 }
 
-/// Whether the operation could be done.
+/// Applies an operation. Returns false if it fails.
 fn apply(object: &mut Value, operation: PatchOperation) -> bool {
     let operation = match operation {
-        // What is not there is null to it.
+        // A test treats a missing field as null.
         PatchOperation::Test(test) if test.value.is_null() && is_new_field(object, &test.path) => {
             return true;
         }
-        // To the real server, replacing a field that an object does not have is adding it.
+        // kube-apiserver adds a missing field on replace.
         PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
             PatchOperation::Add(AddOperation {
                 path: replace.path,

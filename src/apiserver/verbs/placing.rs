@@ -1,4 +1,4 @@
-//! Objects that are there without anybody's request: what a cluster's own parts would have put there.
+//! Stores and removes objects without a request, as other parts of a cluster would.
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,7 @@ use crate::{
 };
 
 impl State {
-    /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
-    /// no rule is asked whether it is a good one.
+    /// Stores `object` without any check, in place of the one of its name.
     pub(crate) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = id(group, plural);
         let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
@@ -33,12 +32,12 @@ impl State {
         storage.put(&id, &key, object);
     }
 
-    /// Takes an object away, where there is one.
+    /// Removes an object, if it exists.
     pub(crate) fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
         self.storage().remove(&id(group, plural), &key(namespace, name));
     }
 
-    /// Serves what `definition` defines, as if it had been created and accepted long ago.
+    /// Serves what `definition` defines, as if created and accepted long ago.
     pub(crate) fn define(&self, mut definition: Value) {
         if let Value::Object(fields) = &mut definition {
             definition::set_defaults(fields);
@@ -53,7 +52,7 @@ impl State {
         }
     }
 
-    /// Ends that, and what was stored of it.
+    /// Removes a CRD and its objects.
     pub(crate) fn undefine(&self, name: &str) {
         let mut storage = self.storage();
         if let Some(found) = storage.get(&crd_controller::definitions(), name) {
@@ -61,7 +60,7 @@ impl State {
         }
     }
 
-    /// A namespace that is there from the start.
+    /// Creates an initial namespace.
     pub(crate) fn place_namespace(&self, name: &str) {
         let object = json!({
             "kind": "Namespace", "apiVersion": "v1",

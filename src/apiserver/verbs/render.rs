@@ -1,4 +1,4 @@
-//! Answers in the form that the request asks for: objects as they are, their metadata alone, or a Table.
+//! Renders answers in the requested form: objects as they are, their metadata, or a Table.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Form {
-    /// The reply in this form.
+    /// Renders a reply.
     pub(crate) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
         let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
             return Ok(reply);
@@ -27,14 +27,14 @@ impl Form {
         }
         let mut metadata = answer["metadata"].clone();
         if let Some(fields) = metadata.as_object_mut() {
-            // Lists of the server's own resources do not have it to begin with.
+            // Lists of built-in resources have no empty `continue`.
             fields.retain(|name, value| name != "continue" || value != "");
         }
         let formed = match (self.kind.as_str(), answer["items"].as_array()) {
             ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
             ("PartialObjectMetadataList", Some(items)) => {
                 let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
-                // Of none, a real server writes null.
+                // kube-apiserver writes null instead of an empty list.
                 let items = (!items.is_empty()).then_some(items);
                 json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
             }
@@ -48,7 +48,7 @@ impl Form {
         Ok(Reply { body, ..reply })
     }
 
-    /// One object in this form. Of the Tables of a watch only the first tells its columns.
+    /// Renders one object. In a watch, only the first Table has column definitions.
     pub(crate) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
         if self.kind != "Table" {
             return self.metadata_of(object);
@@ -58,7 +58,7 @@ impl Form {
     }
 }
 
-/// For lists that are wanted as the metadata of one object.
+/// The error of a list requested as PartialObjectMetadata.
 fn list_not_acceptable(resource: &Resource) -> Box<Failure> {
     let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
         _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),

@@ -1,4 +1,4 @@
-//! Replacing an object, whether the new one was sent whole or as a patch.
+//! Replaces objects, for updates and for patches.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Context<'_> {
         let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
         if !sent.is_empty() && sent != known {
             let resource = &named.resource;
-            // Where a real server keeps such objects.
+            // The key's prefix in kube-apiserver's etcd.
             let place = match resource.family {
                 Family::Custom | Family::Definition => format!("{}/{}", resource.group, resource.plural),
                 Family::Node => "minions".to_owned(),
@@ -61,8 +61,8 @@ impl Context<'_> {
         Ok(Reply::json(200, stored.bytes()))
     }
 
-    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
-    /// request's version.
+    /// Replaces `current` by `object`, whose owners are set already. Returns the stored object in the request's
+    /// version.
     pub(crate) fn replace(
         &mut self,
         storage: &mut Storage,
@@ -105,7 +105,7 @@ impl Context<'_> {
         Ok(store(storage, write, &key, object))
     }
 
-    /// What is wrong with an object refuses it; what was wrong with it before is warned of.
+    /// Validates the new object. Tolerated errors become warnings.
     fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
         let resource = &named.resource;
         let mut errors = Vec::new();
@@ -119,7 +119,7 @@ impl Context<'_> {
         meta::validate_update(object, old, &mut errors);
         let mut more = strategy::check_type(named, object);
         if more.is_empty() {
-            // The real server judges changes of metadata twice, and tells so twice.
+            // kube-apiserver checks changes of metadata twice, and reports them twice.
             meta::validate_update(object, old, &mut more);
             strategy::check(named, object, Some(old), &mut more);
         }
@@ -131,7 +131,7 @@ impl Context<'_> {
     }
 }
 
-/// The name in the object is the one in the path.
+/// Checks that the object has the name in the path.
 pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
     match meta::text(object, "name") {
         "" => Err(Failure::bad_request(format!(
@@ -144,7 +144,7 @@ pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
     }
 }
 
-/// Nobody overwrites what they have not seen.
+/// Optimistic locking: the resourceVersion must be the current one.
 fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
     let known = meta::text(old, "resourceVersion");
     let sent = meta::text(object, "resourceVersion");
@@ -157,7 +157,7 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
         "" | "0" => {
             let mut errors = Vec::new();
             errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-            // The real answer bears the resource where the kind belongs.
+            // kube-apiserver puts the resource where the kind belongs.
             refuse(resource.qualified(), name, &errors)
         }
         sent if sent == known => Ok(()),
@@ -173,11 +173,11 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
     }
 }
 
-/// Takes from the old object what such a write cannot change.
+/// Restores what such a write cannot change.
 fn prepare(named: &Named, object: &mut Value, old: &Value) {
     let is_status = named.target.subresource == "status";
     if is_status && named.resource.message().is_none() {
-        // Only the status is new, and who owns it.
+        // Only the status and its owners change.
         let sent = std::mem::replace(object, old.clone());
         take(object, "status", &sent);
         return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
@@ -188,7 +188,7 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
     for (field, is_taken) in [
         ("generation", true),
         ("creationTimestamp", true),
-        // Nobody has one any more.
+        // It is never set any more.
         ("selfLink", true),
         ("uid", !is_sent),
         ("deletionTimestamp", is_deleted),
@@ -199,7 +199,7 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
         }
     }
     if is_status {
-        // Such a write may change metadata too.
+        // Status writes may change metadata of built-in kinds.
         take(object, "spec", old)
     } else {
         strategy::prepare_update(named, object, old)

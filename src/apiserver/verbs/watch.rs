@@ -1,4 +1,4 @@
-//! Watching: changes as they come, from a moment in the past or from the whole present.
+//! Watches: streams changes, from a resourceVersion or after the current objects.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -22,11 +22,11 @@ use crate::{
     },
 };
 
-/// How often a quiet watch is told where it is.
+/// The interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before its end a watch gets its last bookmark.
+/// How long before its end a watch gets a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// How long a watch lives that does not say. The real server picks from 30 to 60 minutes.
+/// The default timeout of a watch. kube-apiserver picks one from 30 to 60 minutes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
@@ -79,7 +79,7 @@ impl Context<'_> {
                     watcher.tell("ADDED", &in_version(object, named));
                 }
             }
-            // Who wants bookmarks is told where the present ends, be it a streaming list or not.
+            // With bookmarks, one marks the end of the initial events, in streaming lists and without.
             if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
@@ -97,27 +97,27 @@ impl Context<'_> {
 struct Watcher {
     state: Arc<State>,
     named: Named,
-    /// What the keys of its objects begin with.
+    /// The prefix of its objects' keys.
     prefix: String,
     selector: Selector,
     wake: Receiver<u64>,
     drops: Receiver<u64>,
-    /// The revision of the newest change that it knows; it may be yet to come.
+    /// The revision of the newest known change.
     seen: u64,
     /// Events to be sent.
     ready: VecDeque<Bytes>,
-    /// After how many events it ends, if it is to.
+    /// The number of events until it ends, if limited.
     left: Option<usize>,
     bookmarks: bool,
     form: Form,
-    /// Nothing was told yet.
+    /// No event was sent yet.
     first: bool,
     next_bookmark: Instant,
-    /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
+    /// The revision of the last bookmark, or of the start: it is not repeated.
     told: u64,
     deadline: Instant,
     faults: WatchFaults,
-    /// Until when changes are held back, once there are any.
+    /// The end of the delay of pending changes, if any.
     held_until: Option<Instant>,
     audit: Entry,
 }
@@ -162,7 +162,7 @@ impl Watcher {
         }
     }
 
-    /// Whether there are changes of which it is not yet the time to tell.
+    /// True if there are changes of which it is not yet the time to tell.
     fn is_held(&mut self) -> bool {
         if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
             self.held_until.get_or_insert(Instant::now() + self.faults.hold);

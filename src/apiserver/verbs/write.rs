@@ -1,4 +1,4 @@
-//! Decoding what is sent, and creating objects.
+//! Decodes bodies, and creates objects.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::{
     typed::event_in,
 };
 
-/// Numbers without a fraction are integers, however they are written.
+/// Turns numbers without a fraction into integers.
 fn make_integral(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -49,15 +49,15 @@ fn make_integral(value: &mut Value) {
     }
 }
 
-/// What becomes of nulls that mean nothing.
+/// What happens to meaningless nulls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nulls {
     Dropped,
     Kept,
 }
 
-/// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
-/// Tells also what a strict decoder complains of; the error says what every decoder would.
+/// Fits an object to its resource: coerces metadata, prunes unknown fields, drops meaningless nulls, fills in defaults.
+/// Returns the complaints of a strict decoder, too.
 pub(crate) fn fit(
     named: &Named,
     mut object: Map<String, Value>,
@@ -98,7 +98,7 @@ pub(crate) fn fit(
 }
 
 impl Context<'_> {
-    /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
+    /// Fails, warns, or ignores the complaints of a strict decoder, as the request asks.
     pub(crate) fn complain(
         &mut self,
         how: FieldValidation,
@@ -112,7 +112,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The body as JSON, where it may be protobuf of that kind.
+    /// The body as JSON. It may be protobuf of this kind.
     pub(crate) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
         match self.content_type {
             typed::PROTOBUF if !body.is_empty() => {
@@ -122,7 +122,7 @@ impl Context<'_> {
         }
     }
 
-    /// Decodes the body of a create or an update; `options` is what refusals call its parameters.
+    /// Decodes the body of a create or an update. `options` is the kind of its options.
     pub(crate) fn decode<'n>(
         &mut self,
         named: &'n Named,
@@ -202,7 +202,7 @@ impl Context<'_> {
         self.insert(&mut self.state.storage(), &write, object)
     }
 
-    /// Adds an object whose owners are told already.
+    /// Creates an object whose owners are set already.
     pub(crate) fn insert(
         &mut self,
         storage: &mut Storage,
@@ -211,7 +211,7 @@ impl Context<'_> {
     ) -> Outcome<Reply> {
         let named = write.named;
         let resource = &named.resource;
-        // Who makes something new by an apply or an update has to be allowed to create it, too.
+        // Creating by an apply or an update needs the right to create, too.
         let act = Act {
             verb: "create",
             ..Act::of(self.info)
@@ -228,7 +228,7 @@ impl Context<'_> {
         self.name(storage, named, &mut object);
         object["metadata"]["uid"] = self.state.new_uid().into();
         object["metadata"]["creationTimestamp"] = write.time.clone().into();
-        // Once an object told its own address. The field is still known, and never kept.
+        // selfLink is known for compatibility, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
@@ -251,7 +251,7 @@ impl Context<'_> {
         Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
     }
 
-    /// Makes a name where only the beginning of one was given.
+    /// Generates a name from `generateName`.
     fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
         let stem: String = meta::text(object, "generateName").chars().take(58).collect();
         if stem.is_empty() || !meta::text(object, "name").is_empty() {
@@ -264,7 +264,7 @@ impl Context<'_> {
     }
 }
 
-/// Stores an object in its resource's storage version, and returns it in that of the request.
+/// Stores an object in the storage version. Returns it in the request's version.
 pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
     let named = write.named;
     let resource = &named.resource;
@@ -283,7 +283,7 @@ pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object:
     in_version(&stored, named)
 }
 
-/// What is not the client's to say of a new object.
+/// Removes metadata that clients cannot set on a new object.
 pub(crate) fn wipe_system_fields(object: &mut Value) {
     const FIELDS: [&str; 4] = [
         "creationTimestamp",
@@ -296,7 +296,7 @@ pub(crate) fn wipe_system_fields(object: &mut Value) {
     }
 }
 
-/// The namespace in the object and the one in the path agree, or one of them is left out.
+/// Checks that the object and the path have the same namespace, if both have one.
 pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
     let sent = meta::text(object, "namespace");
     if sent == namespace {
@@ -317,7 +317,7 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
     Ok(())
 }
 
-/// Nothing new comes to what is about to be undefined.
+/// Refuses new objects of a CRD that is being deleted.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
     let subject = named.resource.qualified();
     if named.resource.family == Family::Custom
@@ -330,7 +330,7 @@ fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome
     Ok(())
 }
 
-/// New objects need a namespace that exists and stays.
+/// Refuses new objects in a namespace that is missing or being deleted.
 fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
     let namespace = meta::text(object, "namespace");
     if namespace.is_empty() {

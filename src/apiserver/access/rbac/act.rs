@@ -1,4 +1,4 @@
-//! One action, for which authorization is asked.
+//! An action that needs authorization.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::http::request::RequestInfo;
 
-/// What somebody wants to do.
+/// An action, as RBAC sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub(crate) struct Act<'a> {
@@ -14,15 +14,15 @@ pub(crate) struct Act<'a> {
     pub(crate) group: &'a str,
     pub(crate) resource: &'a str,
     pub(crate) subresource: &'a str,
-    /// Empty for the whole cluster.
+    /// Empty at the cluster scope.
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
-    /// Where it is about no resource at all.
+    /// The path of a request that is about no resource.
     pub(crate) path: Option<&'a str>,
 }
 
 impl<'a> Act<'a> {
-    /// What a request wants.
+    /// The action of a request.
     pub(crate) fn of(info: &'a RequestInfo) -> Self {
         match &info.target {
             Some(target) => Self {
@@ -42,7 +42,7 @@ impl<'a> Act<'a> {
         }
     }
 
-    /// `clusterprofiles`, `clusterprofiles/status`
+    /// `widgets`, `widgets/status`
     pub(super) fn whole_resource(&self) -> Cow<'a, str> {
         match self.subresource {
             "" => self.resource.into(),

@@ -1,4 +1,4 @@
-//! The roles and bindings that every server has from the start, as far as clients rely on them.
+//! Bootstrap roles and bindings, as far as clients rely on them.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::{GROUP, Rule};
 
-/// By the name of a role and its binding: the groups that are bound to it, and its rules.
+/// Bound groups and rules, by the name of role and binding.
 static ROLES: LazyLock<BTreeMap<String, (Vec<String>, Value)>> =
     LazyLock::new(|| serde_json::from_str(include_str!("bootstrap.json")).expect("a table of roles"));
 
-/// The rules of who may do everything.
+/// The rules of `cluster-admin`.
 pub(super) fn cluster_admin() -> Vec<Rule> {
     Rule::all_of(&json!({"rules": ROLES["cluster-admin"].1}))
 }
 
-/// These roles and bindings with their plurals, as if a server had written them at `time`.
+/// The bootstrap objects with their plurals, as if written at `time`.
 pub(crate) fn objects(time: &str) -> Vec<(&'static str, Value)> {
     let mut objects = Vec::new();
     for (name, (groups, rules)) in &*ROLES {

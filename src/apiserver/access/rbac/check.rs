@@ -1,4 +1,4 @@
-//! What roles and bindings may look like.
+//! Defaults and checks of roles and bindings.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     store::resource::Resource,
 };
 
-/// What decoding fills in.
+/// Fills in defaults.
 pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
     let subjects = object.get_mut("subjects").and_then(Value::as_array_mut);
     let subjects = subjects.into_iter().flatten();
@@ -28,14 +28,14 @@ fn set_group(named: &mut Value) {
     }
 }
 
-/// A role without rules tells so.
+/// A role without rules shows `rules: null`.
 pub(crate) fn set_rules(resource: &Resource, object: &mut Value) {
     if !resource.plural.ends_with("bindings") && list(object, "rules").is_empty() {
         object["rules"] = Value::Null;
     }
 }
 
-/// Notes what is wrong with a role or a binding besides its metadata. `old` is what it replaces.
+/// Adds the errors of a role or binding, except those of its metadata. `old` is the object it replaces.
 pub(crate) fn check(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     if resource.plural.ends_with("bindings") {
         return check_binding(resource.namespaced, new, old, errors);

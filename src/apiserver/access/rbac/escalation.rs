@@ -1,4 +1,4 @@
-//! Nobody hands out what they do not have.
+//! RBAC escalation check: users cannot grant rights they lack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Refuses a role that allows, or a binding to a role that allows, what its writer may not do.
+/// Refuses a role or a binding that grants what its writer may not do.
 pub(crate) fn check(
     user: &User,
     storage: &Storage,
@@ -78,17 +78,17 @@ pub(crate) fn check(
     if kind == "Role" && target.namespace.is_empty() {
         return Err(Failure::bad_request("Namespace parameter required."));
     }
-    // The real answer says that the binding is missing.
+    // kube-apiserver says that the binding is not found.
     let rules = rules_of(storage, reference, &target.namespace)
         .ok_or_else(|| Failure::not_found(resource.qualified(), name))?;
     confirm(&rules)
 }
 
-/// What of `rules` the user may not do, as the refusal tells it; `None` where that is nothing.
+/// The message about the rights in `rules` that the user lacks, or `None`.
 fn not_held(user: &User, storage: &Storage, target: &Target, rules: &[Rule]) -> Option<String> {
     let held: Vec<_> = super::rules(storage, user, &target.namespace).collect();
     let is_held = |act: &Act<'_>| held.iter().any(|(rule, _)| rule.allows(act));
-    // What differs in the verb only is told in one line.
+    // Rights that differ only in the verb share a line.
     let mut lines: BTreeMap<Act<'_>, Vec<&str>> = BTreeMap::new();
     for act in rules.iter().flat_map(Rule::acts).filter(|act| !is_held(act)) {
         let verb = if act.path.is_some() { act.verb } else { "" };
@@ -100,12 +100,12 @@ fn not_held(user: &User, storage: &Storage, target: &Target, rules: &[Rule]) -> 
     if lines.is_empty() {
         return None;
     }
-    let lines = lines.iter().map(|(act, verbs)| told(act, verbs));
+    let lines = lines.iter().map(|(act, verbs)| describe(act, verbs));
     let lines: Vec<String> = lines.collect::<BTreeSet<_>>().into_iter().collect();
     let mut why = format!(
         "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
         user.name,
-        told_list(&user.groups),
+        go_list(&user.groups),
         lines.join("\n")
     );
     let missing = missing(storage, user, &target.namespace, Some(&target.resource));
@@ -115,8 +115,8 @@ fn not_held(user: &User, storage: &Storage, target: &Target, rules: &[Rule]) -> 
     Some(why)
 }
 
-/// Acts as refusals tell them: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
-fn told(act: &Act<'_>, verbs: &[&str]) -> String {
+/// A right in messages: `{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}`.
+fn describe(act: &Act<'_>, verbs: &[&str]) -> String {
     let what = match (act.path, act.name) {
         (Some(path), _) => format!("NonResourceURLs:[{path:?}]"),
         (None, "") => format!("APIGroups:[{:?}], Resources:[{:?}]", act.group, act.resource),
@@ -125,15 +125,15 @@ fn told(act: &Act<'_>, verbs: &[&str]) -> String {
             act.group, act.resource
         ),
     };
-    format!("{{{what}, Verbs:{}}}", told_list(verbs))
+    format!("{{{what}, Verbs:{}}}", go_list(verbs))
 }
 
-/// A list as Go tells it: `["a" "b"]`.
-fn told_list<T: std::fmt::Debug>(list: &[T]) -> String {
+/// A list as Go prints it: `["a" "b"]`.
+fn go_list<T: std::fmt::Debug>(list: &[T]) -> String {
     format!("{list:?}").replace("\", \"", "\" \"")
 }
 
-/// Whether nothing is new but who owns the object and who holds it back from being deleted.
+/// True if only finalizers, owner references or field managers differ.
 fn differs_in_ownership_only(new: &Value, old: &Value) -> bool {
     let rest = |object: &Value| {
         let mut object = object.clone();

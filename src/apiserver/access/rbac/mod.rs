@@ -1,7 +1,6 @@
-//! Who may do what, as roles and bindings say (`rbac.authorization.k8s.io`).
+//! Authorization by roles and bindings (`rbac.authorization.k8s.io`).
 //!
-//! Bindings are read with the rules of their roles when somebody who is no master asks, and kept so until one changes.
-//! There is no controller that fills in the rules of aggregated ClusterRoles.
+//! Bindings and the rules of their roles are cached until one changes. No controller aggregates ClusterRoles.
 
 mod act;
 mod authorize;
