@@ -1,4 +1,4 @@
-//! The two hubs, over TLS in real time: the lab's, and a real API server.
+//! The two hubs, over TLS in real time: ours, and a real API server.
 
 use std::{
     path::{Path, PathBuf},
@@ -34,14 +34,14 @@ pub struct Hub {
     folder: TempDir,
     /// Where a real API server's own kubectl is.
     pub kubectl: Option<PathBuf>,
-    /// The lab's server, for its misbehaviour.
+    /// Our server, for its misbehaviour.
     pub server: Option<ApiServer>,
     /// Taken when it is stopped.
     real: Mutex<Option<Envtest>>,
 }
 
 impl Hub {
-    pub async fn lab() -> Self {
+    pub async fn ours() -> Self {
         let server = ApiServer::new(Clock::system());
         server.add_user(User::with_rules("viewer", Vec::new()));
         definitions()

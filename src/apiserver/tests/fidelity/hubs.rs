@@ -1,4 +1,4 @@
-//! The two hubs: a real API server, and the lab's.
+//! The two hubs: a real API server, and ours.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -25,7 +25,7 @@ pub struct Hub {
 
 enum Kind {
     Real { audit_log: PathBuf },
-    Lab(ApiServer),
+    Ours(ApiServer),
 }
 
 /// A running kube-apiserver, and the runtime that speaks with it.
@@ -73,8 +73,8 @@ fn token(envtest: &Envtest, user: &str) -> String {
 }
 
 impl Hub {
-    /// A new lab, with the stage set. Lives in the present runtime.
-    pub async fn lab() -> Self {
+    /// Our server, with the stage set. Needs a runtime.
+    pub async fn ours() -> Self {
         let server = ApiServer::new(Clock::system());
         server.set_audit_level(AuditLevel::RequestResponse);
         server.add_user(User::master("conformance"));
@@ -83,7 +83,7 @@ impl Hub {
         let hub = Self {
             client: Client::new(server.clone(), "default"),
             tokens: USERS.map(|user| (user, ApiServer::token(user))).into(),
-            kind: Kind::Lab(server.clone()),
+            kind: Kind::Ours(server.clone()),
         };
         hub.install_definitions().await;
         hub.bind_roles().await;
@@ -116,14 +116,14 @@ impl Hub {
                 // The last line may be in the middle of being written, by another script's request.
                 lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
             }
-            Kind::Lab(server) => server.audit_events(),
+            Kind::Ours(server) => server.audit_events(),
         }
     }
 
     pub fn forget_history(&self) {
         match &self.kind {
             Kind::Real { .. } => {}
-            Kind::Lab(server) => server.misbehave(Misbehaviour::CompactHistory),
+            Kind::Ours(server) => server.misbehave(Misbehaviour::CompactHistory),
         }
     }
 

@@ -1,7 +1,7 @@
-//! The lab's API server answers as a real one does: scripts of requests, played against both, answers compared.
+//! Proves that this API server answers as a real one: plays scripts of requests on both and compares the answers.
 //!
 //! The scripts are data, one file for each subject under `fixtures/fidelity/`; each is a trial. One more plays random
-//! sequences (see `fidelity/random.rs`). Where the lab is known
+//! sequences (see `fidelity/random.rs`). Where this server is known
 //! to answer differently, `divergences.yaml` beside them says why; a divergence that is gone fails the trial too. With
 //! `FIDELITY_SHOW` in the environment all answers are printed.
 
@@ -30,7 +30,7 @@ use random::{RANDOM, play_random};
 use script::Script;
 use table::Table;
 
-/// What has been compared so far.
+/// Totals of what was compared.
 #[derive(Default)]
 struct Tally {
     requests: usize,
@@ -40,7 +40,7 @@ struct Tally {
     divergences: BTreeSet<usize>,
 }
 
-/// What a trial does.
+/// A trial.
 type Check = Box<dyn Fn(&Real, &Table, &Mutex<Tally>) -> Result<(), Failed> + Send>;
 
 fn main() -> ExitCode {
@@ -93,17 +93,17 @@ fn main() -> ExitCode {
 
 fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) -> Result<(), Failed> {
     let theirs = real.runtime.block_on(play(script, &real.hub));
-    // The lab's time is paused: what would take it minutes takes it no time.
+    // Our clock is paused: minutes pass in no time.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()?;
-    let ours = runtime.block_on(async { play(script, &Hub::lab().await).await });
+    let ours = runtime.block_on(async { play(script, &Hub::ours().await).await });
 
     if std::env::var_os("FIDELITY_SHOW").is_some() {
         for (theirs, ours) in theirs.iter().zip(&ours) {
             println!(
-                "{} › {}\n  lab:  {}\n  real: {}",
+                "{} › {}\n  ours:  {}\n  real: {}",
                 script.name, theirs.step, ours.value, theirs.value
             );
         }
@@ -127,7 +127,7 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
     for answer in theirs.iter().filter(refused) {
         if !refused_by_lab.contains(answer.step.as_str()) {
             complaints.push(format!(
-                "{}: the lab accepts what a real API server refuses",
+                "{}: this server accepts what a real API server refuses",
                 answer.step
             ));
         }

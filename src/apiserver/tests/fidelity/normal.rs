@@ -1,4 +1,4 @@
-//! Answers without what differs from one run to the next: UIDs, resource versions, times, generated names.
+//! Normalizes answers: replaces UIDs, resource versions, times and generated names, which differ from run to run.
 
 use std::{collections::HashMap, sync::LazyLock};
 

@@ -1,4 +1,4 @@
-//! Who may do what, what is told of it, and what goes wrong on demand.
+//! Access rights, the audit log, and faults on demand.
 
 use std::time::Duration;
 
