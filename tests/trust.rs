@@ -506,7 +506,7 @@ fn no_secret_of_the_lab_gets_out() {
     assert!(report.contains("consumers/kubeconfig-works"));
     for (place, bytes) in left.places() {
         assert!(
-            !String::from_utf8_lossy(bytes).contains("lab-token-"),
+            !String::from_utf8_lossy(bytes).contains(apiserver::TOKEN_PREFIX),
             "a token is in {place}"
         );
     }

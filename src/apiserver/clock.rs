@@ -1,29 +1,29 @@
-//! What time it is for a server.
+//! The clock of a server.
 
 use std::{fmt, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// Tells a server the time: it writes no timestamp that comes from elsewhere. Copies agree with one another.
+/// The source of every timestamp that a server writes. Clones agree with one another.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks `now` each time.
+    /// A clock that calls `now` each time.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
 
-    /// A clock that starts at the machine's time of day and goes on with tokio's time, which may be paused.
+    /// A clock that starts at the machine's time and advances with tokio's clock, which may be paused.
     pub fn system() -> Self {
-        // The one place where the machine is asked; everything else derives from here.
+        // The only place that reads the machine's clock; all else derives from it.
         #[allow(clippy::disallowed_methods)]
         let base = Timestamp::now();
         Self::starting_at(base)
     }
 
-    /// A clock that starts at `base` now and goes on with tokio's time, which may be paused.
+    /// A clock that starts at `base` and advances with tokio's clock, which may be paused.
     pub fn starting_at(base: Timestamp) -> Self {
         let started = Instant::now();
         Self::new(move || {
@@ -32,7 +32,7 @@ impl Clock {
         })
     }
 
-    /// The present moment.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         (self.0)()
     }

@@ -1,14 +1,11 @@
-//! An in-process Kubernetes API server: exact in what it does, silent about what it does not.
+#![doc = include_str!("README.md")]
 //!
-//! It serves Namespaces, Secrets, ConfigMaps, ServiceAccounts, Events (of both groups), Nodes, Leases, roles and their
-//! bindings, CustomResourceDefinitions and whatever these define: get, list, watch, create, update, patches of every
-//! kind, delete. Bodies may be JSON or, for the server's own kinds, protobuf; answers are JSON. No controller runs
-//! beside it: no Namespace gets a ServiceAccount of its own, no Event grows too old. It is a [`tower::Service`], so the
-//! same server answers in process, over a duplex pipe and over a socket. In process it runs under tokio's paused clock.
+//! # Inside
 //!
-//! A request goes through `service` (authentication by `auth`, authorization by `rbac`, misbehaviour, audit) and
-//! `context` to one of the handlers (`read`, `watch`, `write`, `update`, `patch`, `delete`, `discovery`), which work on
-//! `storage`. What is answered goes out in the `form` that the Accept header asks for.
+//! `http` receives a request and `access` authenticates and authorizes it. `http::dispatch` calls its handler, most of them
+//! in `verbs` and `about`. Handlers work on `store` through `state`, which holds what a server is made of. Below them,
+//! `fields` tracks who owns which field, `schema` and `typed` decode and validate objects, and `object` reads JSON.
+//! No file imports one that imports it, directly or by way of others.
 
 mod about;
 mod access;
@@ -18,22 +15,23 @@ mod http;
 mod object;
 mod schema;
 mod server;
+mod state;
 mod store;
 mod typed;
 mod verbs;
 
 pub use about::{
-    audit::AuditLevel,
+    audit_log::AuditLevel,
     misbehaviour::{Affected, Misbehaviour},
 };
 pub use access::{
-    auth::{MASTERS, User},
     rbac::Rule as AccessRule,
-    token::new_token,
+    token::{TOKEN_PREFIX, new_token},
+    user::{MASTERS, User},
 };
 pub use clock::Clock;
 pub use http::{
     body::ResponseBody,
-    loopback::{Loopback, Way, speak},
+    loopback::{Endpoint, Loopback, serve_tls},
 };
 pub use server::ApiServer;

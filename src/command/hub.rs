@@ -148,10 +148,10 @@ impl ServeHub {
                     .await
                     .context("failed to listen: choose another --port")
                     .map_err(Failure::could_not_run)?;
-                let kubeconfig = loopback.way().kubeconfig_as(ADMIN);
+                let kubeconfig = loopback.endpoint().kubeconfig_as(ADMIN);
                 let server = hub.as_lab().expect("it is the lab").clone();
                 self.log_requests(&server)?;
-                self.tell(&kubeconfig, &loopback.way().server())?;
+                self.tell(&kubeconfig, &loopback.endpoint().server())?;
                 tokio::select! {
                     () = loopback.serve(server) => Ok(Exit::Success),
                     failed = manage(&hub, self.manager) => Err(failed),

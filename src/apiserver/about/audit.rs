@@ -1,75 +1,33 @@
 //! The audit log: one event for each request, as `audit.k8s.io/v1`.
 
-use std::{fs::File, io::Write};
+use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::audit_log::AuditLevel;
 use crate::{
-    access::{auth::User, rbac::Decision},
+    access::{rbac::Decision, user::User},
     http::request::RequestInfo,
     object::{meta, status::unless_empty},
-    server::{ApiServer, lock},
+    state::State,
 };
 
-/// How much the audit log tells of a request that writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum AuditLevel {
-    /// Who did what to which object, and the answer's code.
-    #[default]
-    Metadata,
-    /// Also the object that was sent. Never for Secrets.
-    Request,
-    /// Also the object that was answered. Never for Secrets.
-    RequestResponse,
-}
-
-/// Where events go, and how much they tell.
-#[derive(Debug, Default)]
-pub(crate) struct AuditLog {
-    pub(crate) level: AuditLevel,
-    /// Those that were remembered.
-    pub(crate) kept: Vec<Value>,
-    /// They are not remembered.
-    is_sent: bool,
-    /// Where they are sent, one a line: there, or nowhere.
-    file: Option<File>,
-}
-
-impl AuditLog {
-    /// Lets events go there from now on, instead of remembering them.
-    pub(crate) fn send_to(&mut self, file: Option<File>) {
-        self.kept.clear();
-        self.is_sent = true;
-        self.file = file;
-    }
-
-    fn push(&mut self, event: &Value) {
-        if let Some(file) = &mut self.file {
-            // A log that cannot be written is no reason to answer otherwise.
-            let _ = file.write_all(format!("{event}\n").as_bytes());
-        } else if !self.is_sent {
-            self.kept.push(event.clone());
-        }
-    }
-}
-
-/// One request, as far as it is known.
+/// The audit event of one request, filled in on the way.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    server: ApiServer,
+    state: Arc<State>,
     event: Value,
-    /// The Status with which it is answered, if it is one.
+    /// The answered Status, if the answer is one.
     pub(crate) status: Value,
 }
 
 impl Entry {
-    /// Notes that a request came.
-    pub(crate) fn begin(server: &ApiServer, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
+    /// Starts the event of a request.
+    pub(crate) fn begin(state: &Arc<State>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
         let mut event = json!({
-            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": server.new_uid(), "verb": info.verb,
+            "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": state.new_uid(), "verb": info.verb,
             "requestURI": uri.path_and_query().map_or("/", |uri| uri.as_str()), "user": {},
-            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(server),
+            "sourceIPs": ["127.0.0.1"], "requestReceivedTimestamp": time(state),
         });
         if !agent.is_empty() {
             event["userAgent"] = agent.into();
@@ -85,13 +43,13 @@ impl Entry {
             ]);
         }
         Self {
-            server: server.clone(),
+            state: state.clone(),
             event,
             status: Value::Null,
         }
     }
 
-    /// Notes who asks: the `user`, or the `impersonatedUser`.
+    /// Records the `user`, or the `impersonatedUser`.
     pub(crate) fn user(&mut self, field: &str, user: &User) {
         self.event[field] = json!(user);
     }
@@ -102,7 +60,7 @@ impl Entry {
             json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
     }
 
-    /// Notes the object that was sent, and what it says of which object is meant.
+    /// Records the object that was sent, and the name and identity in it.
     pub(crate) fn object(&mut self, sent: &Value) {
         let reference = &mut self.event["objectRef"];
         for key in ["name", "namespace", "uid", "resourceVersion"] {
@@ -114,14 +72,14 @@ impl Entry {
         self.request(sent);
     }
 
-    /// Notes what was sent: an object, a patch, the options of a deletion.
+    /// Records what was sent: an object, a patch, the options of a deletion.
     pub(crate) fn request(&mut self, sent: &Value) {
         if self.level() >= AuditLevel::Request {
             self.event["requestObject"] = sent.clone();
         }
     }
 
-    /// Notes what is answered, as JSON.
+    /// Records the answer's JSON.
     pub(crate) fn answer(&mut self, body: &[u8]) {
         if self.level() == AuditLevel::RequestResponse
             && let Ok(answer) = serde_json::from_slice(body)
@@ -130,8 +88,8 @@ impl Entry {
         }
     }
 
-    /// How much is told of this request. Of reads little: with what they list, the log would be as long as that, time
-    /// and again.
+    /// The level of this request. Reads stay at Metadata: their answers would make the log as long as all lists
+    /// together.
     fn level(&self) -> AuditLevel {
         let (verb, object) = (self.event["verb"].as_str(), &self.event["objectRef"]);
         let is_read = matches!(verb, Some("get" | "list" | "watch"));
@@ -139,18 +97,19 @@ impl Entry {
             object["resource"].as_str(),
             None | Some("secrets" | "tokenreviews")
         );
-        match is_read || is_secret || object["subresource"] == "token" {
-            true => AuditLevel::Metadata,
-            false => lock(&self.server.inner.audit).level,
+        if is_read || is_secret || object["subresource"] == "token" {
+            AuditLevel::Metadata
+        } else {
+            self.state.audit.lock().level
         }
     }
 
-    /// Notes that an answer begins: of a watch, or to somebody unknown.
+    /// Writes the event of an answer that begins: a watch, or a refusal of an unknown user.
     pub(crate) fn started(&mut self, code: u16) {
         self.write("ResponseStarted", code);
     }
 
-    /// Notes that the request is over.
+    /// Writes the event of a finished request.
     pub(crate) fn complete(&mut self, code: u16) {
         self.write("ResponseComplete", code);
     }
@@ -165,12 +124,12 @@ impl Entry {
         self.event["level"] = json!(self.level());
         self.event["stage"] = stage.into();
         self.event["responseStatus"] = status;
-        self.event["stageTimestamp"] = time(&self.server).into();
-        lock(&self.server.inner.audit).push(&self.event);
+        self.event["stageTimestamp"] = time(&self.state).into();
+        self.state.audit.lock().push(&self.event);
     }
 }
 
-/// The present moment as events tell it: in microseconds.
-fn time(server: &ApiServer) -> String {
-    format!("{:.6}", server.now())
+/// The current time in events: with microseconds.
+fn time(state: &State) -> String {
+    format!("{:.6}", state.now())
 }

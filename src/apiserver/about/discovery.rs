@@ -1,9 +1,8 @@
-//! Discovery: which groups, versions and resources there are.
+//! Discovery: the served groups, versions and resources.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bytes::Bytes;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
@@ -12,40 +11,28 @@ use crate::{
     http::{body::Reply, context::Context, form::conversions},
     object::status::{Failure, Outcome},
     store::{
-        resource::{Family, Resource, Version},
-        storage::Storage,
+        builtin::{OWN_GROUPS, is_own},
+        resource::{Family, Resource, Version, path_of, priority},
+        storage::{Documents, Storage},
     },
 };
 
 const OWN_VERBS: &str = "create delete deletecollection get list patch update watch";
 const NAMESPACE_VERBS: &str = "create delete get list patch update watch";
-/// The order in which custom resources tell theirs.
+/// The order of verbs of custom resources.
 const CUSTOM_VERBS: &str = "delete deletecollection get list patch create update watch";
-/// The server's own groups, in their order; custom ones follow by name.
-const OWN_GROUPS: [&str; 7] = [
-    "",
-    "events.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "rbac.authorization.k8s.io",
-    "apiextensions.k8s.io",
-    "coordination.k8s.io",
-];
-/// What is there besides groups.
+/// Paths besides those of groups.
 const OTHERS: &str = "/healthz /livez /openapi/v2 /openapi/v3 /readyz /version";
 /// The kinds of some subresources.
 const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
 const TOKEN_REQUEST: [&str; 3] = ["authentication.k8s.io", "v1", "TokenRequest"];
-/// The content type of a list of all groups with all that is in them; only the roots have it.
+/// The content type of aggregated discovery, which only the roots have.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/// How it is wished for.
+/// The parameters in an Accept header that ask for it.
 const AGGREGATION: (&str, &str, &str) = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
 
-/// What there is to be told of the API: by its path, and by the content type in which it is told.
-pub(crate) type Documents = BTreeMap<(String, &'static str), Bytes>;
-
 impl Context<'_> {
-    /// Answers a request about the API itself.
+    /// Answers a discovery request.
     pub(crate) fn discover(&self, path: &str) -> Outcome<Reply> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let wishes: Vec<_> = conversions(self.accept).collect();
@@ -58,7 +45,7 @@ impl Context<'_> {
             }
             _ => JSON,
         };
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let documents = match segments.first() {
             Some(&"openapi") => storage.descriptions.get_or_init(|| openapi::documents(&storage)),
             _ => storage.documents.get_or_init(|| documents(&storage)),
@@ -74,30 +61,11 @@ impl Context<'_> {
     }
 }
 
-/// The path of a group and version: `/apis/multicluster.x-k8s.io/v1alpha1`.
-pub(crate) fn path_of(group: &str, version: &str) -> String {
-    match group {
-        "" => format!("/api/{version}"),
-        group => format!("/apis/{group}/{version}"),
-    }
-}
-
-/// Whether a group is the server's own, and not defined by anyone.
-pub(crate) fn is_own(group: &str) -> bool {
-    OWN_GROUPS.contains(&group)
-}
-
-/// The order among versions that clients prefer: `v2` above `v1` above `v2beta1` above `v1beta2` above `v1alpha1`, and
-/// these above all else.
-pub(crate) fn priority(version: &str) -> impl Ord + use<> {
-    kube::core::Version::parse(version).priority()
-}
-
 fn words(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
 }
 
-/// All that there is to be told, of what is served now.
+/// All discovery documents of what is served now.
 fn documents(storage: &Storage) -> Documents {
     let mut groups: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
     for (resource, version) in storage.served() {
@@ -113,7 +81,7 @@ fn documents(storage: &Storage) -> Documents {
         documents.insert((path.to_owned(), kind), document.to_string().into());
     };
     let mut paths = ["/api", "/api/v1", "/apis"].map(str::to_owned).to_vec();
-    // In the list of all, custom groups are in the order of their versions' names.
+    // APIGroupList sorts custom groups by the names of their versions.
     let (mut items, mut summaries) = (Vec::new(), BTreeMap::new());
     for ((place, name), versions) in groups {
         let first = versions.keys().map(|(_, version)| *version).min();
@@ -128,7 +96,7 @@ fn documents(storage: &Storage) -> Documents {
             told.push(json!({"groupVersion": group_version, "version": version}));
             let mut list =
                 json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
-            // The core group's list does not say so.
+            // The core group's list omits it.
             if !name.is_empty() {
                 list["apiVersion"] = "v1".into();
             }
@@ -162,20 +130,21 @@ fn documents(storage: &Storage) -> Documents {
     documents
 }
 
-/// Groups with all that is in them.
+/// A list of aggregated groups.
 fn all_of(groups: Vec<Value>) -> Value {
     json!({
         "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": groups,
     })
 }
 
-/// A resource and its subresources: one after the other, and in one another.
+/// A resource and its subresources, for lists and for aggregated discovery.
 fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
-    // The server's own leave out what goes without saying.
-    let own_kind: [&str; 3] = match is_own(&resource.group) {
-        true => ["", "", kind],
-        false => [&resource.group, &version.name, kind],
+    // Built-in resources omit their group and version.
+    let own_kind: [&str; 3] = if is_own(&resource.group) {
+        ["", "", kind]
+    } else {
+        [&resource.group, &version.name, kind]
     };
     let tell_kind =
         |[group, version, kind]: [&str; 3]| json!({"group": group, "version": version, "kind": kind});
@@ -234,10 +203,10 @@ fn described(resource: &Resource, version: &Version) -> (Vec<Value>, Value) {
     (listed, nested)
 }
 
-/// What changes with the version in which objects are stored.
+/// A hash of the storage version.
 fn storage_hash(resource: &Resource) -> String {
     let version = match resource.family {
-        // These are stored as they were before they had this version.
+        // kube-apiserver stores CRDs as v1beta1.
         Family::Definition => "v1beta1",
         _ => &resource.storage_version().name,
     };

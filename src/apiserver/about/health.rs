@@ -1,19 +1,18 @@
-//! What the server says of itself outside of its API: its version, and whether it is well.
+//! The server's version, and its health checks.
 //!
-//! The texts of `/healthz`, `/livez` and `/readyz` are those of a kube-apiserver 1.36: one line for each check, in a
-//! fixed order, where `verbose` asks for them or one of them fails.
+//! The texts of `/healthz`, `/livez` and `/readyz` are those of kube-apiserver 1.36: one line for each check, in fixed
+//! order, if `verbose` is set or a check fails.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::{
-    http::{body::Reply, context::Context, request::Query},
+    http::{body::Reply, request::Query},
     object::status::{Failure, Outcome},
-    server::lock,
 };
 
-/// What is asked of a server, in this order.
+/// The health checks, in order.
 const CHECKS: &str = "
     ping log loopback-serving-certificate etcd etcd-readiness informer-sync
     poststarthook/start-apiserver-admission-initializer poststarthook/generic-apiserver-start-informers
@@ -35,22 +34,22 @@ const CHECKS: &str = "
     poststarthook/kube-apiserver-autoregistration autoregister-completion
     poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller shutdown
 ";
-/// What is asked only for `/readyz`.
+/// Checks of `/readyz` alone.
 const READY_ONLY: [&str; 3] = ["etcd-readiness", "informer-sync", "shutdown"];
-/// What is not asked there.
+/// The check that `/readyz` omits.
 const UNREADY: &str = "loopback-serving-certificate";
 
-/// What a server says of itself.
+/// Version and health.
 #[derive(Debug, Default)]
 pub(crate) struct About {
     /// Its `gitVersion`.
     pub(crate) version: String,
-    /// The checks of its health that fail.
+    /// The failing checks.
     pub(crate) failing: BTreeSet<String>,
 }
 
 impl About {
-    fn version(&self) -> Value {
+    pub(super) fn version(&self) -> Value {
         let mut numbers = self.version.trim_start_matches('v').split('.');
         let [major, minor] = [(); 2].map(|()| numbers.next().unwrap_or_default());
         let before = minor.parse().map_or(0, |minor: u32| minor.saturating_sub(1));
@@ -63,7 +62,7 @@ impl About {
         })
     }
 
-    /// The names of the checks, in their order; those that fail are asked wherever else they belong.
+    /// The names of the checks of `endpoint`, in order. Unknown failing checks come last.
     fn checks(&self, endpoint: &str) -> Vec<&str> {
         let mut checks: Vec<&str> = CHECKS.split_whitespace().collect();
         let failing = self.failing.iter().map(String::as_str);
@@ -76,19 +75,19 @@ impl About {
         checks
     }
 
-    /// Answers a question about all checks of `endpoint`, such as `readyz`.
-    fn health(&self, endpoint: &str, query: &Query) -> Reply {
+    /// Answers a request for all checks of `endpoint`, such as `readyz`.
+    pub(super) fn health(&self, endpoint: &str, query: &Query) -> Reply {
         let mut unknown = query.all("exclude").to_vec();
         let (mut lines, mut is_well) = (String::new(), true);
         for check in self.checks(endpoint) {
             let excluded = unknown.extract_if(.., |name| name == check).count() > 0;
-            lines += &match self.failing.contains(check) {
-                _ if excluded => format!("[+]{check} excluded: ok\n"),
-                false => format!("[+]{check} ok\n"),
-                true => {
-                    is_well = false;
-                    format!("[-]{check} failed: reason withheld\n")
-                }
+            lines += &if excluded {
+                format!("[+]{check} excluded: ok\n")
+            } else if self.failing.contains(check) {
+                is_well = false;
+                format!("[-]{check} failed: reason withheld\n")
+            } else {
+                format!("[+]{check} ok\n")
             };
         }
         if !unknown.is_empty() {
@@ -103,42 +102,18 @@ impl About {
         }
     }
 
-    /// Answers a question about one check.
-    fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+    /// Answers a request for one check.
+    pub(super) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
         if !self.checks(endpoint).contains(&check) {
             return Err(Failure::no_such_path());
         }
-        Ok(match self.failing.contains(check) {
-            true => Reply::text(
+        Ok(if self.failing.contains(check) {
+            Reply::text(
                 500,
                 format!("internal server error: {check} is broken on demand\n"),
-            ),
-            false => Reply::text(200, "ok"),
+            )
+        } else {
+            Reply::text(200, "ok")
         })
-    }
-}
-
-/// The format that Prometheus reads.
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-
-impl Context<'_> {
-    /// Answers a request outside of the API.
-    pub(crate) fn about_server(&self) -> Outcome<Reply> {
-        let about = || lock(&self.server.inner.about);
-        let path = self.info.path.trim_matches('/');
-        let reads = matches!(self.info.verb, "get" | "head");
-        match path.split_once('/').unwrap_or((path, "")) {
-            (endpoint @ ("healthz" | "livez" | "readyz"), "") => {
-                Ok(about().health(endpoint, &self.info.query))
-            }
-            (endpoint @ ("healthz" | "livez" | "readyz"), check) => about().one_check(endpoint, check),
-            ("version", "") if !reads => Err(Failure::method_not_routed()),
-            _ if !reads => Err(Failure::no_such_resource()),
-            ("version", "") => Ok(Reply::value(200, &about().version())),
-            ("metrics", "") => Ok(Reply::typed(METRICS, self.server.inner.metrics.told())),
-            // The core's versions are the server's own, even those that it has not.
-            ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
-            _ => self.discover(self.info.path.trim_end_matches('/')),
-        }
     }
 }

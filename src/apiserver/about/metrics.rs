@@ -1,13 +1,12 @@
-//! `/metrics`: how many requests were answered, and how.
+//! `/metrics`: counters of answered requests.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::collections::BTreeMap;
 
-use crate::{
-    http::request::{RequestInfo, Target},
-    server::lock,
-};
+use parking_lot::Mutex;
 
-/// The requests that were answered, by their labels as Prometheus reads them.
+use crate::{http::request::RequestInfo, store::named::Target};
+
+/// The number of requests by Prometheus labels.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<BTreeMap<String, u64>>);
 
@@ -18,13 +17,13 @@ impl Metrics {
         let target = info.target.as_deref().unwrap_or(&nothing);
         let scope = match (target.name.as_str(), target.namespace.as_str()) {
             _ if info.target.is_none() => "",
-            // What is created has no name in its address, and is one thing all the same.
+            // A create has no name in its path, and is about one object all the same.
             ("", _) if info.verb == "create" => "resource",
             ("", "") => "cluster",
             ("", _) => "namespace",
             _ => "resource",
         };
-        // Requests outside of the API are told by their path.
+        // Requests outside of the API are labelled by their path.
         let subresource = match info.target {
             Some(_) => target.subresource.as_str(),
             None => info.path.trim_start_matches('/'),
@@ -43,14 +42,14 @@ impl Metrics {
             target.resource,
             target.version,
         );
-        *lock(&self.0).entry(labels).or_default() += 1;
+        *self.0.lock().entry(labels).or_default() += 1;
     }
 
-    /// The counters as Prometheus reads them.
-    pub(crate) fn told(&self) -> String {
+    /// The counters in Prometheus' text format.
+    pub(crate) fn render(&self) -> String {
         let head = "# HELP apiserver_request_total [STABLE] Requests by verb, dry run, group, version, resource, \
                     subresource, scope, component and code.\n# TYPE apiserver_request_total counter\n";
-        let counts = lock(&self.0);
+        let counts = self.0.lock();
         let lines = counts
             .iter()
             .map(|(labels, count)| format!("apiserver_request_total{{{labels}}} {count}\n"));

@@ -1,13 +1,14 @@
-//! Misbehaviour on demand: what hubs do to their clients on bad days.
+//! Faults on demand, for testing how clients recover.
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
 
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::{http::request::RequestInfo, object::status::Failure, server::lock};
+use crate::{http::request::RequestInfo, object::status::Failure};
 
-/// Which requests misbehave. An absent part means any.
+/// The requests that a fault affects. `None` matches any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
     /// `get`, `list`, `watch`, …
@@ -32,11 +33,11 @@ impl Affected {
     }
 }
 
-/// Something that the server shall do wrong.
+/// A fault of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// Answer such requests with `code` (429 and 5xx), and a `Retry-After` in seconds. They are counted, not diced, so
-    /// that a test plays the same each time.
+    /// Answer with `code` (429 or 5xx) and `Retry-After`. Requests are counted, not chosen at random, so each run of a
+    /// test is the same.
     Fail {
         /// Which requests.
         affected: Affected,
@@ -44,41 +45,40 @@ pub enum Misbehaviour {
         code: u16,
         /// Seconds for `Retry-After`.
         retry_after: Option<u32>,
-        /// One fails of so many, the last of them: with 1, each.
+        /// Every how many requests one fails. With 1, each fails.
         every: usize,
-        /// How many requests fail at most.
+        /// The maximum number of failures.
         times: usize,
     },
-    /// Answer such requests only after a while, until [`Misbehaviour::Recover`].
+    /// Delay answers, until [`Misbehaviour::Recover`].
     Delay {
         /// Which requests.
         affected: Affected,
-        /// How long they wait.
+        /// The delay.
         by: Duration,
     },
-    /// End all watches that are open now.
+    /// End all open watches.
     DropWatches,
-    /// End each watch that begins from now on after so many events, in the middle of whatever it tells.
+    /// End new watches after this many events, even within the initial list.
     DropWatchesAfter(usize),
-    /// Tell watches that begin from now on of changes only after a while, and then of all of them at once. Their order
-    /// stays: no hub breaks that.
+    /// Hold back the events of new watches for this long, then send all of them in order.
     HoldEvents(Duration),
-    /// Send no bookmarks on watches that begin from now on, but those that end a streaming list.
+    /// Send no bookmarks on new watches, except those that end a streaming list.
     WithholdBookmarks,
-    /// Forget the history before each such request.
+    /// Compact the history before each such request.
     CompactBefore(Affected),
-    /// Keep no more than so many changes of each resource in mind.
+    /// Keep at most this many changes of each resource.
     Remember(usize),
-    /// Forget the history: watches from older resourceVersions get 410.
+    /// Compact the history: watches from older resourceVersions get 410.
     CompactHistory,
-    /// Let the server's own clock run ahead (behind, when negative).
+    /// Let the server's clock run ahead, or behind if negative.
     SkewClock(SignedDuration),
-    /// Stop failing and delaying, treat new watches well, and set the clock right. What is forgotten stays so.
+    /// End all lasting faults: failures, delays, faults of new watches, the skewed clock. Compacted history stays lost.
     Recover,
 }
 
 impl Misbehaviour {
-    /// Whether it befalls this request, of those that befall single ones.
+    /// True for faults of single requests that affect this one.
     fn covers(&self, info: &RequestInfo) -> bool {
         match self {
             Self::Fail { affected, .. } | Self::Delay { affected, .. } | Self::CompactBefore(affected) => {
@@ -89,11 +89,11 @@ impl Misbehaviour {
     }
 }
 
-/// What is wrong with the server now, the oldest first, and how many requests each could have failed so far.
+/// Active faults, oldest first, with the number of affected requests so far.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Mutex<Vec<(Misbehaviour, usize)>>);
 
-/// How new watches are treated.
+/// Faults of new watches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WatchFaults {
     pub(crate) hold: Duration,
@@ -101,29 +101,29 @@ pub(crate) struct WatchFaults {
     pub(crate) drop_after: Option<usize>,
 }
 
-/// What befalls a request.
+/// The effects of all faults on a request.
 #[derive(Debug, Default)]
 pub(crate) struct Fate {
-    /// How long it has to wait.
+    /// How long it waits first.
     pub(crate) latency: Duration,
-    /// What it then fails with.
+    /// The error that it fails with.
     pub(crate) failure: Option<Box<Failure>>,
-    /// Whether the history is forgotten before it.
+    /// True if the history is compacted first.
     pub(crate) forgets: bool,
 }
 
 impl Faults {
     pub(crate) fn add(&self, misbehaviour: Misbehaviour) {
-        lock(&self.0).push((misbehaviour, 0));
+        self.0.lock().push((misbehaviour, 0));
     }
 
     pub(crate) fn recover(&self) {
-        lock(&self.0).clear();
+        self.0.lock().clear();
     }
 
-    /// How far the server's clock runs ahead.
+    /// The skew of the server's clock.
     pub(crate) fn skew(&self) -> SignedDuration {
-        let faults = lock(&self.0);
+        let faults = self.0.lock();
         let skew = faults.iter().rev().find_map(|(fault, _)| match fault {
             Misbehaviour::SkewClock(skew) => Some(*skew),
             _ => None,
@@ -133,7 +133,7 @@ impl Faults {
 
     pub(crate) fn of_watches(&self) -> WatchFaults {
         let mut watches = WatchFaults::default();
-        for (fault, _) in lock(&self.0).iter() {
+        for (fault, _) in self.0.lock().iter() {
             match fault {
                 Misbehaviour::HoldEvents(by) => watches.hold = *by,
                 Misbehaviour::WithholdBookmarks => watches.no_bookmarks = true,
@@ -144,10 +144,10 @@ impl Faults {
         watches
     }
 
-    /// What befalls this request. Of several failures the oldest that is due counts.
+    /// Returns the effects on this request. Of several due failures the oldest wins.
     pub(crate) fn befall(&self, info: &RequestInfo) -> Fate {
         let mut fate = Fate::default();
-        for (fault, met) in lock(&self.0).iter_mut().filter(|(fault, _)| fault.covers(info)) {
+        for (fault, met) in self.0.lock().iter_mut().filter(|(fault, _)| fault.covers(info)) {
             match &*fault {
                 Misbehaviour::Delay { by, .. } => fate.latency += *by,
                 Misbehaviour::CompactBefore(_) => fate.forgets = true,
@@ -170,7 +170,7 @@ impl Faults {
     }
 }
 
-/// The answer to a request that fails.
+/// The error of a request that fails on demand.
 fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
     let (reason, message) = match code {
         429 => ("TooManyRequests", "Too many requests, please try again later."),

@@ -1,5 +1,5 @@
-//! OpenAPI: what kubectl explains kinds by, and learns from what a server can be asked to check. Version 3 has a document
-//! for each group and version and an index of them, version 2 one document for all.
+//! OpenAPI documents, which kubectl explains kinds by. Version 3 has one document for each group and version and an
+//! index, version 2 has one document.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -14,30 +14,30 @@ use k8s_openapi::{
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
-use super::discovery::{Documents, is_own, path_of};
 use crate::{
     object::value::{flag, text},
     store::{
-        resource::{Family, Resource, Version},
-        storage::Storage,
+        builtin::is_own,
+        resource::{Family, Resource, Version, path_of},
+        storage::{Documents, Storage},
     },
 };
 
 const SCHEMAS: &str = "#/components/schemas/";
 pub(crate) const JSON: &str = "application/json";
-/// The type is not what is in the index, but so it is told.
+/// The index is JSON, but kube-apiserver calls it text.
 pub(crate) const INDEX: &str = "text/plain; charset=utf-8";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
-/// The kinds of patch that all resources know. Of strategic ones nothing is said: kubectl would merge by these schemas
-/// then, and not by what it knows itself, which is more.
+/// The patch types of all resources. Strategic ones are omitted: kubectl would merge by these schemas instead of by its
+/// own, which say more.
 const PATCHES: [&str; 3] = [
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
 ];
 
-/// The schemas of the server's own kinds and of what all kinds share, by name.
+/// The schemas of built-in kinds and of shared types, by name.
 static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut all = SchemaSettings::openapi3().into_generator();
     all.subschema_for::<core::v1::Namespace>();
@@ -57,7 +57,7 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     all.subschema_for::<meta::Patch>();
     all.subschema_for::<meta::Status>();
     let mut schemas = all.take_definitions(true);
-    // What Go's types always have, objects need not; old Events do.
+    // Go's types always have metadata; posted objects need none, except old Events.
     let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
     for fields in others.filter_map(|(_, schema)| schema.as_object_mut()) {
         fields.retain(|key, value| match (key.as_str(), value.as_array_mut()) {
@@ -71,7 +71,7 @@ static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     schemas
 });
 
-/// The documents of what is served.
+/// Builds the documents.
 pub(crate) fn documents(storage: &Storage) -> Documents {
     let mut swagger = Parts::default();
     let mut places: BTreeMap<_, Parts> = BTreeMap::new();
@@ -83,16 +83,17 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     let mut documents = BTreeMap::new();
     let mut index = Map::new();
     for ((group, version), Parts { schemas, paths }) in places {
-        let (title, told) = match is_own(group) {
-            true => ("Kubernetes", "1.36"),
-            false => ("Kubernetes CRD Swagger", "v0.1.0"),
+        let (title, told) = if is_own(group) {
+            ("Kubernetes", "1.36")
+        } else {
+            ("Kubernetes CRD Swagger", "v0.1.0")
         };
         let document = json!({
             "openapi": "3.0.0", "info": {"title": title, "version": told}, "paths": paths,
             "components": {"schemas": schemas},
         });
         let document = Bytes::from(document.to_string());
-        // The hash in the address tells clients whether what they remember is still true.
+        // Clients cache by the hash in the URL.
         let hash = digest(&SHA512, &document);
         let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
         let path = path_of(group, version);
@@ -115,10 +116,10 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     documents
 }
 
-/// What the schema of a kind of the server's own says of a field: `spec.holderIdentity`. Empty when it is silent. Both
-/// groups' Events are told alike.
+/// The description of a field of a built-in kind, such as `spec.holderIdentity`. Empty if there is none. Both groups'
+/// Events have the same.
 pub(crate) fn description(kind: &str, path: &str) -> String {
-    // Metadata is told alike everywhere.
+    // All kinds share the descriptions of metadata.
     let (kind, path) = match path.strip_prefix("metadata.") {
         Some(path) => ("ObjectMeta", path),
         None => (kind, path),
@@ -135,7 +136,7 @@ pub(crate) fn description(kind: &str, path: &str) -> String {
     text(told, "description").to_owned()
 }
 
-/// The names of the schemas that a schema refers to.
+/// The names of referenced schemas.
 fn references(schema: &Value) -> Vec<String> {
     let text = schema.to_string();
     let names = text.split(SCHEMAS).skip(1);
@@ -144,7 +145,7 @@ fn references(schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Calls `change` with the schemas directly below this one.
+/// Calls `change` for the direct subschemas.
 fn for_each_below(schema: &mut Value, change: fn(&mut Value)) {
     let Value::Object(fields) = schema else { return };
     for (key, below) in fields {
@@ -156,7 +157,7 @@ fn for_each_below(schema: &mut Value, change: fn(&mut Value)) {
     }
 }
 
-/// Tells what a definition leaves unsaid: the types of what is a number or a text.
+/// Adds what CRDs leave implicit: the types of int-or-string values.
 fn complete(schema: &mut Value) {
     if flag(schema, "x-kubernetes-int-or-string") && schema["anyOf"].is_null() {
         schema["anyOf"] = json!([{"type": "integer"}, {"type": "string"}]);
@@ -164,13 +165,13 @@ fn complete(schema: &mut Value) {
     for_each_below(schema, complete);
 }
 
-/// Takes away what version 2 does not know, and what kubectl would take too literally there.
+/// Removes what version 2 does not support, and what kubectl would take too literally.
 fn reduce(schema: &mut Value) {
     let nullable = flag(schema, "nullable");
     let preserves = flag(schema, "x-kubernetes-preserve-unknown-fields");
     let has_any_type = nullable || preserves || flag(schema, "x-kubernetes-int-or-string");
     let Value::Object(fields) = schema else { return };
-    // A reference with a description stands beside it here.
+    // In version 2, a reference and a description stand side by side.
     let all = fields.remove("allOf").unwrap_or_default();
     if let Some(target) = all[0].get("$ref") {
         fields.insert("$ref".into(), target.clone());
@@ -184,7 +185,7 @@ fn reduce(schema: &mut Value) {
     for_each_below(schema, reduce);
 }
 
-/// What a document is made of.
+/// The parts of a document.
 #[derive(Default)]
 struct Parts {
     schemas: Map<String, Value>,
@@ -192,7 +193,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a known schema and all that it refers to.
+    /// Adds a known schema and all schemas it references.
     fn add_known(&mut self, name: &str) {
         if let Some(schema) = KNOWN.get(name)
             && !self.schemas.contains_key(name)
@@ -204,7 +205,7 @@ impl Parts {
         }
     }
 
-    /// Adds the schemas of a kind, of lists of it, and of what comes with every kind.
+    /// Adds the schemas of a kind, its list and the shared types.
     fn add_schemas(&mut self, resource: &Resource, version: &Version) {
         let name = schema_name(resource, version);
         for shared in ["ObjectMeta", "ListMeta", "DeleteOptions", "Patch", "Status"] {
@@ -245,11 +246,12 @@ impl Parts {
         self.schemas.insert(name, one);
     }
 
-    /// Adds the paths by which a kind is reached.
+    /// Adds the paths of a resource.
     fn add_paths(&mut self, resource: &Resource, version: &Version) {
-        let (namespaces, scope) = match resource.namespaced {
-            true => ("/namespaces/{namespace}", "Namespaced"),
-            false => ("", ""),
+        let (namespaces, scope) = if resource.namespaced {
+            ("/namespaces/{namespace}", "Namespaced")
+        } else {
+            ("", "")
         };
         let lines = include_str!("operations.txt")
             .replace("{root}", &path_of(&resource.group, &version.name))
@@ -288,7 +290,7 @@ impl Parts {
     }
 }
 
-/// The name of the schema of a kind: `io.x-k8s.multicluster.v1alpha1.ClusterProfile`.
+/// The name of a kind's schema: `com.example.v1.Widget`.
 fn schema_name(resource: &Resource, version: &Version) -> String {
     let labels: Vec<&str> = resource.group.rsplit('.').collect();
     let package = match (resource.family, labels.last()) {
@@ -300,12 +302,12 @@ fn schema_name(resource: &Resource, version: &Version) -> String {
     format!("{package}.{}.{}", version.name, resource.kind)
 }
 
-/// A kind of a resource's group, as clients look for it.
+/// The tag that clients find a kind by.
 fn tag(resource: &Resource, version: &Version, kind: &str) -> Value {
     json!({"group": resource.group, "version": version.name, "kind": kind})
 }
 
-/// Describes an operation by what is sent, what is answered with, the codes of that, and the parameters.
+/// Describes an operation: request schema, response schema, status codes, parameters.
 fn operation(told: &[&str]) -> Value {
     let [sent, answered, codes, parameters @ ..] = told else {
         return Value::Null;
@@ -335,7 +337,7 @@ fn operation(told: &[&str]) -> Value {
     described
 }
 
-/// A group and version within the name of an operation: `MulticlusterXK8sIoV1alpha1`, `CoordinationV1`.
+/// A group and version in operation ids: `ExampleComV1`, `CoordinationV1`.
 fn camel(group: &str, version: &str) -> String {
     let group = match group {
         "" => "core",
@@ -362,7 +364,7 @@ fn parameter(name: &str) -> Value {
     }
 }
 
-/// Writes operations, and what they are made of, as version 2 does.
+/// Converts operations to version 2.
 fn reduce_operations(told: &mut Value) {
     let fields = match told {
         Value::Array(items) => return items.iter_mut().for_each(reduce_operations),
@@ -379,7 +381,7 @@ fn reduce_operations(told: &mut Value) {
         parameters.push(body);
         fields.insert("consumes".to_owned(), kinds);
     }
-    // Whatever the kind of the content, its schema is the same.
+    // All content types share one schema.
     if let Some(Value::Object(content)) = fields.remove("content") {
         for mut told in content.into_values().take(1) {
             fields.insert("schema".to_owned(), told["schema"].take());

@@ -1,172 +1,35 @@
-//! Who asks: bearer tokens name users, and who may act as another says so in headers.
+//! Authenticates requests by bearer tokens, and impersonates users.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 use http::HeaderMap;
-use serde::Serialize;
 
-use super::rbac::{self, Act, Decision, Rule, has};
+use super::{
+    rbac::{self, Act, Decision},
+    user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_of},
+};
 use crate::{
     http::request::decoded,
     object::{
-        meta, names,
+        meta,
         status::{Failure, Outcome},
     },
-    server::{ApiServer, lock},
-    store::storage::{Stored, id, key},
+    state::State,
+    store::{
+        resource::id,
+        storage::{Stored, key},
+    },
 };
 
-/// The group whose members may do everything.
-pub const MASTERS: &str = "system:masters";
-/// The group of everybody who has a token.
-pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody else.
-pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-const ANONYMOUS: &str = "system:anonymous";
-
-/// Somebody with a bearer token, as audit events and reviews tell it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct User {
-    /// The name that audit events and refusals tell.
-    #[serde(rename = "username")]
-    pub name: String,
-    /// All groups, `system:authenticated` among them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<String>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) uid: String,
-    /// What else is told of the user.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) extra: BTreeMap<String, Vec<String>>,
-    /// What the user may do besides what roles say.
-    #[serde(skip)]
-    pub rules: Vec<Rule>,
-}
-
-impl User {
-    /// A user who may do everything.
-    pub fn master(name: impl Into<String>) -> Self {
-        Self::known(name.into(), &[MASTERS])
+impl State {
+    /// Lets `token` authenticate `user`.
+    pub(crate) fn add_token(&self, token: &str, user: User) {
+        self.users.lock().insert(token.to_owned(), user.into());
     }
 
-    /// A user with these rules, and with what roles allow.
-    pub fn with_rules(name: impl Into<String>, rules: Vec<Rule>) -> Self {
-        Self {
-            rules,
-            ..Self::known(name.into(), &[])
-        }
-    }
-
-    fn known(name: String, groups: &[&str]) -> Self {
-        let groups = groups.iter().copied().chain([AUTHENTICATED]);
-        Self {
-            uid: name.clone(),
-            name,
-            groups: groups.map(str::to_owned).collect(),
-            ..Self::default()
-        }
-    }
-
-    /// The user that a service account is.
-    pub(crate) fn account(namespace: &str, name: &str, uid: &str) -> Self {
-        let group = format!("system:serviceaccounts:{namespace}");
-        Self {
-            uid: uid.to_owned(),
-            ..Self::known(account_name(namespace, name), &["system:serviceaccounts", &group])
-        }
-    }
-
-    pub(crate) fn is_master(&self) -> bool {
-        self.is_in(MASTERS)
-    }
-
-    pub(crate) fn is_in(&self, group: &str) -> bool {
-        has(&self.groups, group)
-    }
-
-    /// The rules of the user's own that hold in `namespace`, which is empty for the whole cluster.
-    pub(crate) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
-        let holds = move |namespaces: &[String]| {
-            has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
-        };
-        self.rules.iter().filter(move |rule| holds(&rule.namespaces))
-    }
-
-    /// Whom the headers ask to act as, if they do; groups are those that are asked for.
-    fn wanted(headers: &HeaderMap) -> Outcome<Option<Self>> {
-        let texts = |name: &str| -> Vec<String> {
-            let values = headers.get_all(name).iter();
-            values
-                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-                .collect()
-        };
-        let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
-        let extra = headers.keys().filter_map(|name| {
-            let key = name.as_str().strip_prefix("impersonate-extra-")?;
-            Some((decoded(key), texts(name.as_str())))
-        });
-        let wanted = Self {
-            name: first("impersonate-user"),
-            uid: first("impersonate-uid"),
-            groups: texts("impersonate-group"),
-            extra: extra.collect(),
-            rules: Vec::new(),
-        };
-        if wanted.name.is_empty() && wanted != Self::default() {
-            let wanted = wanted.as_go();
-            let why = format!("requested {wanted} without impersonating a user name");
-            return Err(Failure::bad_request(why));
-        }
-        Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
-    }
-
-    /// As Go shows such a value.
-    fn as_go(&self) -> String {
-        let whole = |kind: &str, parts: Vec<String>| match parts.is_empty() {
-            true => format!("{kind}(nil)"),
-            false => format!("{kind}{{{}}}", parts.join(", ")),
-        };
-        let quoted = |text: &String| format!("{text:?}");
-        let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());
-        let extra = self.extra.iter();
-        let extra = extra.map(|(key, values)| format!("{key:?}:{}", texts(values)));
-        format!(
-            "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{}, Extra:{}}}",
-            self.name,
-            self.uid,
-            texts(&self.groups),
-            whole("map[string][]string", extra.collect())
-        )
-    }
-}
-
-/// The name under which a service account asks.
-pub(crate) fn account_name(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
-}
-
-/// The namespace and name of the service account that asks under this name.
-fn account_of(name: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = name.strip_prefix("system:serviceaccount:")?.split_once(':')?;
-    let is_good = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
-    is_good.then_some((namespace, name))
-}
-
-/// The users of a server, by token.
-pub(crate) type Users = Mutex<HashMap<String, Arc<User>>>;
-
-impl ApiServer {
-    /// Makes `user` known by this bearer token as well.
-    pub fn add_token(&self, token: &str, user: User) {
-        lock(&self.inner.users).insert(token.to_owned(), user.into());
-    }
-
-    /// Whose token this is. Those of service accounts are good as long as the account is there.
+    /// The user of a token. A service account's token is valid while the account exists.
     pub(crate) fn user_of(&self, token: &str) -> Option<Arc<User>> {
-        let user = lock(&self.inner.users).get(token).cloned()?;
+        let user = self.users.lock().get(token).cloned()?;
         let is_there = account_of(&user.name).is_none_or(|(namespace, name)| {
             let account = self.service_account(namespace, name);
             account.is_some_and(|account| meta::text(account.object(), "uid") == user.uid)
@@ -179,16 +42,17 @@ impl ApiServer {
             .get(&id("", "serviceaccounts"), &key(namespace, name))
     }
 
-    /// Decides whether `user` may do this. Masters may do everything, whatever roles say.
+    /// Authorizes an action. Masters may do everything.
     pub(crate) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
-        match user.is_master() {
-            // Without waiting for the storage.
-            true => Decision::WITHOUT_REASON,
-            false => rbac::authorize(&self.storage(), user, act),
+        if user.is_master() {
+            // Does not wait for the storage.
+            Decision::WITHOUT_REASON
+        } else {
+            rbac::authorize(&self.storage(), user, act)
         }
     }
 
-    /// Who sent a request.
+    /// Returns the user who sent a request.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Outcome<Arc<User>> {
         let header = headers.get(http::header::AUTHORIZATION);
         let token = header
@@ -199,23 +63,73 @@ impl ApiServer {
     }
 }
 
-/// The user as whom `asker` wants to act, if that is allowed for what is asked.
+/// The user whom the headers ask to impersonate, with the requested groups.
+fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
+    let texts = |name: &str| -> Vec<String> {
+        let values = headers.get_all(name).iter();
+        values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect()
+    };
+    let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+    let extra = headers.keys().filter_map(|name| {
+        let key = name.as_str().strip_prefix("impersonate-extra-")?;
+        Some((decoded(key), texts(name.as_str())))
+    });
+    let wanted = User {
+        name: first("impersonate-user"),
+        uid: first("impersonate-uid"),
+        groups: texts("impersonate-group"),
+        extra: extra.collect(),
+        rules: Vec::new(),
+    };
+    if wanted.name.is_empty() && wanted != User::default() {
+        let wanted = as_go(&wanted);
+        let why = format!("requested {wanted} without impersonating a user name");
+        return Err(Failure::bad_request(why));
+    }
+    Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
+}
+
+/// As Go prints it.
+fn as_go(user: &User) -> String {
+    let whole = |kind: &str, parts: Vec<String>| {
+        if parts.is_empty() {
+            format!("{kind}(nil)")
+        } else {
+            format!("{kind}{{{}}}", parts.join(", "))
+        }
+    };
+    let quoted = |text: &String| format!("{text:?}");
+    let texts = |list: &[String]| whole("[]string", list.iter().map(quoted).collect());
+    let extra = user.extra.iter();
+    let extra = extra.map(|(key, values)| format!("{key:?}:{}", texts(values)));
+    format!(
+        "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:{}, Extra:{}}}",
+        user.name,
+        user.uid,
+        texts(&user.groups),
+        whole("map[string][]string", extra.collect())
+    )
+}
+
+/// Returns the impersonated user, if `asker` may impersonate it for this action.
 pub(crate) fn impersonated(
-    server: &ApiServer,
+    state: &State,
     asker: &User,
     headers: &HeaderMap,
     act: &Act<'_>,
 ) -> Outcome<Option<User>> {
-    let Some(wanted) = User::wanted(headers)? else {
+    let Some(wanted) = wanted(headers)? else {
         return Ok(None);
     };
-    // One may be allowed to act as others in certain requests only, or, in the older way, in all.
+    // Impersonation is granted for some actions, or, in the older way, for all.
     let only_named = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
     let mode = match account_of(&wanted.name) {
         Some(_) => only_named.then_some("serviceaccount"),
         None => (!wanted.name.starts_with("system:node:")).then_some("user-info"),
     };
-    let check = |act: Act<'_>| match server.authorize(asker, &act) {
+    let check = |act: Act<'_>| match state.authorize(asker, &act) {
         Decision { allowed: true, .. } => Ok(()),
         Decision { reason, .. } => Err(rbac::forbidden(asker, &act, &reason)),
     };
@@ -234,13 +148,13 @@ pub(crate) fn impersonated(
     });
     if !matches!(in_mode, Some(Ok(()))) {
         let older = acts(&wanted, "impersonate", "").into_iter().try_for_each(check);
-        // The first refusal is the one that is told.
+        // The first refusal is reported.
         older.map_err(|refusal| in_mode.and_then(Result::err).unwrap_or(refusal))?;
     }
     Ok(Some(complete(wanted)))
 }
 
-/// What one has to be allowed to act as somebody; names and groups are of `group`.
+/// The permissions that impersonation needs. Names and groups are resources of `group`.
 fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
     let act = |group, resource, name| Act {
         verb,
@@ -270,7 +184,7 @@ fn acts<'a>(wanted: &'a User, verb: &'a str, group: &'a str) -> Vec<Act<'a>> {
     acts
 }
 
-/// The user with the groups that go without saying.
+/// Adds the implied groups.
 fn complete(mut user: User) -> User {
     if let (Some((namespace, name)), true) = (account_of(&user.name), user.groups.is_empty()) {
         user.groups = User::account(namespace, name, "").groups;

@@ -1,26 +1,24 @@
-//! Reviews: questions about who somebody is and what is allowed. They are answered and not stored.
+//! Answers access reviews and token reviews, which are not stored.
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    auth::User,
     rbac::{self, Act},
     tokens::AUDIENCE,
+    user::User,
 };
 use crate::{
     fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
-    },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::{fields, list, text, texts},
     },
+    store::named::Named,
 };
 
 impl Context<'_> {
@@ -31,7 +29,7 @@ impl Context<'_> {
         let kind = named.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({
-                "metadata": {"creationTimestamp": self.server.time()},
+                "metadata": {"creationTimestamp": self.state.time()},
                 "status": {"userInfo": self.user},
             }),
             "SelfSubjectRulesReview" => self.review_rules(&review)?,
@@ -43,7 +41,7 @@ impl Context<'_> {
         Ok(Reply::value(201, &answer))
     }
 
-    /// Whether something is allowed to the asker, or to whom the review names.
+    /// Answers whether an action is allowed to the requester, or to the user in the review.
     fn review_access(&self, kind: &str, mut review: Value) -> Outcome<Value> {
         check_access(kind, &review)?;
         let spec = &review["spec"];
@@ -55,7 +53,7 @@ impl Context<'_> {
                 ..User::default()
             },
         };
-        let decision = self.server.authorize(user, &act(spec));
+        let decision = self.state.authorize(user, &act(spec));
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
@@ -64,13 +62,13 @@ impl Context<'_> {
         Ok(review)
     }
 
-    /// Everything that is allowed to the asker in a namespace.
+    /// Lists what the requester may do in a namespace.
     fn review_rules(&self, review: &Value) -> Outcome<Value> {
         let namespace = text(&review["spec"], "namespace");
         if namespace.is_empty() {
             return Err(Failure::bad_request("no namespace on request"));
         }
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let (mut about_resources, mut about_others) = (Vec::new(), Vec::new());
         for (rule, _) in rbac::rules(&storage, self.user, namespace) {
             let mut rule = rule.clone();
@@ -92,7 +90,7 @@ impl Context<'_> {
         Ok(json!({"metadata": {}, "spec": {}, "status": status}))
     }
 
-    /// Whose token it is.
+    /// Answers a TokenReview.
     fn review_token(&self, mut review: Value) -> Outcome<Value> {
         let spec = &review["spec"];
         let token = text(spec, "token");
@@ -102,7 +100,7 @@ impl Context<'_> {
         }
         let audiences: Vec<&str> = texts(spec, "audiences");
         let is_ours = audiences.is_empty() || audiences.contains(&AUDIENCE);
-        let user = self.server.user_of(token).filter(|_| is_ours);
+        let user = self.state.user_of(token).filter(|_| is_ours);
         review["status"] = match user {
             Some(user) => json!({"authenticated": true, "user": user, "audiences": [AUDIENCE]}),
             None => json!({"user": {}, "error": "invalid bearer token"}),
@@ -111,7 +109,7 @@ impl Context<'_> {
     }
 }
 
-/// What a review asks about.
+/// The action in a review.
 fn act(spec: &Value) -> Act<'_> {
     match &spec["resourceAttributes"] {
         Value::Null => Act {
@@ -123,7 +121,7 @@ fn act(spec: &Value) -> Act<'_> {
     }
 }
 
-/// What is wrong with a question about access. As in the real answer, the kind is not told.
+/// Checks an access review. As in kube-apiserver, messages omit the kind.
 fn check_access(kind: &str, review: &Value) -> Outcome<()> {
     let (spec, mut errors) = (&review["spec"], Vec::new());
     let (asked, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);

@@ -1,46 +1,44 @@
-//! Service accounts' tokens: who may write the account's `token` gets one that opens the server in its name.
+//! Issues tokens of service accounts, by their subresource `token`.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
 
-use super::auth::User;
+use super::user::User;
 use crate::{
     access::token::new_token,
     fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Target,
-    },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::list,
     },
-    store::builtin,
+    store::{
+        builtin,
+        named::{Named, Target},
+    },
 };
 
-/// What a token is asked to last for where nothing is asked for, and at least, in seconds.
+/// The default lifetime of a token, and the minimum, in seconds.
 const LASTS: i64 = 3600;
 const SHORTEST: i64 = 600;
-/// For whom tokens are.
+/// The audience of tokens.
 pub(crate) const AUDIENCE: &str = "https://kubernetes.default.svc";
 
-/// Whether a request asks for a service account's token.
+/// True if a request asks for a service account's token.
 pub(crate) fn is_token_request(target: &Target) -> bool {
     target.group.is_empty() && target.resource == "serviceaccounts" && target.subresource == "token"
 }
 
 impl Context<'_> {
-    /// Gives out a token. It opens the server with the account's rights as long as the account is there; it does not
-    /// expire: no world of the lab lasts that long.
+    /// Issues a token with the account's rights. It is valid while the account exists; it does not expire.
     pub(crate) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
         let named = Named::only(builtin::token_request(), target);
         let (write, mut request) = self.decode(&named, "CreateOptions", body)?;
-        let account = self.server.service_account(&target.namespace, &target.name);
+        let account = self.state.service_account(&target.namespace, &target.name);
         let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
         let uid = meta::text(account.object(), "uid");
@@ -55,26 +53,26 @@ impl Context<'_> {
         refuse(named.resource.qualified_kind(), "", &errors)?;
         track(None, &mut request, &write);
         let spec = &mut request["spec"];
-        // Told even where it is nothing.
+        // Written even if null.
         spec["boundObjectRef"] = spec["boundObjectRef"].take();
         if list(spec, "audiences").is_empty() {
             spec["audiences"] = json!([AUDIENCE]);
         }
         let mut user = User::account(&target.namespace, &target.name, uid);
-        let credential = format!("JTI={}", self.server.new_uid());
+        let credential = format!("JTI={}", self.state.new_uid());
         let said = "authentication.kubernetes.io/credential-id".to_owned();
         user.extra.insert(said, vec![credential]);
         let token = new_token();
-        // Those for others do not open this server.
+        // Tokens for other audiences are not valid here.
         if list(spec, "audiences").contains(&AUDIENCE.into()) {
-            self.server.add_token(&token, user);
+            self.state.add_token(&token, user);
         }
         let metadata = &mut request["metadata"];
         metadata["name"] = target.name.clone().into();
         metadata["namespace"] = target.namespace.clone().into();
         metadata["uid"] = uid.into();
         metadata["creationTimestamp"] = write.time.into();
-        request["status"] = json!({"token": token, "expirationTimestamp": self.server.time_in(seconds)});
+        request["status"] = json!({"token": token, "expirationTimestamp": self.state.time_in(seconds)});
         Ok(Reply::value(201, &request))
     }
 }

@@ -1,5 +1,5 @@
-//! Server-side apply: a client tells the fields that it wants, and owns them from then on. What it owned and tells no
-//! more goes, unless others own it too; what others own and it wants otherwise is a conflict.
+//! Server-side apply: a client sends the fields it wants and becomes their owner. Fields it no longer sends are
+//! removed, unless they have other owners. Changing fields of other owners is a conflict.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use super::{
     managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries},
     merge::{Type, compare_objects, fields_of, merge, remove, with_named},
     merge_errors::errors,
+    write::Write,
 };
-use crate::{
-    object::{
-        field::quoted,
-        meta,
-        status::{Failure, Outcome},
-        value::text,
-    },
-    verbs::{
-        family,
-        options::Write,
-        write::{Nulls, fit, ignored_fields},
-    },
+use crate::object::{
+    field::quoted,
+    meta,
+    status::{Failure, Outcome},
+    value::text,
 };
 
-/// The manager whose applies follow those that a client computed itself.
+/// The manager that may take over from its client-side applies.
 const KUBECTL: &str = "kubectl";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What becomes of `live`, or of a new object, when `config` is applied to it; with its owners.
-pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -> Outcome<Value> {
-    let mut blank = family::blank(&write.named.resource);
+/// Applies `config` to `live`, or to a blank object, and updates the owners. `fit` fits the merged object to the
+/// resource.
+pub(crate) fn applied(
+    live: Option<&Value>,
+    config: &Value,
+    write: &Write<'_>,
+    fit: impl FnOnce(Map<String, Value>) -> Outcome<Value>,
+) -> Outcome<Value> {
+    let mut blank = write.named.resource.blank();
     blank["apiVersion"] = write.named.api_version().into();
     blank["kind"] = write.named.resource.kind.clone().into();
     let live = live.unwrap_or(&blank);
@@ -47,7 +47,7 @@ pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -
         update(&mut entries, &blank, live, &before);
     }
     let mut fields = fields_of(config, of);
-    fields.exclude(ignored_fields(write.named));
+    fields.exclude(write.named.ignored_fields());
     let mut own = Entry::new(write, Operation::Apply, fields);
     let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
     let last = entries.iter().position(is_own);
@@ -71,8 +71,7 @@ pub(crate) fn applied(live: Option<&Value>, config: &Value, write: &Write<'_>) -
     entries.push(own);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
-        let fitting = fit(write.named, merged, Nulls::Kept);
-        object = fitting.map_err(Failure::internal)?.0;
+        object = fit(merged)?;
     }
     write_entries(&mut object, entries);
     let annotation = annotations(&mut object).and_then(|annotations| annotations.get_mut(LAST_APPLIED));
@@ -90,7 +89,7 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
     object.pointer_mut("/metadata/annotations")?.as_object_mut()
 }
 
-/// What cannot be applied at all.
+/// Refuses configurations that cannot be applied.
 fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
@@ -112,8 +111,8 @@ fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     Err(Failure::internal(why))
 }
 
-/// Takes from `merged` what the applier owned, tells no more, and nobody else owns. `None` when it owned that in a
-/// version that is no more.
+/// Removes the fields that the applier owned, no longer sends, and shares with nobody. `None` if it owned them in a
+/// version that no longer exists.
 fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) -> Option<Value> {
     let fields_in = |value: &Value, version: &str| {
         let (value, of) = write.view(value, version)?;
@@ -133,7 +132,7 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
         let owned = versions.entry(&entry.api_version).or_default();
         owned.union(&entry.fields);
     }
-    // Whatever somebody owns comes back, in the version in which it was owned first.
+    // Fields with owners come back, in the version in which they are owned.
     let owned_first = versions.remove_entry(first);
     for (version, owned) in owned_first.into_iter().chain(versions) {
         let Some(mut gone) = gone(&left, version) else {
@@ -143,14 +142,14 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
         gone.subtract(&with_named(&owned, of));
         left = remove(&merged, &gone, of);
     }
-    // And so does what the applier never owned.
+    // Fields that the applier never owned come back, too.
     let gone = gone(&left, first)?.intersection(&owned_before);
     let left = remove(&whole, &gone, of);
     let (left, _) = write.view(&left, &write.named.api_version())?;
     Some(left.into_owned())
 }
 
-/// Refuses to change what others own.
+/// Fails if the apply changes fields of other owners.
 fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> Outcome<()> {
     let changed = entries.iter().filter_map(|entry| {
         let change = changes.get(&entry.api_version)?;
@@ -160,7 +159,9 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
     });
     let mut found: Vec<(&Entry, FieldSet)> = changed.collect();
     found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
-    let owners = found.iter().map(|(owner, fields)| (owner.told(), fields.paths()));
+    let owners = found
+        .iter()
+        .map(|(owner, fields)| (owner.describe(), fields.paths()));
     let owners: Vec<(String, Vec<String>)> = owners.collect();
     let causes = owners.iter().flat_map(|(owner, paths)| {
         let message = format!("conflict with {owner}");
@@ -183,15 +184,15 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
 }
 
 impl Entry {
-    /// Its place among others in messages.
+    /// The order of owners in messages.
     fn rank(&self) -> impl Ord {
         let version = (self.operation == Operation::Update).then_some(&self.api_version);
         let subresource = (self.subresource.is_empty(), &self.subresource);
         (&self.manager, self.operation, version, subresource)
     }
 
-    /// As messages name an owner: those who apply by their name alone.
-    fn told(&self) -> String {
+    /// The owner's name in messages. For an apply, that is the manager alone.
+    fn describe(&self) -> String {
         let mut told = quoted(&self.manager);
         if !self.subresource.is_empty() {
             told = format!("{told} with subresource {}", quoted(&self.subresource));
@@ -203,7 +204,7 @@ impl Entry {
     }
 }
 
-/// What kubectl has applied by itself before, as far as it is still so: it may go on to own that.
+/// The fields of kubectl's last client-side apply that are still as applied. kubectl may take them over.
 fn applied_by_client(live: &Value, of: Type<'_>, write: &Write<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
     let text = text.filter(|_| write.manager == KUBECTL)?;

@@ -1,11 +1,11 @@
-//! Sets of fields, as `managedFields` have them.
+//! Sets of fields, as in `managedFields`.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// What nobody owns.
+/// Fields that have no owner.
 static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     let fields = json!({
         "f:apiVersion": {},
@@ -21,7 +21,7 @@ static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
 /// A set of fields: a tree whose edges are spelled as in FieldsV1 (`f:name`, `k:{"type":"Joined"}`, `v:1`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FieldSet {
-    /// Whether the value itself is in the set, besides parts of it.
+    /// True if the value itself is in the set, not only parts of it.
     pub(crate) member: bool,
     pub(crate) children: BTreeMap<String, FieldSet>,
 }
@@ -57,12 +57,12 @@ impl FieldSet {
         }
     }
 
-    /// Takes away what nobody owns.
+    /// Removes the fields that have no owner.
     pub(crate) fn strip(&mut self) {
         self.subtract(&UNOWNED);
     }
 
-    /// Takes these fields of the object away, with all that is below them.
+    /// Removes these fields and all below them.
     pub(crate) fn exclude(&mut self, fields: &[&str]) {
         self.children
             .retain(|step, _| !fields.iter().any(|field| step.strip_prefix("f:") == Some(*field)));
@@ -92,20 +92,20 @@ impl FieldSet {
         });
     }
 
-    /// The paths of the fields as messages tell them, those of a level before those below it.
+    /// The paths of the fields in messages, parents before children.
     pub(crate) fn paths(&self) -> Vec<String> {
         let members = self.children.iter().filter(|(_, below)| below.member);
-        let mut paths: Vec<String> = members.map(|(step, _)| told(step)).collect();
+        let mut paths: Vec<String> = members.map(|(step, _)| display_step(step)).collect();
         for (step, below) in &self.children {
-            let start = told(step);
+            let start = display_step(step);
             paths.extend(below.paths().iter().map(|rest| format!("{start}{rest}")));
         }
         paths
     }
 }
 
-/// A step of a path as messages tell it: `.name`, `[type="Joined"]`, `[="v"]`.
-pub(crate) fn told(step: &str) -> String {
+/// A step of a path in messages: `.name`, `[type="Joined"]`, `[="v"]`.
+pub(crate) fn display_step(step: &str) -> String {
     let (kind, rest) = step.split_once(':').unwrap_or(("f", step));
     match (kind, serde_json::from_str(rest)) {
         ("k", Ok(Value::Object(key))) => {

@@ -1,7 +1,7 @@
-//! Who owns which field: `metadata.managedFields`.
+//! Tracks the owners of fields: `metadata.managedFields`.
 //!
-//! A write is compared with what was there. What it added or changed becomes the writer's, and is taken from all
-//! others; what it removed is nobody's any more. (Of applies, see [`super::apply`].)
+//! The writer becomes the owner of every field that it added or changed; all others lose them. Removed fields have no
+//! owner. ([`super::apply`] treats applies.)
 
 use std::{
     borrow::Cow,
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 use super::{
     field_set::FieldSet,
     merge::{Comparison, Type, compare_objects},
+    write::Write,
 };
 use crate::{
     object::{meta::metadata_mut, value::list},
     schema::prune,
-    verbs::{family, options::Write, write::ignored_fields},
 };
 
-/// More managers than this are merged into one.
+/// The maximum number of updaters. The oldest beyond it are merged.
 const MAX_MANAGERS: usize = 10;
 const MERGED_MANAGER: &str = "ancient-changes";
 
 impl Write<'_> {
-    /// An object as it is in a version, and the type it has there. `None` when there is no such version.
+    /// An object in a version, and its type there. `None` if there is no such version.
     pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
         let resource = &self.named.resource;
         let mut versions = resource.versions.iter();
@@ -41,16 +41,16 @@ impl Write<'_> {
         Some((Cow::Owned(object), of))
     }
 
-    /// What a write changed, in its own version and in those in which owners know their fields.
+    /// The changes of a write, in its own version and in the versions of all owners.
     pub(crate) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
         let own = self.named.api_version();
         let versions = entries.iter().map(|entry| entry.api_version.as_str());
         let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
         let changes = versions.into_iter().filter_map(|version| {
-            // Of other versions, only writes to a subresource know what they cannot change.
+            // In other versions, only writes to a subresource ignore fields.
             let ignored = match self.named.target.subresource.as_str() {
                 "" if version != own => &[],
-                _ => ignored_fields(self.named),
+                _ => self.named.ignored_fields(),
             };
             let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
             Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
@@ -59,17 +59,17 @@ impl Write<'_> {
     }
 }
 
-/// What a write changed, by the version in which the fields are named.
+/// The changes of a write, by version.
 pub(crate) type Changes = BTreeMap<String, Comparison>;
 
-/// How an owner came by its fields.
+/// How an owner got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Operation {
     Apply,
     Update,
 }
 
-/// One manager's fields. Entries are sorted by what stands first in them.
+/// The fields of one manager. Entries sort by their first fields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fieldsType", rename = "FieldsV1")]
 pub(crate) struct Entry {
@@ -86,7 +86,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether it is what the writer owns by `operation`. Those who apply do so in whatever version.
+    /// True if it belongs to the writer and `operation`. Appliers have one entry for all versions.
     pub(crate) fn is_of(&self, write: &Write<'_>, operation: Operation) -> bool {
         self.operation == operation
             && self.manager == write.manager
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// All entries, or none when one of them cannot be read.
+/// All entries, or none if one is unreadable.
 pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
     let read = |json: &Value| {
         let entry = Entry::deserialize(json).ok()?;
@@ -116,30 +116,31 @@ pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
     entries.map(read).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Writes into `new` who owns its fields once `write` has put it in the place of `live`.
+/// Sets the owners in `new`, which `write` puts in the place of `live`.
 pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
-    let blank = family::blank(&write.named.resource);
+    let blank = write.named.resource.blank();
     let old = live.unwrap_or(&blank);
     let is_whole = write.named.target.subresource.is_empty();
-    // A client clears the list by sending an empty one, or one with an empty entry.
+    // An empty list, or one with an empty entry, resets the owners.
     let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
     let sent = if is_whole { read_entries(new) } else { Vec::new() };
-    let mut entries = match is_reset || !sent.is_empty() {
-        true => sent,
-        false => read_entries(old),
+    let mut entries = if is_reset || !sent.is_empty() {
+        sent
+    } else {
+        read_entries(old)
     };
-    // What was owned by way of another group, which has other names for the fields, is nobody's any more.
+    // Entries of another group name other fields: drop them.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
     let was_tracked = !entries.is_empty();
     entries.retain(|entry| group(&entry.api_version) == group(&write.named.api_version()));
-    // Objects that were not tracked from the start are not tracked later.
+    // Untracked objects stay untracked.
     if was_tracked || live.is_none() {
         update(&mut entries, old, new, write);
     }
     write_entries(new, entries);
 }
 
-/// Hands over what `write` changed.
+/// Makes the writer the owner of what it changed.
 pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
     let mut changes = write.changes(entries, old, new);
     lose(entries, &changes);
@@ -157,10 +158,10 @@ pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: 
     merge_oldest(entries);
 }
 
-/// Takes from all entries what has changed or is gone.
+/// Removes changed and removed fields from all entries.
 pub(crate) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
     entries.retain_mut(|entry| {
-        // What was owned in a version that is no more is nobody's.
+        // Entries of a version that no longer exists are dropped.
         let Some(change) = changes.get(&entry.api_version) else {
             return false;
         };
@@ -170,7 +171,7 @@ pub(crate) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
     });
 }
 
-/// Writes who owns the fields of `object` into it.
+/// Writes the entries into `object`.
 pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     let Value::Object(object) = object else { return };
     let metadata = metadata_mut(object);
@@ -182,11 +183,11 @@ pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
     }
 }
 
-/// Keeps the number of updaters bounded: the oldest of each version share one entry.
+/// Bounds the number of updaters: merges the oldest entries of a version.
 fn merge_oldest(entries: &mut Vec<Entry>) {
     loop {
         entries.sort();
-        // Who applies stands first.
+        // Appliers sort first.
         let first = entries.partition_point(|entry| entry.operation == Operation::Apply);
         let updaters = &entries[first..];
         let pair = updaters.iter().enumerate().find_map(|(i, later)| {
@@ -205,7 +206,7 @@ fn merge_oldest(entries: &mut Vec<Entry>) {
     }
 }
 
-/// Whether two objects differ in nothing but the times of their managers.
+/// True if two objects differ at most in the times of their managers.
 pub(crate) fn same_but_times(a: &Value, b: &Value) -> bool {
     if a == b {
         return true;

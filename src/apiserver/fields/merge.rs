@@ -1,5 +1,5 @@
-//! Values as their schema sees them: which fields they have, how two of them differ, and what becomes of one when
-//! another is applied to it. The rules are those of structured merge, by which the real server decides who owns what.
+//! Structured merge: the fields of a value by its schema, comparison, merge and removal. kube-apiserver decides by the
+//! same rules who owns what.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,29 +16,29 @@ use crate::{
     typed,
 };
 
-/// An object, for what all objects have: `apiVersion`, `kind` and `metadata`.
+/// The schema of what all objects have: `apiVersion`, `kind` and `metadata`.
 static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed::schema::<ConfigMap>()));
 
-/// What is known of a value.
+/// What is known about a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Type<'a> {
-    /// `None`: any value, whose maps are owned field by field and whose lists as a whole.
+    /// `None` for any value: its maps are granular, its lists atomic.
     schema: Option<&'a Schema>,
     /// It has `apiVersion`, `kind` and `metadata` besides what the schema says.
     is_object: bool,
-    /// Somewhere above, unknown fields are preserved.
+    /// A parent preserves unknown fields.
     is_lenient: bool,
 }
 
 impl<'a> Type<'a> {
-    /// A value of which nothing is known.
+    /// A value without a schema.
     pub(crate) const ANY: Type<'static> = Type {
         schema: None,
         is_object: false,
         is_lenient: true,
     };
 
-    /// A whole object of the API.
+    /// A whole API object.
     pub(crate) fn object(schema: Option<&'a Schema>) -> Self {
         Self {
             is_object: true,
@@ -62,7 +62,7 @@ impl<'a> Type<'a> {
         Some(Type::known(schema, false))
     }
 
-    /// The type of the field `name`. `None` when there is no such field.
+    /// The type of the field `name`, or `None` if there is no such field.
     pub(crate) fn field(self, name: &str) -> Option<Type<'a>> {
         let known = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
         let is_free = self.is_lenient
@@ -79,7 +79,7 @@ impl<'a> Type<'a> {
         items.map_or(Type::ANY, |items| Type::known(items, self.is_lenient))
     }
 
-    /// The type of the part to which a step leads.
+    /// The type of the part that a step selects.
     fn below(self, step: &str) -> Type<'a> {
         match step.strip_prefix("f:") {
             Some(name) => self.field(name).unwrap_or(Type::ANY),
@@ -87,7 +87,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Whether the schema names the field to which a step leads, instead of describing all fields alike.
+    /// True if the schema names the field, instead of describing all fields alike.
     fn names(self, step: &str) -> bool {
         step.strip_prefix("f:").is_some_and(|name| {
             let properties = self.schema.map(|schema| &schema.properties);
@@ -99,7 +99,7 @@ impl<'a> Type<'a> {
         self.schema.map_or(ListType::Atomic, |schema| schema.list_type)
     }
 
-    /// The fields by which the items of a list are told apart; none for sets.
+    /// The key fields of a list's items, none for sets.
     pub(crate) fn keys(self) -> &'a [String] {
         self.schema.map_or(&[], |schema| &schema.list_map_keys)
     }
@@ -111,7 +111,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Whether a value has no parts to own.
+    /// True if a value is owned as a whole.
     fn is_atomic(self, value: &Value) -> bool {
         match value {
             Value::Object(_) => self.schema.is_some_and(|schema| schema.atomic_map),
@@ -120,7 +120,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// What tells an item of a list from the others, as FieldsV1 spells it. The error says why nothing does.
+    /// The identity of a list item, as a step of FieldsV1. The error is kube-apiserver's text.
     pub(crate) fn step(self, item: &Value) -> Result<String, String> {
         let keyed = self.schema.filter(|schema| schema.list_type == ListType::Map);
         let why = match (keyed, item) {
@@ -145,7 +145,7 @@ impl<'a> Type<'a> {
         Err(why.to_owned())
     }
 
-    /// What a value is made of, with the steps there, in its order: fields or items. Nothing for what is atomic.
+    /// The fields or items of a value with their steps, in order. None for atomic values.
     fn parts(self, value: &Value) -> Vec<(String, &Value)> {
         match value {
             _ if self.is_atomic(value) => Vec::new(),
@@ -162,7 +162,7 @@ impl<'a> Type<'a> {
     }
 }
 
-/// The value that is made of these parts; null when there are none.
+/// Builds a value from parts, null if there are none.
 fn whole(parts: Vec<(String, Value)>) -> Value {
     let is_map = parts.first().map(|(step, _)| step.starts_with("f:"));
     let parts = parts.into_iter();
@@ -173,12 +173,12 @@ fn whole(parts: Vec<(String, Value)>) -> Value {
     }
 }
 
-/// Whether one value cannot become the other part by part. A null is an empty value of the other's kind.
+/// True if one value must replace the other as a whole. Null counts as an empty value of the other's kind.
 fn is_other_kind(a: &Value, b: &Value) -> bool {
     !a.is_null() && !b.is_null() && std::mem::discriminant(a) != std::mem::discriminant(b)
 }
 
-/// The fields that a value has.
+/// The fields of a value.
 pub(crate) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
     let mut set = FieldSet {
         member: of.is_atomic(value),
@@ -193,7 +193,7 @@ pub(crate) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
     set
 }
 
-/// The set, with the fields that the schema names and below which it has others.
+/// The set, with the named fields above its members added.
 pub(crate) fn with_named(fields: &FieldSet, of: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     for (step, below) in &fields.children {
@@ -204,7 +204,7 @@ pub(crate) fn with_named(fields: &FieldSet, of: Type<'_>) -> FieldSet {
     set
 }
 
-/// What a write did to an object.
+/// The difference between two objects.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     /// Added or changed.
@@ -212,14 +212,14 @@ pub(crate) struct Comparison {
     pub(crate) removed: FieldSet,
 }
 
-/// Compares whole objects, leaving out what nobody owns and what the write cannot change.
+/// Compares whole objects, except fields without owners and `ignored` ones.
 pub(crate) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
     let mut found = compare(Some(old), Some(new), of);
     for set in [&mut found.taken, &mut found.removed] {
         set.strip();
         set.exclude(ignored);
     }
-    // A field whose value gave way to another kind of value is taken, not removed.
+    // A field whose value changed its kind counts as changed, not removed.
     found.removed.subtract(&found.taken);
     found
 }
@@ -230,7 +230,7 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
         return found;
     }
     if old.zip(new).is_some_and(|(old, new)| is_other_kind(old, new)) {
-        // The old value goes with all its parts, the new one comes.
+        // The old value is removed with all parts, the new one added.
         found.taken = compare(None, new, of).taken;
         found.removed = compare(old, None, of).removed;
         return found;
@@ -253,8 +253,8 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
     found
 }
 
-/// What becomes of `live` when `applied` is applied to it: no part goes, and of one that both have, the applied one
-/// stays. Items come in the order of the applied list, and among those the others as near as they were.
+/// Merges `applied` into `live`. Nothing is removed, and `applied` wins. Items keep the order of the applied list;
+/// others stay near their neighbours.
 pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
     let (old, new) = (of.parts(live), of.parts(applied));
     if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
@@ -270,7 +270,7 @@ pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
     let mut rest = new.as_slice();
     for (step, part) in &old {
         if !wanted.contains(step) {
-            // Nobody applies it: it stays where it is.
+            // It is not applied: it stays in its place.
             merged.push((step.clone(), (*part).clone()));
             continue;
         }
@@ -285,7 +285,7 @@ pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
     whole(merged)
 }
 
-/// The value without these fields and items.
+/// Removes fields and items from a value.
 pub(crate) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     if !value.is_object() && !value.is_array() {
         return value.clone();

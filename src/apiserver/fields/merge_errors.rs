@@ -1,16 +1,16 @@
-//! What is wrong with a value that is to be applied, in the words of the real server.
+//! Errors of values to be applied, in kube-apiserver's words.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{field_set::told, merge::Type};
+use super::{field_set::display_step, merge::Type};
 use crate::{
     object::field::quoted,
     schema::{ListType, Type as Kind},
 };
 
-/// What is wrong with a value that is to be applied, with the path of each error before it.
+/// Checks a value to be applied. Each error begins with its path.
 pub(crate) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
     let mut found = Vec::new();
     check(value, of, "", &mut found);
@@ -44,7 +44,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                     Ok(step) => step,
                     Err(why) => return found.push(at(format!("element {i}: {why}"))),
                 };
-                let told = told(&step);
+                let told = display_step(&step);
                 if !seen.insert(step) {
                     found.push(at(format!("duplicate entries for key {told}")));
                 }
@@ -56,7 +56,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Why a value is not of the kind that it has to be.
+/// The error of a value of the wrong type.
 fn mismatch(value: &Value, kind: Kind) -> Option<String> {
     let wanted = match kind {
         Kind::Object => "map",
@@ -74,7 +74,7 @@ fn mismatch(value: &Value, kind: Kind) -> Option<String> {
     Some(format!("expected {wanted}, got {got}"))
 }
 
-/// The type of Go that a decoder without a schema gives a value.
+/// The Go type that a decoder without a schema produces.
 pub(crate) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "nil",
@@ -86,11 +86,14 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A value as Go prints it, or as it would stand in a source.
+/// A value as Go prints it, or as Go source.
 pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
-    let joined = |parts: Vec<String>| match is_source {
-        true => format!("{}{{{}}}", go_type(value), parts.join(", ")),
-        false => format!("[{}]", parts.join(" ")),
+    let joined = |parts: Vec<String>| {
+        if is_source {
+            format!("{}{{{}}}", go_type(value), parts.join(", "))
+        } else {
+            format!("[{}]", parts.join(" "))
+        }
     };
     match value {
         Value::Null if is_source => "interface {}(nil)".to_owned(),
@@ -98,9 +101,12 @@ pub(crate) fn go_text(value: &Value, is_source: bool) -> String {
         Value::String(text) if !is_source => text.clone(),
         Value::Array(items) => joined(items.iter().map(|item| go_text(item, is_source)).collect()),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, field)| match is_source {
-                true => format!("{}:{}", quoted(name), go_text(field, true)),
-                false => format!("{name}:{}", go_text(field, false)),
+            let fields = fields.iter().map(|(name, field)| {
+                if is_source {
+                    format!("{}:{}", quoted(name), go_text(field, true))
+                } else {
+                    format!("{name}:{}", go_text(field, false))
+                }
             });
             let start = if is_source { "" } else { "map" };
             format!("{start}{}", joined(fields.collect()))

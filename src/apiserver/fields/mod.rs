@@ -1,4 +1,4 @@
-//! Fields and who owns them: merges, strategic merges, server-side apply.
+//! Fields and their owners: merges, strategic merges, server-side apply.
 
 pub(crate) mod apply;
 pub(crate) mod field_set;
@@ -6,3 +6,4 @@ pub(crate) mod managed_fields;
 pub(crate) mod merge;
 pub(crate) mod merge_errors;
 pub(crate) mod strategic;
+pub(crate) mod write;

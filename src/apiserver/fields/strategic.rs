@@ -1,4 +1,4 @@
-//! Strategic merge patches: merge patches that know which lists are merged item by item, and take directives.
+//! Strategic merge patches: merge patches that merge some lists item by item, and obey directives.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const RETAIN: &str = "$retainKeys";
 const DELETE: &str = "$deleteFromPrimitiveList";
 const ORDER: &str = "$setElementOrder";
 
-/// `original` with the patch. Lists whose items have an identity, as the type tells, are merged.
+/// Applies a patch to `original`. Lists of items with a key are merged.
 pub(crate) fn merge(
     mut original: Map<String, Value>,
     mut patch: Map<String, Value>,
@@ -77,7 +77,7 @@ pub(crate) fn merge(
     Ok(original)
 }
 
-/// What tells an item of a list from the others.
+/// The key of a list item.
 fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
     let Some(key) = of.keys().first() else {
         return Ok(item);
@@ -88,7 +88,7 @@ fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
     })
 }
 
-/// Whether this is what tells an item from the others.
+/// True if two items have the same key.
 fn is_identity(wanted: &Value, item: &Value, of: Type<'_>) -> bool {
     identity(item, of).is_ok_and(|known| known == wanted)
 }
@@ -98,7 +98,7 @@ fn place(item: &Value, list: &[Value], of: Type<'_>) -> Option<usize> {
     list.iter().position(|known| is_identity(wanted, known, of))
 }
 
-/// Merges lists item by item, or replaces those that are one value.
+/// Merges lists item by item, or replaces atomic ones.
 fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Vec<Value>> {
     if of.list_type() == ListType::Atomic {
         return Ok(theirs);
@@ -146,7 +146,7 @@ fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcom
     Ok(in_order(merged, &plain, &ours, of))
 }
 
-/// The items that the patch speaks of in its order, and among them the others as near as they were.
+/// Items of the patch in its order; others stay near their neighbours.
 fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_>) -> Vec<Value> {
     let (mut named, mut others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
@@ -170,7 +170,7 @@ fn in_order(merged: Vec<Value>, patched: &[Value], before: &[Value], of: Type<'_
     ordered
 }
 
-/// What a patch adds or changes stands in the order that it gives.
+/// Orders added and changed items as the patch says.
 fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> {
     if patched.is_empty() || order.is_empty() {
         return Ok(());
@@ -188,7 +188,7 @@ fn check_order(patched: &[Value], order: &[Value], of: Type<'_>) -> Outcome<()> 
     Ok(())
 }
 
-/// Drops what is not among the keys to be kept; the patch may have no others.
+/// Keeps only the keys to retain. The patch may have no others.
 fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &Value) -> Outcome<()> {
     let keys = keys.as_array().ok_or_else(|| invalid("retainKeys"))?;
     let is_kept = |name: &String| keys.iter().any(|key| key == name);
@@ -201,7 +201,7 @@ fn retain(original: &mut Map<String, Value>, patch: &Map<String, Value>, keys: &
     Ok(())
 }
 
-/// The name of the list that a directive is about.
+/// The name of the list in a directive.
 fn listed<'a>(key: &'a str, directive: &str) -> Option<&'a str> {
     key.strip_prefix(directive)?.strip_prefix('/')
 }
@@ -226,7 +226,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// What is new has nothing that a directive could be about.
+/// Removes directives from new values, which have nothing to delete or retain.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,

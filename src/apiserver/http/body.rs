@@ -1,4 +1,4 @@
-//! Bodies: reading them within bounds, and the answers' own kind.
+//! Reads request bodies up to a limit, and builds answers.
 
 use std::convert::Infallible;
 
@@ -15,10 +15,10 @@ use crate::object::{
     status::{Failure, Outcome},
 };
 
-/// The body of an answer: one piece of JSON, or a stream of watch events.
+/// The body of a response: JSON, or a stream of watch events.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The largest request that is read, in bytes.
+/// The maximum size of a request, in bytes.
 const MAX_REQUEST: usize = 3 * 1024 * 1024;
 
 /// Reads a request's body.
@@ -27,17 +27,18 @@ where
     B: Body<Data = Bytes, Error: Into<BoxError>>,
 {
     let whole = Limited::new(body, MAX_REQUEST).collect().await;
-    let whole = whole.map_err(|error| match error.is::<LengthLimitError>() {
-        true => {
+    let whole = whole.map_err(|error| {
+        if error.is::<LengthLimitError>() {
             let why = format!("Request entity too large: limit is {MAX_REQUEST}");
             Failure::new(413, "RequestEntityTooLarge", why)
+        } else {
+            Failure::bad_request("failed to read the request's body")
         }
-        false => Failure::bad_request("failed to read the request's body"),
     });
     Ok(whole?.to_bytes())
 }
 
-/// What a handler answers with.
+/// A handler's answer.
 pub(crate) struct Reply {
     pub(crate) code: u16,
     pub(crate) body: ReplyBody,
@@ -45,9 +46,9 @@ pub(crate) struct Reply {
 
 pub(crate) enum ReplyBody {
     Json(Bytes),
-    /// What is told under a content type of its own, or, where that is empty, under none.
+    /// Content with its content type, empty for none.
     Typed(&'static str, Bytes),
-    /// Watch events. Their audit entry is theirs to close.
+    /// Watch events, which close their audit event themselves.
     Events(ResponseBody),
 }
 
@@ -66,7 +67,7 @@ impl Reply {
         Self { code: 200, body }
     }
 
-    /// Words instead of an object.
+    /// A plain text.
     pub(crate) fn text(code: u16, text: impl Into<Bytes>) -> Self {
         let text = text.into();
         let kind = if text.is_empty() {
@@ -86,7 +87,7 @@ impl Reply {
         Self { code: 200, body }
     }
 
-    /// The answer, with headers that warn of this.
+    /// The HTTP response, with these warnings as headers.
     pub(crate) fn into_response(self, warnings: Vec<String>) -> Response<ResponseBody> {
         let (kind, body) = match self.body {
             ReplyBody::Json(bytes) => ("application/json", Full::new(bytes).boxed_unsync()),

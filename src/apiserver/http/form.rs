@@ -1,24 +1,17 @@
-//! The forms of answers: objects as they are, their metadata only, or a Table. The Accept header says which.
+//! The form that the Accept header asks for: objects as they are, their metadata, or a Table.
 
 use serde_json::{Value, json};
 
-use super::{
-    body::{Reply, ReplyBody},
-    context::{Named, media_type},
-    request::Query,
-};
-use crate::{
-    object::{
-        field::quoted,
-        status::{Failure, Outcome},
-    },
-    verbs::table,
+use super::request::Query;
+use crate::object::{
+    field::quoted,
+    status::{Failure, Outcome},
 };
 
-/// What an Accept header lets an answer in JSON be, in its order: its kind, group and version, of
-/// `application/json;as=Table;g=meta.k8s.io;v=v1`. The kind is empty where the answer is good as it is.
+/// The JSON forms that an Accept header allows, in order: kind, group and version, as in
+/// `application/json;as=Table;g=meta.k8s.io;v=v1`. An empty kind stands for unchanged objects.
 pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &str)> {
-    // No header is no wish in particular.
+    // No header accepts anything.
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
     let wishes = accept.split(',');
     let wishes =
@@ -33,18 +26,18 @@ pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &st
     })
 }
 
-/// What becomes of an object, or of a list of them, on its way out.
+/// The form of an answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form {
-    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for objects as they are.
-    kind: String,
+    /// `Table`, `PartialObjectMetadata` or a list of that. Empty for unchanged objects.
+    pub(crate) kind: String,
     pub(crate) version: String,
-    /// What each row of a Table tells of its object besides the cells: `Metadata` unless told otherwise.
+    /// What the rows of a Table contain of the object: `Metadata` by default.
     pub(crate) include: String,
 }
 
 impl Form {
-    /// The first wish that can be fulfilled. Only JSON is spoken; other kinds may be wished for, as long as it will do.
+    /// The first form in the Accept header that the server supports.
     pub(crate) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
         let include = query.get("includeObject").to_owned();
         let mut wishes = conversions(accept);
@@ -73,54 +66,18 @@ impl Form {
         }
     }
 
-    /// Whether objects stay as they are.
+    /// True if objects stay unchanged.
     pub(crate) fn is_plain(&self) -> bool {
         self.kind.is_empty()
-    }
-
-    /// The reply in this form.
-    pub(crate) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
-        let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
-            return Ok(reply);
-        };
-        let answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        if answer["kind"] == "Status" {
-            return Ok(reply);
-        }
-        let mut metadata = answer["metadata"].clone();
-        if let Some(fields) = metadata.as_object_mut() {
-            // Lists of the server's own resources do not have it to begin with.
-            fields.retain(|name, value| name != "continue" || value != "");
-        }
-        let formed = match (self.kind.as_str(), answer["items"].as_array()) {
-            ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
-            ("PartialObjectMetadataList", Some(items)) => {
-                let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
-                // Of none, a real server writes null.
-                let items = (!items.is_empty()).then_some(items);
-                json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
-            }
-            (_, Some(_)) => return Err(Failure::list_not_acceptable(&named.resource)),
-            ("PartialObjectMetadataList", None) => {
-                return Err(Failure::internal("content is not a list"));
-            }
-            (_, None) => self.object(&answer, named, now, true),
-        };
-        let body = ReplyBody::Json(formed.to_string().into());
-        Ok(Reply { body, ..reply })
-    }
-
-    /// One object in this form. Of the Tables of a watch only the first tells its columns.
-    pub(crate) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
-        if self.kind != "Table" {
-            return self.metadata_of(object);
-        }
-        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        table::of(self, named, std::slice::from_ref(object), metadata, first, now)
     }
 
     /// An object's metadata.
     pub(crate) fn metadata_of(&self, object: &Value) -> Value {
         json!({"kind": "PartialObjectMetadata", "apiVersion": self.version, "metadata": object["metadata"]})
     }
+}
+
+/// The media type in a header, without parameters.
+pub(crate) fn media_type(header: &str) -> &str {
+    header.split(';').next().unwrap_or_default().trim()
 }

@@ -1,4 +1,4 @@
-//! TLS on the loopback, for programs outside of this process.
+//! A server over TLS on 127.0.0.1, for programs outside of this process.
 
 use std::{error::Error, io, net::SocketAddr, sync::Arc};
 
@@ -27,45 +27,56 @@ use tower::Service;
 
 use crate::{ApiServer, ResponseBody};
 
-/// Where the lab listens.
+/// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
 
-/// A port of 127.0.0.1, and a certificate for it.
+/// A port of 127.0.0.1 with a TLS certificate of its own.
+///
+/// ```no_run
+/// # async fn example() -> std::io::Result<()> {
+/// use apiserver::{ApiServer, Clock, Loopback};
+///
+/// let loopback = Loopback::bind("test", 0).await?;
+/// std::fs::write("kubeconfig", loopback.endpoint().kubeconfig_as(ApiServer::ADMIN))?;
+/// loopback.serve(ApiServer::new(Clock::system())).await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Loopback {
-    /// Where it listens.
+    /// Accepts connections on the port.
     pub listener: TcpListener,
-    /// Speaks TLS with that certificate.
+    /// Speaks TLS with the certificate.
     pub acceptor: TlsAcceptor,
-    way: Way,
+    endpoint: Endpoint,
 }
 
-/// How a server on the loopback is reached.
+/// How clients reach a [`Loopback`].
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct Endpoint {
     name: String,
     address: SocketAddr,
     /// PEM.
     ca: String,
 }
 
-/// A certificate for the loopback, and who signed it.
+/// A server certificate, and the CA that signed it.
 struct Identity {
     ca: String,
     config: ServerConfig,
 }
 
 impl Loopback {
-    /// Listens on that port, or on a free one where it is 0; kubeconfigs call the server `name`. Needs a runtime in
+    /// Listens on `port`, or on a free port if it is 0. `name` is the cluster's name in kubeconfigs. Needs a runtime in
     /// real time.
     ///
     /// # Errors
-    /// When the port cannot be had.
+    /// When the port is taken, or no certificate can be made.
     pub async fn bind(name: &str, port: u16) -> io::Result<Self> {
         let identity = Identity::new(name).map_err(io::Error::other)?;
         let listener = TcpListener::bind((ADDRESS, port)).await?;
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(identity.config)),
-            way: Way {
+            endpoint: Endpoint {
                 name: name.to_owned(),
                 address: listener.local_addr()?,
                 ca: identity.ca,
@@ -74,19 +85,19 @@ impl Loopback {
         })
     }
 
-    /// How it is reached.
-    pub fn way(&self) -> &Way {
-        &self.way
+    /// How clients reach it.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
-    /// Offers the server there, for as long as this is polled.
+    /// Serves `server` for as long as the future is polled.
     pub async fn serve(self, server: ApiServer) {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => {
                     let Ok((stream, _)) = accepted else { continue };
-                    connections.spawn(speak(stream, self.acceptor.clone(), server.clone()));
+                    connections.spawn(serve_tls(stream, self.acceptor.clone(), server.clone()));
                 }
                 Some(_) = connections.join_next() => {}
             }
@@ -94,18 +105,18 @@ impl Loopback {
     }
 }
 
-impl Way {
+impl Endpoint {
     /// The URL of the API server.
     pub fn server(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// The certificate of the authority that vouches for it, PEM.
+    /// The certificate of the CA, as PEM.
     pub fn ca(&self) -> &str {
         &self.ca
     }
 
-    /// A kubeconfig for one of the server's users.
+    /// A kubeconfig for one of the server's users, with [`ApiServer::token`].
     pub fn kubeconfig_as(&self, user: &str) -> String {
         let ca = BASE64_STANDARD.encode(&self.ca);
         let config = json!({
@@ -127,7 +138,7 @@ impl Identity {
     fn new(name: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut authority = CertificateParams::default();
         let subject = &mut authority.distinguished_name;
-        subject.push(DnType::CommonName, format!("lab {name} CA"));
+        subject.push(DnType::CommonName, format!("{name} CA"));
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let issuer = Issuer::new(authority.clone(), KeyPair::generate()?);
@@ -147,8 +158,8 @@ impl Identity {
     }
 }
 
-/// Answers one client by that service. One that does not get along with us, or goes away, is no concern of the others.
-pub async fn speak<S>(stream: TcpStream, acceptor: TlsAcceptor, service: S)
+/// Serves one TLS connection. Returns when the client goes away, and when it breaks the protocol.
+pub async fn serve_tls<S>(stream: TcpStream, acceptor: TlsAcceptor, service: S)
 where
     S: Service<
             Request<Incoming>,

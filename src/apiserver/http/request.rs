@@ -1,38 +1,28 @@
-//! What a request asks for: its path and query, taken apart.
+//! Parses the method, path and query of a request.
 
 use std::{collections::HashMap, sync::Arc};
 
 use http::Method;
 
-use crate::object::{
-    field::quoted,
-    status::{Failure, Outcome},
+use crate::{
+    object::{
+        field::quoted,
+        status::{Failure, Outcome},
+    },
+    store::named::Target,
 };
-
-/// The address of a request within the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) resource: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) subresource: String,
-    /// The path goes on behind the subresource.
-    pub(crate) beyond: bool,
-}
 
 /// A request, without its body.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestInfo {
-    /// `None` for paths outside `/api` and `/apis`, and for their discovery.
+    /// `None` outside of `/api` and `/apis`, and for discovery.
     pub(crate) target: Option<Arc<Target>>,
     pub(crate) path: String,
     pub(crate) verb: &'static str,
     pub(crate) query: Query,
 }
 
-/// The parameters of a request.
+/// The query parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(HashMap<String, Vec<String>>);
 
@@ -46,7 +36,7 @@ impl Query {
         parameters
     }
 
-    /// The first value of a parameter, empty when it is absent.
+    /// The first value of a parameter, empty if absent.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", |values| values[0].as_str())
     }
@@ -56,12 +46,12 @@ impl Query {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a parameter is there, with whatever value.
+    /// True if a parameter is present, even if empty.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    /// A parameter that is a number, if it is there.
+    /// A numeric parameter, if present.
     pub(crate) fn number(&self, name: &str) -> Outcome<Option<i64>> {
         match self.get(name) {
             "" => Ok(None),
@@ -72,26 +62,26 @@ impl Query {
         }
     }
 
-    /// Whether a parameter of Go's kind of bool is set.
+    /// True if a boolean parameter is set, in one of Go's spellings.
     pub(crate) fn flag(&self, name: &str) -> bool {
         matches!(self.get(name), "1" | "t" | "T" | "true" | "TRUE" | "True")
     }
 }
 
-/// Undoes percent-encoding.
+/// Percent-decodes a text.
 pub(crate) fn decoded(text: &str) -> String {
     let bytes = percent_encoding::percent_decode_str(text);
     bytes.decode_utf8_lossy().into_owned()
 }
 
 impl RequestInfo {
-    /// Takes apart a method and a URI.
+    /// Parses a method and a URI.
     pub(crate) fn read(method: &Method, uri: &http::Uri) -> Self {
         let path = decoded(uri.path());
         let query = Query::read(uri.query().unwrap_or_default());
         let mut target = read_target(&path);
         let verb = verb(method, target.as_ref(), &query);
-        // A request for many that selects one by its name is about that one, for authorization and the log.
+        // Authorization and audit treat a list that selects one name as a request for that object.
         if let (Some(target), "list" | "watch") = (target.as_mut(), verb) {
             target.name = selected_name(query.get("fieldSelector")).to_owned();
         }
@@ -112,7 +102,7 @@ fn read_target(path: &str) -> Option<Target> {
         _ => return None,
     };
     let mut namespace = "";
-    // Namespaces are a resource themselves, and hold others.
+    // Namespaces are resources themselves, and contain others.
     if let ["namespaces", name, below @ ..] = rest {
         namespace = name;
         if !matches!(below, [] | ["status" | "finalize", ..]) {
@@ -131,7 +121,7 @@ fn read_target(path: &str) -> Option<Target> {
     })
 }
 
-/// The name that a field selector demands, empty when it demands none.
+/// The name that a field selector requires, empty if none.
 fn selected_name(selector: &str) -> &str {
     let mut terms = selector.split(',');
     let name = terms.find_map(|term| term.strip_prefix("metadata.name="));

@@ -1,4 +1,4 @@
-//! Errors about one field of an object, noted as they are found, and the paths that name the field.
+//! Field errors, collected while an object is checked, and the paths that name fields.
 
 use std::fmt::{self, Display};
 
@@ -33,7 +33,7 @@ impl Problem {
         }
     }
 
-    /// Whether rules in CEL are left unchecked once an object has this problem.
+    /// True if CEL rules are not evaluated for an object with this problem.
     pub(crate) fn blocks_rules(self) -> bool {
         !matches!(self, Problem::Duplicate | Problem::Invalid | Problem::Forbidden)
     }
@@ -45,18 +45,18 @@ impl Problem {
 pub(crate) struct FieldError {
     pub(crate) problem: Problem,
     pub(crate) field: String,
-    /// The text of the cause, without the field's name.
+    /// The cause's message, without the field's name.
     pub(crate) message: String,
-    /// It was so before: it is warned of and refuses nothing.
+    /// The value was wrong before this change: the error becomes a warning.
     pub(crate) tolerated: bool,
 }
 
-/// What is wrong with an object.
+/// The errors of an object.
 pub(crate) type Errors = Vec<FieldError>;
 
-/// Where errors are noted.
+/// Collects errors.
 pub(crate) trait Found {
-    /// Notes a problem of `field`, with the value, if it is told, as it is told.
+    /// Adds an error about `field`. `value` is how the message shows the value, if it does.
     fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str);
 
     fn required(&mut self, field: impl Display, why: &str) {
@@ -71,7 +71,7 @@ pub(crate) trait Found {
         self.note(Problem::Invalid, field, Some(json!(value).to_string()), why);
     }
 
-    /// One error for each thing that is wrong with a text by this rule.
+    /// Adds one error for each complaint of `rule` about a text.
     fn judge(&mut self, field: impl Display, text: &str, rule: impl Fn(&str) -> Vec<String>) {
         for why in rule(text) {
             self.invalid(&field, text, &why);
@@ -84,15 +84,16 @@ pub(crate) trait Found {
 
     fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
         let known: Vec<String> = known.iter().map(|known| quoted(known.as_ref())).collect();
-        let why = match known.is_empty() {
-            true => String::new(),
-            false => format!("supported values: {}", known.join(", ")),
+        let why = if known.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", known.join(", "))
         };
         let value = Some(json!(value).to_string());
         self.note(Problem::NotSupported, field, value, &why);
     }
 
-    /// An error where a text is none of these.
+    /// Adds an error unless `text` is one of `known`.
     fn one_of(&mut self, field: impl Display, text: &str, known: &[&str]) {
         if !known.contains(&text) {
             self.not_supported(field, text, known);
@@ -135,7 +136,7 @@ pub(crate) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Where a walk through an object is. Lives on the stack, so that a path costs nothing until an error needs it.
+/// The path of a walk through an object. It lives on the stack and costs nothing until an error prints it.
 #[derive(Clone, Copy)]
 pub(crate) struct Path<'a>(Option<(&'a Path<'a>, Step<'a>)>);
 
@@ -165,7 +166,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The alternate form (`{path:#}`) tells keys like fields.
+/// The alternate form (`{path:#}`) writes map keys like fields.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((parent, step)) = self.0 else {

@@ -1,4 +1,4 @@
-//! JSON as the API server reads it: a field may stand twice, and the last one counts.
+//! Reads JSON as the API server does: of a repeated field the last value counts.
 
 use std::fmt;
 
@@ -6,29 +6,53 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use crate::verbs::options::FieldValidation;
+/// Why a decoder refuses an object, in kube-apiserver's own words.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct DecodeError(String);
 
-/// What was read.
+impl From<String> for DecodeError {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl From<DecodeError> for String {
+    fn from(error: DecodeError) -> Self {
+        error.0
+    }
+}
+
+/// Why a body is neither JSON nor YAML.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Yaml(#[from] serde_saphyr::Error),
+}
+
+/// A parsed body.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) value: Value,
-    /// What a strict reader says of fields that stand twice.
+    /// Complaints of a strict reader about repeated fields.
     pub(crate) repeated: Vec<String>,
 }
 
-/// Reads a document in JSON, or in YAML, of which JSON is a part. The error is the reader's.
-pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, String> {
+/// Reads JSON, or YAML, which includes JSON.
+pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, ReadError> {
     if is_yaml {
         return read_yaml(bytes);
     }
-    let mut document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let mut document: Document = serde_json::from_slice(bytes)?;
     for path in &mut document.repeated {
         *path = format!("duplicate field \"{}\"", path.trim_start_matches('.'));
     }
     Ok(document)
 }
 
-fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
+fn read_yaml(bytes: &[u8]) -> Result<Document, ReadError> {
     let twice = |line: u64, key: &str| format!("line {line}: key \"{key}\" already set in map");
     if let Ok(mut document) = serde_json::from_slice::<Document>(bytes) {
         for path in &mut document.repeated {
@@ -45,25 +69,27 @@ fn read_yaml(bytes: &[u8]) -> Result<Document, String> {
     let (value, repeated) = match parse(DuplicateKeyPolicy::Error) {
         Ok(value) => (value, Vec::new()),
         Err(serde_saphyr::Error::DuplicateMappingKey { key, location }) => {
-            let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| error.to_string())?;
+            let value = parse(DuplicateKeyPolicy::LastWins)?;
             (value, vec![twice(location.line(), &key.unwrap_or_default())])
         }
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error.into()),
     };
     Ok(Document { value, repeated })
 }
 
-/// What a reader of YAML says of fields that stand twice: a strict one all at once.
-pub(crate) fn yaml_complaints(repeated: Vec<String>, how: FieldValidation) -> Vec<String> {
-    match how {
-        FieldValidation::Strict if !repeated.is_empty() => {
-            vec![format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))]
-        }
-        _ => repeated,
-    }
+/// The message about a body that is no object of any kind, with its first bytes.
+pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
+    let start = &body[..body.len().min(30)];
+    let shown = match start {
+        [] => "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(start),
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    let more = if body.len() > start.len() { " ..." } else { "" };
+    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
 }
 
-/// Reads a value, and the paths of the fields below it that stand twice (`.a.b[0].c`).
+/// Reads a value, and the paths of repeated fields in it (`.a.b[0].c`).
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader)

@@ -1,4 +1,4 @@
-//! Object metadata, and what is wrong with it.
+//! Reads and validates object metadata.
 
 use serde_json::{Map, Value};
 
@@ -8,13 +8,13 @@ use super::{
     value::{self, fields, flag, list, texts},
 };
 
-/// What of the metadata never changes by a write.
+/// Metadata fields that no write changes.
 const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
 
-/// The sum of all annotations' keys and values, in bytes.
+/// The maximum size of all annotations, keys and values, in bytes.
 const MAX_ANNOTATIONS: i64 = 256 * 1024;
 
-/// Metadata of `object` for changing, made when there is none.
+/// The metadata of `object`, added if missing.
 pub(crate) fn metadata_mut(object: &mut Map<String, Value>) -> &mut Map<String, Value> {
     let metadata = object.entry("metadata").or_insert(Value::Null);
     if !metadata.is_object() {
@@ -41,12 +41,12 @@ pub(crate) fn added_finalizers<'a>(new: &'a Value, old: Option<&Value>) -> Vec<&
     added
 }
 
-/// Whether `object` is being deleted.
+/// True if `object` is being deleted.
 pub(crate) fn is_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Notes what is wrong with the metadata of `object`, whether it is new or not. `prefix` is where metadata is.
+/// Adds the errors of an object's metadata. `prefix` is the path of the metadata.
 pub(crate) fn validate(
     object: &Value,
     namespaced: bool,
@@ -57,7 +57,7 @@ pub(crate) fn validate(
     let at = |field: &str| format!("{prefix}.{field}");
     let [name, stem, namespace] = ["name", "generateName", "namespace"].map(|field| text(object, field));
     if !stem.is_empty() {
-        // A trailing dash is what the generated part follows.
+        // The generated part follows a trailing dash.
         let probe = match stem.strip_suffix('-') {
             Some(stem) if !stem.is_empty() => format!("{stem}a"),
             _ => stem.to_owned(),
@@ -80,7 +80,7 @@ pub(crate) fn validate(
     }
 }
 
-/// Notes what is wrong with the labels in a field, which errors call `at`.
+/// Adds the errors of the labels in `field`, which messages call `at`.
 pub(crate) fn validate_labels(object: &Value, field: &str, at: &str, errors: &mut Errors) {
     for (key, value) in fields(object, field) {
         errors.judge(at, key, names::label_key);
@@ -116,10 +116,10 @@ fn validate_maps(object: &Value, prefix: &str, errors: &mut Errors) {
     }
 }
 
-/// At most one owner controls an object, and what is soon forgotten owns nothing.
+/// At most one owner is the controller, and Events own nothing: they expire.
 fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     const FIELDS: &str = "apiVersion kind name uid controller blockOwnerDeletion";
-    let told = |owner: &Value| {
+    let describe = |owner: &Value| {
         let said = FIELDS.split(' ').filter(|field| !owner[*field].is_null());
         let said = said.map(|field| format!("\"{field}\":{}", owner[field]));
         format!("{{{}}}", said.collect::<Vec<String>>().join(","))
@@ -127,12 +127,12 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     for owner in owners {
         if owner["kind"] == "Event" && owner["apiVersion"] == "v1" {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            errors.note(Problem::Invalid, path, Some(told(owner)), why);
+            errors.note(Problem::Invalid, path, Some(describe(owner)), why);
         }
     }
     let controllers: Vec<&Value> = owners.iter().filter(|owner| flag(owner, "controller")).collect();
     for pair in controllers.windows(2) {
-        let all: Vec<String> = owners.iter().map(told).collect();
+        let all: Vec<String> = owners.iter().map(describe).collect();
         let name = |owner: &Value| format!("{}/{}", value::text(owner, "kind"), value::text(owner, "name"));
         let why = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
@@ -144,7 +144,7 @@ fn validate_controllers(owners: &[Value], path: &str, errors: &mut Errors) {
     }
 }
 
-/// Notes what a change of metadata may not do.
+/// Adds the errors of a change of metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     let added: Vec<String> = added_finalizers(new, Some(old)).into_iter().map(quoted).collect();
     if is_deleted(old) && !added.is_empty() {

@@ -1,4 +1,4 @@
-//! Objects as JSON: paths, names, metadata, failures.
+//! Objects as JSON: paths, names, metadata, errors.
 
 pub(crate) mod field;
 pub(crate) mod json;

@@ -1,4 +1,4 @@
-//! What names, label keys and label values may look like, with the messages of the real API server.
+//! Checks names, label keys and label values, with kube-apiserver's messages.
 
 use std::sync::LazyLock;
 
@@ -22,14 +22,14 @@ fn expected(what: &str, pattern: &Regex, examples: &[&str]) -> String {
     format!("{what} (e.g. {examples}regex used for validation is '{pattern}')")
 }
 
-/// What is wrong with a text that is too long, or not of this shape.
+/// Checks the length and the pattern of a text.
 fn judged(text: &str, max: (usize, &str), what: &str, pattern: &Regex, examples: &[&str]) -> Vec<String> {
     let too_long = (text.len() > max.0).then(|| format!("must be no more than {} {}", max.0, max.1));
     let misshapen = (!pattern.is_match(text)).then(|| expected(what, pattern, examples));
     too_long.into_iter().chain(misshapen).collect()
 }
 
-/// What is wrong with `name` as a DNS-1123 label.
+/// Checks `name` as a DNS-1123 label.
 pub(crate) fn dns_label(name: &str) -> Vec<String> {
     let what = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start \
                 and end with an alphanumeric character";
@@ -42,14 +42,14 @@ pub(crate) fn dns_label(name: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with `name` as a DNS-1123 subdomain.
+/// Checks `name` as a DNS-1123 subdomain.
 pub(crate) fn dns_subdomain(name: &str) -> Vec<String> {
     let what = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and \
                 must start and end with an alphanumeric character";
     judged(name, (253, "characters"), what, &SUBDOMAIN, &["example.com"])
 }
 
-/// What is wrong with `name` as a DNS-1035 label.
+/// Checks `name` as a DNS-1035 label.
 pub(crate) fn dns_1035_label(name: &str) -> Vec<String> {
     let what = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
                 character, and end with an alphanumeric character";
@@ -57,7 +57,7 @@ pub(crate) fn dns_1035_label(name: &str) -> Vec<String> {
     judged(name, (63, "characters"), what, &LABEL_1035, &examples)
 }
 
-/// What is wrong with `name` as that of a kind.
+/// Checks `name` as the name of a kind.
 pub(crate) fn kind(name: &str) -> Vec<String> {
     let mixed = |why| format!("may have mixed case, but should otherwise match: {why}");
     dns_1035_label(&name.to_lowercase())
@@ -66,7 +66,7 @@ pub(crate) fn kind(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with `key` as the key of a label (and, in lower case, of an annotation).
+/// Checks `key` as the key of a label (and, in lower case, of an annotation).
 pub(crate) fn label_key(key: &str) -> Vec<String> {
     let what = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                 alphanumeric character";
@@ -98,7 +98,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with `value` as the value of a label.
+/// Checks `value` as the value of a label.
 pub(crate) fn label_value(value: &str) -> Vec<String> {
     let what = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
                 must start and end with an alphanumeric character";
@@ -106,7 +106,7 @@ pub(crate) fn label_value(value: &str) -> Vec<String> {
     judged(value, (63, "bytes"), what, &VALUE, &examples)
 }
 
-/// What is wrong with `key` as a key of a Secret or ConfigMap.
+/// Checks `key` as a key of a Secret or ConfigMap.
 pub(crate) fn config_key(key: &str) -> Vec<String> {
     let what = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     let examples = ["key.name", "KEY_NAME", "key-name"];
@@ -119,7 +119,7 @@ pub(crate) fn config_key(key: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with `name` as a segment of a path.
+/// Checks `name` as a segment of a path.
 pub(crate) fn path_segment(name: &str) -> Vec<String> {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];

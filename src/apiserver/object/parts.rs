@@ -1,4 +1,4 @@
-//! Parts of a definition's version: printer columns, selectable fields, where the scale is.
+//! Parts of a CRD's version: printer columns, selectable fields, paths of the scale.
 
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use super::{
 pub(crate) const COLUMNS: &str = "additionalPrinterColumns";
 pub(crate) const SELECTABLE: &str = "selectableFields";
 
-/// More fields than this cannot be selected by.
+/// The maximum number of selectable fields.
 const MAX_SELECTABLE: i64 = 8;
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
 
-/// Where each number or text of a scale is, and whether there has to be one.
+/// The paths of a scale: field, allowed prefixes, whether it is required, and how messages name the prefixes.
 const SCALE: [(&str, &[&str], bool, &str); 3] = [
     ("specReplicasPath", &[".spec."], true, ".spec"),
     ("statusReplicasPath", &[".status."], true, ".status"),
@@ -55,7 +55,7 @@ pub(crate) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Err
     }
 }
 
-/// Whether a path is there, and of the plain kind. Says whether it is.
+/// Adds an error unless `text` is a simple path. Returns true if it starts with a dot.
 fn check_simple(text: &str, path: &Path<'_>, errors: &mut Errors) -> bool {
     if text.is_empty() {
         errors.required(path, "");

@@ -1,11 +1,10 @@
-//! Failures as the API server tells them: `Status` objects.
+//! Failed requests, answered with `Status` objects.
 
 use serde_json::{Value, json};
 
 use super::field::FieldError;
-use crate::store::resource::{Family, Resource};
 
-/// A group and a resource (or kind), as messages name them: `clusterprofiles.multicluster.x-k8s.io`.
+/// A group and a resource (or kind), as messages name them: `widgets.example.com`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Qualified<'a> {
     pub(crate) group: &'a str,
@@ -27,21 +26,21 @@ impl<'a> Qualified<'a> {
     }
 }
 
-/// A request that failed.
+/// Why a request failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
     pub(crate) message: String,
-    /// Where they tell `retryAfterSeconds`, the `Retry-After` header does so, too.
+    /// A `retryAfterSeconds` in them becomes the `Retry-After` header, too.
     pub(crate) details: Option<Value>,
-    /// Where a list may go on all the same.
+    /// A token with which a list can go on.
     pub(crate) next: Option<String>,
-    /// Answered as this text instead of a Status.
+    /// Sent as plain text instead of a Status.
     pub(crate) plain: Option<&'static str>,
 }
 
-/// What every handler returns.
+/// The result of every handler.
 pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
 
 impl Failure {
@@ -56,7 +55,7 @@ impl Failure {
         })
     }
 
-    /// The same failure with these details.
+    /// Adds details.
     pub(crate) fn with(mut self: Box<Self>, details: Value) -> Box<Self> {
         self.details = Some(details);
         self
@@ -70,7 +69,7 @@ impl Failure {
         Self::new(400, "BadRequest", message)
     }
 
-    /// For what the real server does not blame the client for.
+    /// An internal error: kube-apiserver does not blame the client for these.
     pub(crate) fn internal(message: impl Into<String>) -> Box<Self> {
         Self::new(500, "", message)
     }
@@ -89,25 +88,25 @@ impl Failure {
         Self::new(404, "NotFound", message).about(subject, name)
     }
 
-    /// For paths that name no resource this server has.
+    /// No such resource is served.
     pub(crate) fn no_such_resource() -> Box<Self> {
         let message = "the server could not find the requested resource";
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
-    /// For what is answered by those who know no Status.
+    /// Answered by a part of the server that knows no Status.
     pub(crate) fn plain(code: u16, text: &'static str) -> Box<Self> {
         let mut failure = Self::new(code, "", text);
         failure.plain = Some(text);
         failure
     }
 
-    /// For paths that lead nowhere: the router answers.
+    /// The router knows no such path.
     pub(crate) fn no_such_path() -> Box<Self> {
         Self::plain(404, "404 page not found\n")
     }
 
-    /// For methods that the server's own resources do not have.
+    /// A built-in resource does not have this method.
     pub(crate) fn method_not_routed() -> Box<Self> {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message).with(json!({}))
@@ -134,18 +133,6 @@ impl Failure {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// For lists that are wanted as the metadata of one object.
-    pub(crate) fn list_not_acceptable(resource: &Resource) -> Box<Self> {
-        let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
-            _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
-            "" | "events" => ("core", resource.list_kind.as_str()),
-            package => (package, resource.list_kind.as_str()),
-        };
-        let list = format!("*{package}.{kind}");
-        let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
-        Self::new(406, "NotAcceptable", why)
-    }
-
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Box<Self> {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -154,7 +141,7 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422, with a cause for each error. `subject.resource` is the kind here, as in the real answers.
+    /// 422, with a cause for each error. As in kube-apiserver, `subject.resource` is the kind.
     pub(crate) fn invalid(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Box<Self> {
         let cause = |error: &FieldError| {
             let (reason, _) = error.problem.texts();
@@ -162,12 +149,12 @@ impl Failure {
         };
         let mut details = details(subject, name);
         details["causes"] = errors.iter().map(cause).collect();
-        let told = all_told(errors.iter().map(FieldError::to_string));
+        let told = join_complaints(errors.iter().map(FieldError::to_string));
         let message = format!("{subject} \"{name}\" is invalid: {told}");
         Self::new(422, "Invalid", message).with(details)
     }
 
-    /// This failure as the API object that is sent.
+    /// The Status that is sent.
     pub(crate) fn to_value(&self) -> Value {
         let mut status = unless_empty([("message", self.message.as_str()), ("reason", self.reason)]);
         status["kind"] = "Status".into();
@@ -185,7 +172,7 @@ impl Failure {
     }
 }
 
-/// Refuses an object with which something is wrong.
+/// Fails if there are errors.
 pub(crate) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Outcome<()> {
     match errors {
         [] => Ok(()),
@@ -193,13 +180,13 @@ pub(crate) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) 
     }
 }
 
-/// The same for the options of a request, which are of that kind (`ListOptions`).
+/// Fails if the options of a request have errors. `kind` is their kind (`ListOptions`).
 pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
     refuse(Qualified::new("meta.k8s.io", kind), "", errors)
 }
 
-/// Several complaints as one, each told once: one as it is, more in brackets, none as nothing.
-pub(crate) fn all_told(complaints: impl IntoIterator<Item = String>) -> String {
+/// Joins complaints without repetitions. Several stand in brackets.
+pub(crate) fn join_complaints(complaints: impl IntoIterator<Item = String>) -> String {
     let mut told: Vec<String> = Vec::new();
     for complaint in complaints {
         if !told.contains(&complaint) {
@@ -222,7 +209,7 @@ pub(crate) fn details(subject: Qualified<'_>, name: &str) -> Value {
     ])
 }
 
-/// An object of those texts that are not empty.
+/// An object with the texts that are not empty.
 pub(crate) fn unless_empty<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
     let said = texts.into_iter().filter(|(_, text)| !text.is_empty());
     Value::Object(said.map(|(name, text)| (name.to_owned(), text.into())).collect())

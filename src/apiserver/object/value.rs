@@ -1,4 +1,4 @@
-//! What stands in a field of an object, empty where there is nothing of the kind.
+//! Reads fields of JSON objects. A missing field, or one of another type, reads as empty.
 
 use serde_json::Value;
 
@@ -23,12 +23,12 @@ pub(crate) fn fields<'a>(object: &'a Value, field: &str) -> impl Iterator<Item =
     object[field].as_object().into_iter().flatten()
 }
 
-/// Whether a field is true.
+/// True if a field is true.
 pub(crate) fn flag(object: &Value, field: &str) -> bool {
     object[field] == true
 }
 
-/// Makes a field what it is in another object: what it has there, or nothing.
+/// Copies a field from another object, or removes it if the other has none.
 pub(crate) fn take(object: &mut Value, field: &str, from: &Value) {
     let Value::Object(fields) = object else { return };
     match from.get(field) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::structural::{Extra, ListType, Schema};
 use crate::object::field::Path;
 
-/// A value within an object: what it replaces, what is said of it, and where it is.
+/// A value within an object, with the value it replaces, its schema and its path.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) value: &'a Value,
@@ -29,7 +29,7 @@ impl<'a> At<'a> {
         Self::new(value, old, schema, Path::ROOT)
     }
 
-    /// Visits the values directly below of which the schema says something.
+    /// Visits the children that the schema describes.
     pub(super) fn visit_below(&self, visit: &mut dyn FnMut(&At<'_>)) {
         match (self.value, &self.schema.items) {
             (Value::Object(fields), _) => {
@@ -52,7 +52,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Visits this and everything below whose schema is `wanted`.
+    /// Visits this value and its descendants, as far as their schemas are `wanted`.
     pub(crate) fn each(&self, wanted: fn(&Schema) -> bool, visit: &mut dyn FnMut(&At<'_>)) {
         if wanted(self.schema) {
             visit(self);
@@ -60,7 +60,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// The old item that `item` replaces. Only lists of type map can tell.
+    /// The old item that `item` replaces, in lists of type map.
     fn replaced_by(&self, item: &Value) -> Option<&'a Value> {
         if self.schema.list_type != ListType::Map {
             return None;
@@ -71,7 +71,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The fields by which `item` is told from its neighbours, with their defaults; absent ones are left out.
+/// The key fields of a list item, with their defaults. Missing ones are left out.
 pub(crate) fn list_key(item: &Value, schema: &Schema) -> Map<String, Value> {
     let keys = schema.list_map_keys.iter();
     let default = |key: &str| schema.items.as_ref()?.properties.get(key)?.default.as_ref();

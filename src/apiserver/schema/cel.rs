@@ -1,4 +1,4 @@
-//! Rules in the Common Expression Language: `x-kubernetes-validations`.
+//! Evaluates `x-kubernetes-validations`, rules in the Common Expression Language.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,88 +6,27 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use kube_cel::{
     KubeCelExt,
     cel::{
-        Context, ExecutionError, Program, Value as Cel,
+        Context, ExecutionError, Value as Cel,
         extractors::This,
         functions::time::{duration, timestamp},
         objects::{Key, Map as CelMap, OptionalValue},
     },
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     at::At,
+    cel_rule::{Rule, escaped},
     formats::Format,
     structural::{Extra, Schema, Type},
 };
 use crate::object::field::{Errors, Found, Problem};
 
-/// An expression of a rule, compiled once.
-#[derive(Debug, Deserialize)]
-#[serde(from = "String")]
-pub(super) struct Expression {
-    pub(super) text: String,
-    /// The error is the compiler's.
-    pub(super) program: Result<Program, String>,
-    /// It compares with what was before.
-    uses_old: bool,
-}
-
-impl From<String> for Expression {
-    fn from(text: String) -> Self {
-        let program = Program::compile(&text).map_err(|error| error.to_string());
-        let has = |program: &Program| program.references().has_variable("oldSelf");
-        let uses_old = program.as_ref().is_ok_and(has);
-        Self {
-            text,
-            program,
-            uses_old,
-        }
-    }
-}
-
-impl Default for Expression {
-    fn default() -> Self {
-        String::new().into()
-    }
-}
-
-/// One rule of one node.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Rule {
-    pub(super) rule: Expression,
-    pub(super) message: String,
-    pub(super) message_expression: Expression,
-    pub(super) reason: Option<String>,
-    pub(super) field_path: String,
-    pub(super) optional_old_self: Option<bool>,
-}
-
-impl Rule {
-    /// Whether it is about what was before: without that, it is not asked.
-    pub(super) fn is_transition(&self) -> bool {
-        self.rule.uses_old
-    }
-
-    /// What to tell when the rule does not hold.
-    fn explanation(&self, context: &Context<'_>) -> String {
-        let program = self.message_expression.program.as_ref().ok();
-        match program.map(|program| program.execute(context)) {
-            Some(Ok(Cel::String(text))) if !text.trim().is_empty() && !text.trim().contains('\n') => {
-                text.trim().to_owned()
-            }
-            _ if self.message.is_empty() => format!("failed rule: {}", self.rule.text.trim()),
-            _ => self.message.trim().to_owned(),
-        }
-    }
-}
-
 thread_local! {
-    /// Registering the functions costs more than most rules.
+    /// Shared, as registering the functions costs more than most rules.
     static FUNCTIONS: Context<'static> = {
         let mut context = Context::default().with_all();
-        // Kubernetes counts characters where the library counts bytes.
+        // The library counts bytes, Kubernetes counts characters.
         context.add_function("size", |This(this): This<Cel>| -> Result<i64, ExecutionError> {
             let size = match &this {
                 Cel::String(text) => text.chars().count(),
@@ -102,7 +41,7 @@ thread_local! {
     };
 }
 
-/// Notes the errors of the rules in `schema`. `old` is what `object` replaces.
+/// Adds the errors of the rules in `schema`. `old` is the object that `object` replaces.
 pub(crate) fn check_rules(object: &Value, old: Option<&Value>, schema: &Schema, errors: &mut Errors) {
     check(&At::root(object, old, schema), errors);
 }
@@ -146,13 +85,13 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
             Err(failure) => failed(rule, at, &failure, errors),
         }
         if let Some(error) = errors.last_mut() {
-            // What was wrong before, and is no business of this change, passes.
+            // An unchanged value that was invalid before is tolerated.
             error.tolerated = !rule.is_transition() && old == Some(at.value);
         }
     }
 }
 
-/// Notes that a rule could not be evaluated.
+/// Adds the error of a rule that could not be evaluated.
 fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
@@ -168,11 +107,11 @@ fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Error
     errors.invalid(at.path, kind.unwrap_or_default(), &why);
 }
 
-/// Notes that a rule does not hold.
+/// Adds the error of a rule that does not hold.
 fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
-    // What is large is not repeated.
+    // Messages do not repeat objects and lists.
     let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
     let value = (!is_large).then(|| at.value.to_string());
     match rule.reason.as_deref() {
@@ -183,8 +122,7 @@ fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     }
 }
 
-/// A JSON value as CEL sees it: typed by the formats of the schema, if there is one, and its fields by names that CEL
-/// can spell.
+/// Converts JSON to CEL, typed by the schema's formats, with property names escaped.
 fn to_cel(value: &Value, schema: Option<&Schema>) -> Cel {
     match value {
         Value::Null => Cel::Null,
@@ -200,7 +138,7 @@ fn to_cel(value: &Value, schema: Option<&Schema>) -> Cel {
             Cel::List(Arc::new(items.iter().map(|item| to_cel(item, below)).collect()))
         }
         Value::Object(fields) => {
-            // The keys of a map are data; only the names of properties are escaped.
+            // Only property names are escaped. The keys of a map are data.
             let is_map = schema.is_some_and(|schema| !matches!(schema.extra, Extra::Unknown));
             let mut converted = HashMap::with_capacity(fields.len());
             for (name, field) in fields {
@@ -226,23 +164,4 @@ fn text_to_cel(text: &str, format: Option<Format>) -> Cel {
         _ => None,
     };
     typed.unwrap_or(Cel::String(shared))
-}
-
-/// Words that CEL keeps for itself.
-const RESERVED: &str = "true false null in as break const continue else for function if import let loop package \
-                        namespace return var void while";
-
-/// A field's name as an expression must write it.
-pub(super) fn escaped(name: &str) -> String {
-    if RESERVED.split(' ').any(|word| word == name) {
-        return format!("__{name}__");
-    }
-    if !name.contains(['_', '.', '-', '/']) {
-        return name.to_owned();
-    }
-    // Two underscores are escaped, one is not.
-    name.replace("__", "__underscores__")
-        .replace('.', "__dot__")
-        .replace('-', "__dash__")
-        .replace('/', "__slash__")
 }

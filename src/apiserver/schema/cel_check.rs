@@ -1,5 +1,5 @@
-//! What the API server's compiler of rules finds out before any object is there: the type of every expression, and what
-//! it may cost. A rule that names what is not there, or brings together what does not fit, is refused.
+//! Type-checks rules and bounds their cost, as kube-apiserver's compiler does before any object exists. It refuses
+//! rules with unknown names and with types that do not match.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,27 +16,27 @@ use super::{
     cel_types::{Form, Type},
 };
 
-/// Names that stand for types themselves.
+/// Names that denote types.
 const TYPES: &str = "bool bytes double int list map null_type string type uint google.protobuf.Duration \
                      google.protobuf.Timestamp kubernetes.URL kubernetes.Quantity kubernetes.NamedFormat \
                      kubernetes.Semver net.IP net.CIDR";
 
-/// An expression that would be taken.
+/// An accepted expression.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) result: Type,
-    /// At the worst, in units of the language.
+    /// The maximum cost, in CEL's cost units.
     pub(super) cost: u64,
 }
 
-/// Why an expression would be refused, and at which byte of its text.
+/// Why an expression is refused, and at which byte of its text.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) what: String,
     pub(super) at: usize,
 }
 
-/// Checks `expression`, whose text is `source`, with the types of the variables that it may name.
+/// Checks `expression`. `source` is its text, `variables` are the names it may use with their types.
 pub(super) fn check(
     source: &str,
     expression: &IdedExpr,
@@ -47,7 +47,7 @@ pub(super) fn check(
 
 struct Walk<'a> {
     source: &'a str,
-    /// The innermost last.
+    /// Innermost scope last.
     variables: Vec<(&'a str, Type)>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
         Ok(Checked { result, cost: 1 })
     }
 
-    /// The API server takes the size of a type's name for that of `self`.
+    /// kube-apiserver takes the size of the type's name for that of `self`.
     fn type_itself(&self) -> Type {
         Type {
             most: self.variables.first().and_then(|(_, own)| own.most),
@@ -94,19 +94,20 @@ impl<'a> Walk<'a> {
         }
         let operand = self.of(&select.operand)?;
         let (result, step) = self.field(&operand.result, &select.field, expression)?;
-        Ok(match select.test {
-            true => Checked {
+        Ok(if select.test {
+            Checked {
                 result: Type::plain("bool"),
                 cost: operand.cost,
-            },
-            false => Checked {
+            }
+        } else {
+            Checked {
                 result,
                 cost: operand.cost.saturating_add(step),
-            },
+            }
         })
     }
 
-    /// The type of a field of `operand`, and what it costs to get there.
+    /// The type of a field of `operand`, and the cost of selecting it.
     fn field(&self, operand: &Type, field: &str, expression: &IdedExpr) -> Result<(Type, u64), Refused> {
         match &operand.form {
             Form::Map(_, value) => Ok((value.as_ref().clone(), 1)),
@@ -161,7 +162,7 @@ impl<'a> Walk<'a> {
         Ok(Checked { result, cost })
     }
 
-    /// All elements of a literal are of one type; the result is as large as the largest.
+    /// All elements of a literal have one type. The result is as large as the largest.
     fn joined(&self, before: Option<Type>, next: Type, expression: &IdedExpr) -> Result<Type, Refused> {
         let Some(before) = before else { return Ok(next) };
         if !next.takes(&before, &mut BTreeMap::new()) && !before.takes(&next, &mut BTreeMap::new()) {
@@ -199,12 +200,13 @@ impl<'a> Walk<'a> {
         let once = condition.cost.saturating_add(step.cost);
         let repeated = range.result.size().saturating_mul(once);
         let cost = sum([range.cost, first.cost, last.cost, repeated]);
-        let result = match makes_list {
-            true => Type {
+        let result = if makes_list {
+            Type {
                 most: Some(range.result.size()),
                 ..step.result
-            },
-            false => last.result,
+            }
+        } else {
+            last.result
         };
         Ok(Checked { result, cost })
     }
@@ -265,7 +267,7 @@ impl<'a> Walk<'a> {
         Ok(Checked { result, cost })
     }
 
-    /// What the function gives to these arguments.
+    /// The result of calling the function with these arguments.
     fn resolved(
         &self,
         name: &str,
@@ -281,7 +283,7 @@ impl<'a> Walk<'a> {
             .filter_map(|signature| signature.applied(target, arguments));
         match (results.next(), results.next()) {
             (Some(result), None) => Ok(result),
-            // Which of them it is depends on what comes.
+            // The overload is chosen at run time.
             (Some(first), Some(second)) if first.to_string() == second.to_string() => Ok(first),
             (Some(_), Some(_)) => Ok(Form::Dyn.into()),
             (None, _) => {
@@ -310,8 +312,8 @@ impl<'a> Walk<'a> {
         )
     }
 
-    /// The compiler points at a name's beginning, a field's point, an operator and a call's parenthesis. The parser
-    /// here does not tell where these are: this is where the text has them first.
+    /// kube-apiserver's compiler points at a name's start, a field's dot, an operator and a call's parenthesis. Our
+    /// parser keeps no positions, so this searches the text for the first match.
     fn problem(&self, what: String, expression: &IdedExpr) -> Refused {
         let (sign, offset) = match &expression.expr {
             Expr::Ident(name) => (name.clone(), 0),
@@ -334,7 +336,7 @@ fn is_type(name: &str) -> bool {
     TYPES.split(' ').any(|known| known == name)
 }
 
-/// A chain of names.
+/// A chain of selections, as one dotted name.
 fn qualified(expression: &IdedExpr) -> Option<String> {
     match &expression.expr {
         Expr::Ident(name) => Some(name.clone()),
@@ -375,7 +377,7 @@ mod tests {
                          .replace( .split( .join( has( type( string( url( .getHost() optional.of( .orValue( dyn( b'x' \n";
 
     proptest! {
-        /// Whatever stands in a rule, it is judged, and a problem is at a place in it.
+        /// Any rule is judged, and problems point into its text.
         #[test]
         fn any_expression_is_judged(words in prop::collection::vec(prop::sample::select(WORDS.split(' ').collect::<Vec<_>>()), 1..16)) {
             let text = words.concat();

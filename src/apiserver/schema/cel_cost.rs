@@ -1,23 +1,23 @@
-//! What the API server takes a call in a rule to cost at the worst, in its own units: it refuses rules by it.
+//! Maximum costs of calls in rules, in kube-apiserver's own units, by which it refuses rules.
 
 use super::cel_types::Type;
 
-/// Steps over each character of a text.
+/// Cost per character of a traversed text.
 const TRAVERSAL: f64 = 0.1;
-/// Steps of a regular expression for each of its characters.
+/// Cost per character of a regular expression.
 const PATTERN: f64 = 0.25;
-/// The longest pattern behind a named format.
+/// The length of the longest pattern behind a named format.
 const LONGEST_FORMAT: f64 = 128.0;
-/// The bytes of an address.
+/// The size of an address in bytes.
 const ADDRESS: u64 = 16;
-/// What is compared at once.
+/// Kinds that are compared in one step.
 const KINDS: [&str; 5] = ["ip", "cidr", "quantity", "semver", "url"];
-/// What making a list costs.
+/// The cost of creating a list.
 pub(super) const NEW_LIST: u64 = 10;
-/// What making a map costs.
+/// The cost of creating a map.
 pub(super) const NEW_MAP: u64 = 30;
 
-/// The cost of a call, without that of its target and arguments, and how large its result may get, where that is known.
+/// The cost of a call without its target and arguments, and the maximum size of its result, if known.
 pub(super) fn of_call(name: &str, target: Option<&Type>, arguments: &[Type]) -> (u64, Option<u64>) {
     let own = target.map_or(u64::MAX, Type::size);
     let size = |i: usize| arguments.get(i).map_or(u64::MAX, Type::size);
@@ -28,7 +28,7 @@ pub(super) fn of_call(name: &str, target: Option<&Type>, arguments: &[Type]) -> 
         "matches" if target.is_some() => (search(own, size(0)), None),
         "find" | "findAll" => (search(own, size(0)), Some(own)),
         "lowerAscii" | "upperAscii" | "substring" | "trim" => (traversal(own), Some(own)),
-        // At the worst what is replaced is empty, and stands around each character.
+        // In the worst case the empty text is replaced, which occurs around each character.
         "replace" => {
             let longest = own.saturating_add(1).saturating_mul(size(1)).saturating_add(own);
             (scaled(own, 2.0 * TRAVERSAL), Some(longest))
@@ -112,7 +112,7 @@ pub(super) fn of_call(name: &str, target: Option<&Type>, arguments: &[Type]) -> 
     }
 }
 
-/// What all of it costs together.
+/// Adds up costs.
 pub(super) fn sum(costs: impl IntoIterator<Item = u64>) -> u64 {
     costs.into_iter().fold(0, u64::saturating_add)
 }

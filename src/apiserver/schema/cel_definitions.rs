@@ -1,25 +1,25 @@
-//! What a definition's rules may say, and what they may cost.
+//! Checks the rules of a CRD, and what they may cost.
 
 use serde_json::json;
 
 use super::{
-    cel::{Expression, Rule},
     cel_check::{Refused, check},
     cel_cost::sum,
+    cel_rule::{Expression, Rule},
     cel_types::{Form, LARGEST_REQUEST, Type},
     structural::{Extra, Schema},
 };
 use crate::object::field::{Errors, Found, Path, Problem, quoted};
 
-/// The most that one rule may cost for all values that one object can have, and that all rules of a version may.
+/// The cost limits of one rule, and of all rules of a version, over all values that one object can hold.
 const BUDGET: u64 = 10_000_000;
 const WHOLE_BUDGET: u64 = 100_000_000;
-/// Of the rules that cost too much together so many are told, if they cost so much.
+/// How many of the rules that exceed the limit together are named, and from which cost on.
 const TOLD: usize = 4;
 const WORTH_TELLING: u64 = WHOLE_BUDGET / 100;
 
-/// Adds what is wrong with the rules at `path` besides their expressions: those of a node which may be in a list whose
-/// items cannot be found again.
+/// Adds the errors of the rules at `path`, except those of their expressions. `within` is a list above whose items
+/// cannot be correlated with old ones.
 pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
     for (i, rule) in schema.rules.iter().enumerate() {
         let path = path.index(i);
@@ -32,7 +32,7 @@ pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>
     }
 }
 
-/// What is wrong with a rule besides its expressions.
+/// Checks a rule, except its expressions.
 fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
     if rule.rule.text.trim().is_empty() {
         errors.required(path.child("rule"), "rule is not specified");
@@ -47,7 +47,7 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Error
         errors.not_supported(path.child("reason"), reason, &reasons);
     }
     let field = rule.field_path.as_str();
-    // Keys in brackets are those of maps and lists, and of fields with odd names: whatever they are, they may be there.
+    // Keys in brackets belong to maps, to lists and to fields with unusual names. Any of them may exist.
     if !field.is_empty() && !field.contains('[') {
         let found = field.split('.').skip(1).try_fold(schema, Schema::field);
         if !field.starts_with('.') || found.is_none() {
@@ -61,8 +61,8 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Error
     }
 }
 
-/// Adds what is wrong with the expressions of a version's rules: what the real server's compiler refuses, and what could
-/// take too long. Rules are left alone where something else is wrong with what they are about.
+/// Adds the errors of a version's expressions: what kube-apiserver's compiler refuses, and what may cost too much.
+/// Skips rules about fields that have other errors.
 pub(crate) fn judge_expressions(schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
     let wrong: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
     let mut judge = Judge {
@@ -87,15 +87,15 @@ pub(crate) fn judge_expressions(schema: &Schema, path: &Path<'_>, errors: &mut E
 }
 
 struct Judge<'a> {
-    /// Where something else is wrong.
+    /// Paths of other errors.
     wrong: &'a [String],
-    /// What each expression costs, and where it is.
+    /// The cost and path of each expression.
     costs: Vec<(String, u64)>,
     errors: &'a mut Errors,
 }
 
 impl Judge<'_> {
-    /// Judges the rules of a node and of those below. An object has at most `many` such values, if that is bounded.
+    /// Checks the rules of a node and its descendants. An object holds at most `many` such values, if that is bounded.
     fn node(&mut self, schema: &Schema, path: &Path<'_>, many: Option<u64>, is_resource: bool) {
         if !schema.has_rules {
             return;
@@ -131,9 +131,9 @@ impl Judge<'_> {
         }
     }
 
-    /// A message is not looked at where the rule is wrong.
+    /// Message expressions are checked only if the rule itself is valid.
     fn rule(&mut self, rule: &Rule, own: &Type, path: &Path<'_>, many: Option<u64>) {
-        // Without a bound, as many as there is room for in a request.
+        // Without a bound, as many as fit into a request.
         let many = many.unwrap_or(LARGEST_REQUEST / (own.least_bytes + 1));
         for (name, expression, wanted, times) in [
             ("rule", &rule.rule, "bool", many),
@@ -146,7 +146,7 @@ impl Judge<'_> {
             let cost = match cost_of(expression, own, rule.optional_old_self == Some(true), wanted) {
                 Ok(cost) => cost.saturating_mul(times),
                 Err(why) => {
-                    let told = Some(as_told(rule));
+                    let told = Some(as_go_json(rule));
                     return self.errors.note(Problem::Invalid, path, told, &why);
                 }
             };
@@ -159,7 +159,7 @@ impl Judge<'_> {
     }
 }
 
-/// What evaluating an expression may cost; the error says why it is refused, as the real server tells it.
+/// The maximum cost of an expression. The error is kube-apiserver's text.
 fn cost_of(
     expression: &Expression,
     own: &Type,
@@ -168,9 +168,10 @@ fn cost_of(
 ) -> Result<u64, String> {
     let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
     let program = expression.program.as_ref().map_err(|why| failed(why))?;
-    let old = match old_may_be_absent {
-        true => Type::plain("optional"),
-        false => own.clone(),
+    let old = if old_may_be_absent {
+        Type::plain("optional")
+    } else {
+        own.clone()
     };
     let text = expression.text.as_str();
     let variables = vec![("self", own.clone()), ("oldSelf", old)];
@@ -185,7 +186,7 @@ fn cost_of(
     Ok(checked.cost)
 }
 
-/// A problem with the line in which it is, and a pointer to its place.
+/// A problem, its line, and a pointer to its column.
 fn shown(text: &str, Refused { what, at }: &Refused) -> String {
     let before = &text[..*at];
     let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -208,8 +209,8 @@ fn too_much(what: &str, cost: u64, budget: u64) -> String {
     )
 }
 
-/// A rule as refusals of it tell it: as JSON of Go, which keeps markup out.
-fn as_told(rule: &Rule) -> String {
+/// A rule as messages show it: as JSON from Go, which escapes markup.
+fn as_go_json(rule: &Rule) -> String {
     let told = format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
         quoted(&rule.rule.text),

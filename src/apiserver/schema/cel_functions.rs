@@ -1,4 +1,4 @@
-//! The functions that rules may call, by the table `cel_functions.txt`.
+//! The functions that rules may call, from the table `cel_functions.txt`.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,7 +7,7 @@ use std::{
 
 use super::cel_types::{Form, Type};
 
-/// One way of calling a function.
+/// One overload of a function.
 #[derive(Debug)]
 pub(super) struct Signature {
     target: Option<Type>,
@@ -15,7 +15,7 @@ pub(super) struct Signature {
     result: Type,
 }
 
-/// All ways of calling each function, by its name.
+/// The overloads of each function, by its name.
 pub(super) static FUNCTIONS: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(|| {
     let mut functions: HashMap<_, Vec<_>> = HashMap::new();
     for line in include_str!("cel_functions.txt").lines() {
@@ -47,7 +47,7 @@ impl Signature {
         })
     }
 
-    /// What a call gives with these, if they fit.
+    /// The result type of a call, if the arguments match.
     pub(super) fn applied(&self, target: Option<&Type>, arguments: &[Type]) -> Option<Type> {
         let mut open = BTreeMap::new();
         let of_target = match (&self.target, target) {
@@ -79,7 +79,7 @@ fn read_type(text: &'static str) -> Type {
     }
 }
 
-/// Splits at the commas that are in no parentheses.
+/// Splits at commas outside of parentheses.
 fn at_commas(text: &'static str) -> Vec<&'static str> {
     let mut depth = 0_usize;
     let parts = text.split(move |letter| {
@@ -97,7 +97,7 @@ fn at_commas(text: &'static str) -> Vec<&'static str> {
 mod tests {
     use super::*;
 
-    /// A line that could not be read would be a function that nobody may call.
+    /// An unreadable line would forbid a function without notice.
     #[test]
     fn the_table_is_whole() {
         let lines = include_str!("cel_functions.txt").lines();

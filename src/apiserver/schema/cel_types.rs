@@ -1,40 +1,40 @@
-//! The types of the expression language, as far as a compiler of rules needs them, and how large their values may get.
+//! CEL types, as far as checking rules needs them, and bounds on the size of values.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    cel::escaped,
+    cel_rule::escaped,
     formats::Format,
     structural::{Extra, Schema, Type as JsonType},
 };
 
-/// How many bytes the largest request has that the API server takes.
+/// The largest request that kube-apiserver accepts, in bytes.
 pub(super) const LARGEST_REQUEST: u64 = 3 * 1024 * 1024;
 
-/// A type, and what is known of the size of its values.
+/// A type, with bounds on the size of its values.
 #[derive(Clone, Debug)]
 pub(super) struct Type {
     pub(super) form: Form,
-    /// The most characters, items or entries that a value has, where a schema or the expression tells.
+    /// The maximum number of characters, items or entries, where a schema or the expression says so.
     pub(super) most: Option<u64>,
-    /// The bytes of the shortest JSON of a value.
+    /// The size of the shortest value as JSON.
     pub(super) least_bytes: u64,
 }
 
 /// What a type is.
 #[derive(Clone, Debug)]
 pub(super) enum Form {
-    /// Of any type: found out when the rule is asked.
+    /// Any type, known only at run time.
     Dyn,
-    /// Without parts, by its name in the language.
+    /// A type without parts, by its CEL name.
     Plain(&'static str),
     List(Arc<Type>),
     Map(Arc<Type>, Arc<Type>),
-    /// With the fields of a schema, by their names in expressions.
+    /// An object with the fields of a schema, by their escaped names.
     Object(Arc<BTreeMap<String, Type>>),
-    /// What a signature leaves open.
+    /// A type parameter of a signature.
     Open(char),
 }
 
@@ -53,15 +53,15 @@ impl Type {
         Form::Plain(name).into()
     }
 
-    /// The type of values of a schema; none where rules cannot see them. What is a resource has a name and a kind.
+    /// The type of a schema's values, or `None` if rules cannot see them. A resource has a name and a kind, too.
     pub(super) fn of_schema(schema: &Schema, is_resource: bool) -> Option<Self> {
         let below = |schema: &Schema| Self::of_schema(schema, schema.embedded_resource);
         let bound = |most: Option<i64>| most.map(|most| u64::try_from(most).unwrap_or_default());
-        // Longest strings are told in characters, of up to four bytes each.
+        // `maxLength` counts characters, which have up to four bytes each.
         let text = |longest: u64| bound(schema.max_length).map_or(longest, |most| most * 4);
         let longest = LARGEST_REQUEST - 2;
         let (form, most, least_bytes) = match schema.types.as_slice() {
-            // A number or a text.
+            // An integer or a string.
             [_, _] => (Form::Dyn, text(longest), 1),
             [JsonType::Boolean] => (Form::Plain("bool"), 0, 4),
             [JsonType::Number] => (Form::Plain("double"), 0, 1),
@@ -110,7 +110,7 @@ impl Type {
         })
     }
 
-    /// Of what a value has the most: characters, items, entries. What is one thing has one.
+    /// Upper bound on a value's size: characters, items or entries. 1 for scalars.
     pub(super) fn size(&self) -> u64 {
         const SCALARS: [&str; 6] = ["bool", "double", "duration", "int", "timestamp", "uint"];
         let scalar = matches!(self.form, Form::Plain(name) if SCALARS.contains(&name));
@@ -129,12 +129,12 @@ impl Type {
         matches!(self.form, Form::Plain(own) if own == name)
     }
 
-    /// Whether it is one of `names`, or may turn out to be.
+    /// True if it is one of `names`, or may be at run time.
     pub(super) fn may_be(&self, names: &[&str]) -> bool {
         matches!(self.form, Form::Dyn) || names.iter().any(|name| self.is(name))
     }
 
-    /// Whether a value of the type `given` can be where this one is asked for; what is left open is settled by it.
+    /// True if a value of the type `given` fits this type. Binds open type parameters.
     pub(super) fn takes(&self, given: &Type, open: &mut BTreeMap<char, Type>) -> bool {
         match (&self.form, &given.form) {
             (Form::Open(letter), _) => match open.get(letter).cloned() {
@@ -152,7 +152,7 @@ impl Type {
             },
             (Form::Dyn, _) | (_, Form::Dyn) => true,
             (Form::Plain("number"), Form::Plain("int" | "uint" | "double")) => true,
-            // What has no value of its own to stand for nothing cannot be nothing.
+            // Scalars cannot be null.
             (Form::Plain(own), Form::Plain("null")) => {
                 !["bool", "bytes", "double", "int", "string", "uint", "number"].contains(own)
             }
@@ -167,7 +167,7 @@ impl Type {
         }
     }
 
-    /// Whether more is to be learnt of it: the items of an empty list may be anything.
+    /// True if more may become known: the items of an empty list have any type.
     fn is_vague(&self) -> bool {
         match &self.form {
             Form::Dyn => true,
@@ -177,7 +177,7 @@ impl Type {
         }
     }
 
-    /// The type with what was left open settled.
+    /// Replaces type parameters by what they are bound to.
     pub(super) fn settled(&self, open: &BTreeMap<char, Type>) -> Type {
         let below = |part: &Type| Arc::new(part.settled(open));
         match &self.form {
@@ -189,7 +189,7 @@ impl Type {
     }
 }
 
-/// The fields that rules can name, and the bytes of the shortest object.
+/// The fields that rules can name, and the size of the shortest object.
 fn fields_of(schema: &Schema, is_resource: bool) -> (BTreeMap<String, Type>, u64) {
     let mut least_bytes = 2;
     let mut fields = BTreeMap::new();

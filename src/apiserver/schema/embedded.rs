@@ -1,6 +1,6 @@
-//! Objects within objects: `x-kubernetes-embedded-resource`.
+//! Embedded objects: `x-kubernetes-embedded-resource`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     object::{
@@ -8,10 +8,9 @@ use crate::{
         meta, names,
     },
     schema::{At, Schema},
-    typed,
 };
 
-/// What is wrong with the embedded objects in `value`.
+/// Adds the errors of embedded objects in `value`.
 pub(crate) fn check_embedded(value: &Value, schema: &Schema, errors: &mut Errors) {
     At::root(value, None, schema).each(|schema| schema.has_embedded, &mut |at| {
         if at.schema.embedded_resource && at.value.is_object() {
@@ -20,16 +19,19 @@ pub(crate) fn check_embedded(value: &Value, schema: &Schema, errors: &mut Errors
     });
 }
 
-/// Makes the metadata of embedded objects fit, as that of the object itself. Returns the paths of what was unknown; the
-/// error is a decoder's.
-pub(crate) fn coerce_embedded(value: &mut Value, schema: &Schema) -> Result<Vec<String>, String> {
+/// Decodes the metadata of embedded objects by `coerce_metadata`. Returns the paths of unknown fields.
+pub(crate) fn coerce_embedded<E>(
+    value: &mut Value,
+    schema: &Schema,
+    coerce_metadata: impl Fn(&mut Map<String, Value>) -> Result<Vec<String>, E>,
+) -> Result<Vec<String>, E> {
     let mut result = Ok(Vec::new());
     schema.each_mut(value, &Path::ROOT, &mut |value, schema, path| {
         if let (Ok(unknown), Value::Object(fields)) = (&mut result, value)
             && schema.embedded_resource
             && fields.contains_key("metadata")
         {
-            match typed::coerce_metadata(fields) {
+            match coerce_metadata(fields) {
                 Ok(dropped) => unknown.extend(dropped.iter().map(|name| path.child(name).to_string())),
                 Err(error) => result = Err(error),
             }

@@ -1,5 +1,4 @@
-//! Making objects fit a schema, before anything else looks at them: unknown fields and nulls that mean nothing are
-//! dropped, defaults filled in.
+//! Fits objects to a schema before validation: prunes unknown fields, drops meaningless nulls, fills in defaults.
 
 use std::sync::LazyLock;
 
@@ -10,11 +9,10 @@ use crate::object::field::Path;
 
 const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Of what nothing is known: objects lose all their fields.
+/// The schema of values without one: objects lose all fields.
 static NOTHING: LazyLock<Schema> = LazyLock::new(Schema::default);
 
-/// Drops what the schema does not know from a whole object, and returns the paths of what was dropped.
-/// The object's own `apiVersion`, `kind` and `metadata` are not the schema's to judge.
+/// Removes unknown fields from a whole object and returns their paths. `apiVersion`, `kind` and `metadata` stay.
 pub(crate) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut unknown = Vec::new();
     prune_below(object, schema, true, &Path::ROOT, &mut unknown);
@@ -22,7 +20,7 @@ pub(crate) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     unknown
 }
 
-/// Known fields are looked into, also where unknown ones are preserved.
+/// Known fields are pruned even where unknown ones are preserved.
 fn prune_below(
     value: &mut Value,
     schema: &Schema,
@@ -60,7 +58,7 @@ fn prune_below(
     }
 }
 
-/// Puts the schema's defaults where a field is absent, or is null and may not be.
+/// Fills in the defaults of fields that are absent, or null though not nullable.
 pub(crate) fn apply_defaults(value: &mut Value, schema: &Schema) {
     schema.each_mut(value, &Path::ROOT, &mut |value, schema, _| {
         if let (true, false, Some(default)) = (value.is_null(), schema.nullable, &schema.default) {
@@ -75,7 +73,7 @@ pub(crate) fn apply_defaults(value: &mut Value, schema: &Schema) {
     });
 }
 
-/// Drops nulls from fields that may not be null and have no default: clients send them for "absent".
+/// Removes nulls from fields that are neither nullable nor have a default: clients send them for "absent".
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
     schema.each_mut(value, &Path::ROOT, &mut |value, schema, _| {
         let Value::Object(fields) = value else { return };

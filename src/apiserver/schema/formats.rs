@@ -1,4 +1,4 @@
-//! The string formats that the API server checks. Formats it does not know say nothing.
+//! The string formats that the API server checks. It ignores unknown formats.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -10,11 +10,11 @@ use regex::Regex;
 
 use crate::object::names;
 
-/// A format that is checked, by its name in messages.
+/// A format, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format(&'static str);
 
-/// Known, and not checked.
+/// Known formats that are not checked.
 const UNCHECKED: &str = "bsonobjectid creditcard hexcolor isbn isbn10 isbn13 rgbcolor ssn";
 
 static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ impl Format {
         self.0
     }
 
-    /// Whether `text` has this format.
+    /// True if `text` has this format.
     pub(super) fn matches(self, text: &str) -> bool {
         let mut formats = FORMATS.iter();
         let pattern = formats
@@ -69,7 +69,7 @@ impl Format {
     }
 }
 
-/// Whether anything is known of a format; not all that is known is checked.
+/// True if a format is known, be it checked or not.
 pub(crate) fn is_known(name: &str) -> bool {
     Format::read(name).is_some() || UNCHECKED.split(' ').any(|known| known == name)
 }

@@ -1,14 +1,13 @@
-//! The fields that definitions have: those of their type.
+//! Prunes CRDs to the fields of their Go type.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::object::field::Path;
+use crate::object::{field::Path, json::DecodeError};
 
-/// Takes from a definition whatever its type does not have, and nulls. Returns the paths of the former; the error is a
-/// decoder's.
-pub(crate) fn keep_known(definition: &mut Value) -> Result<Vec<String>, String> {
+/// Removes nulls and unknown fields from a CRD. Returns the paths of the unknown fields.
+pub(crate) fn keep_known(definition: &mut Value) -> Result<Vec<String>, DecodeError> {
     let known = CustomResourceDefinition::deserialize(&*definition).and_then(serde_json::to_value);
     let known = known.map_err(|error| format!("json: {error}"))?;
     let mut unknown = Vec::new();
@@ -16,7 +15,7 @@ pub(crate) fn keep_known(definition: &mut Value) -> Result<Vec<String>, String> 
     Ok(unknown)
 }
 
-/// The fields of a map have names of the user's own.
+/// In a map, any name is known.
 fn keep(sent: &mut Value, known: &Value, path: &Path<'_>, is_map: bool, unknown: &mut Vec<String>) {
     match sent {
         Value::Object(fields) => fields.retain(|name, value| {
@@ -28,7 +27,7 @@ fn keep(sent: &mut Value, known: &Value, path: &Path<'_>, is_map: bool, unknown:
             let before = unknown.len();
             let is_properties = !is_map && name == "properties";
             keep(value, known, &path, is_properties, unknown);
-            // What may be of either of two types is read without a complaint.
+            // A value that may have one of two types is accepted as it is.
             if !is_map && matches!(name.as_str(), "items" | "additionalProperties") {
                 unknown.truncate(before);
             }

@@ -1,4 +1,4 @@
-//! Structural schemas: what a CustomResourceDefinition says an object may look like, and what is done with it.
+//! Structural schemas: reads, checks and applies the schemas of CRDs.
 
 mod at;
 mod cel;
@@ -6,6 +6,7 @@ mod cel_check;
 mod cel_cost;
 mod cel_definitions;
 mod cel_functions;
+mod cel_rule;
 mod cel_types;
 pub(crate) mod embedded;
 mod fit;

@@ -2,15 +2,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, LazyLock},
 };
 
+use parking_lot::Mutex;
 use regex::Regex;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, from_value};
 
-use super::{cel::Rule, formats::Format};
-use crate::{object::field::Path, server::lock};
+use super::{cel_rule::Rule, formats::Format};
+use crate::object::field::Path;
 
 /// The JSON types of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -43,11 +44,11 @@ impl Type {
     }
 }
 
-/// How the items of a list relate to one another.
+/// How the items of a list are identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ListType {
-    /// Objects, told apart by the fields in `list_map_keys`.
+    /// Objects, identified by the fields in `list_map_keys`.
     Map,
     /// Scalars, each at most once.
     Set,
@@ -57,10 +58,10 @@ pub(crate) enum ListType {
     Atomic,
 }
 
-/// What a schema says of fields that it does not name.
+/// What a schema says about fields that it does not name.
 #[derive(Debug, Default)]
 pub(crate) enum Extra {
-    /// Nothing: they are pruned.
+    /// They are pruned.
     #[default]
     Unknown,
     /// They are allowed, with any value.
@@ -128,26 +129,26 @@ pub(crate) struct Schema {
     pub(crate) atomic_map: bool,
     #[serde(rename = "x-kubernetes-validations")]
     pub(super) rules: Vec<Rule>,
-    /// Rules here or below: the rest need not be walked.
+    /// It or a descendant has rules; other subtrees are skipped.
     #[serde(skip)]
     pub(crate) has_rules: bool,
-    /// Embedded objects here or below.
+    /// It or a descendant is an embedded object.
     #[serde(skip)]
     pub(crate) has_embedded: bool,
-    /// Lists of type set or map here or below.
+    /// It or a descendant is a list of type set or map.
     #[serde(skip)]
     pub(super) has_keyed_lists: bool,
 }
 
-/// Compiled schemas by their JSON text: many worlds in one process serve the same CRDs.
+/// Compiled schemas by their JSON text: many servers in one process serve the same CRDs.
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
-    /// The compiled form of a schema, such as the `openAPIV3Schema` of a CRD's version. What does not compile within it, rules
-    /// and patterns, is left to who judges the CRD.
+    /// Compiles a schema, such as the `openAPIV3Schema` of a CRD's version. Invalid rules and patterns in it are
+    /// reported by the checks of the CRD.
     pub(crate) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
-        let mut compiled = lock(&COMPILED);
+        let mut compiled = COMPILED.lock();
         if let Some(known) = compiled.get(&text) {
             return Ok(known.clone());
         }
@@ -156,7 +157,7 @@ impl Schema {
         Ok(new)
     }
 
-    /// A schema of our own, known to be good.
+    /// Reads a built-in schema, which is known to be valid.
     pub(crate) fn read_constant(json: &Value) -> Self {
         Self::read(json).unwrap_or_default()
     }
@@ -167,7 +168,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Notes what there is below.
+    /// Computes the `has_…` flags.
     fn sum_up(&mut self) {
         if self.int_or_string {
             self.types = vec![Type::Integer, Type::String];
@@ -194,7 +195,7 @@ impl Schema {
         }
     }
 
-    /// Calls `change` for `value` and everything below of which this schema says something, with the path.
+    /// Calls `change` for `value` and for each descendant that the schema describes, with its path.
     pub(crate) fn each_mut(
         &self,
         value: &mut Value,
@@ -219,7 +220,7 @@ impl Schema {
         }
     }
 
-    /// The schema of the field `name`, by its property or that of all other fields.
+    /// The schema of the field `name`: that of the property, or that of additional properties.
     pub(crate) fn field(&self, name: &str) -> Option<&Schema> {
         match (self.properties.get(name), &self.extra) {
             (Some(property), _) => Some(property),

@@ -1,4 +1,4 @@
-//! What a schema has to be like to be structural.
+//! Checks that a schema is structural.
 
 use regex::Regex;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::{
     schema::{Schema, judge_expressions, judge_rules, prune, validate},
 };
 
-/// What is said at the nodes of a schema's own tree, and nowhere within the branches of `allOf` and its like.
+/// Fields of the schema's own tree that are forbidden in branches of `allOf` and its like.
 const STRUCTURAL: [(&str, &str); 7] = [
     ("type", "must be empty to be structural"),
     ("title", "must be empty to be structural"),
@@ -30,11 +30,10 @@ const PRESERVED: &str = "x-kubernetes-preserve-unknown-fields";
 const RULES: &str = "x-kubernetes-validations";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// What schemas of definitions do not have.
+/// Fields of JSON Schema that CRDs do not support.
 const UNSUPPORTED: &str = "$ref definitions dependencies patternProperties additionalItems id";
 
-/// Adds what is wrong with a version's schema: first what is wrong with the parts of it, and only where nothing is
-/// whether they make sense together.
+/// Adds the errors of a version's schema. Checks that span several fields run only if the single fields are valid.
 pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let before = errors.len();
     if schema["type"] != "object" {
@@ -62,8 +61,8 @@ pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Calls `judge` for each node of the tree, without the branches, with its path and with that of the list in which it is
-/// and whose items cannot be found again.
+/// Calls `judge` for each node outside of branches, with its path and that of a list above whose items cannot be
+/// correlated.
 pub(crate) fn each_node(
     schema: &Value,
     path: &Path<'_>,
@@ -95,7 +94,7 @@ fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// What is looked at in branches, too.
+/// Checks that apply to branches, too.
 fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &mut Errors) {
     let [kind, pattern] = ["type", "pattern"].map(|key| text(schema, key));
     for key in UNSUPPORTED.split(' ').filter(|key| !schema[*key].is_null()) {
@@ -179,7 +178,7 @@ fn check_sense(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Only what is compared as a whole is told apart in a set.
+/// Items of a set must be scalars, atomic lists or atomic maps.
 fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Errors) {
     let key = match text(items, "type") {
         "object" => MAP_TYPE,
@@ -216,8 +215,7 @@ fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// Branches say what values may be like, not which fields there are. Only of what is a number or a text may they say
-/// which of both.
+/// Branches constrain values; they declare no fields. Only for int-or-string values may they name types.
 fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
     for key in ["allOf", "anyOf", "oneOf"] {
         let path = path.child(key);

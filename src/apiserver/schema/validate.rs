@@ -1,7 +1,7 @@
-//! Validation against a structural schema, with the causes a real API server gives.
+//! Validates values against a structural schema, with the causes of kube-apiserver.
 //!
-//! On updates, what was wrong before and did not change is let pass ("ratcheting"): the old value is walked along
-//! wherever it can be told which one it is.
+//! On updates, unchanged invalid values are accepted ("ratcheting"): the walk follows the old value wherever it can be
+//! correlated.
 
 use std::{cmp::Ordering, fmt::Display};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::object::field::{Errors, Found, Problem, quoted};
 
-/// The errors of `value`. `old` is what it replaces; `prefix` is the field that `value` is, empty for a whole object.
+/// Returns the errors of `value`. `old` is the value it replaces; `prefix` is its path, empty for a whole object.
 pub(crate) fn validate(value: &Value, old: Option<&Value>, schema: &Schema, prefix: &str) -> Errors {
     validate_at(&At::root(value, old, schema), prefix)
 }
@@ -52,13 +52,13 @@ impl Walk<'_> {
         self.errors.note(Problem::TypeInvalid, field, value, &why);
     }
 
-    /// What is told of the whole object, wherever it is, as upstream.
+    /// As in kube-apiserver, the error is about the whole object.
     fn wrong_branch(&mut self, at: &At<'_>, why: impl Display) {
         let path = quoted(&format!("{:#}", at.path));
         self.errors.invalid(self.prefix, "", &format!("{path} {why}"));
     }
 
-    /// Adds the errors at and below a value, unless it is what it was.
+    /// Adds the errors of a value and its descendants, unless it is unchanged.
     fn check(&mut self, at: &At<'_>) {
         let before = self.errors.len();
         self.check_type(at);
@@ -94,7 +94,7 @@ impl Walk<'_> {
             Type::Integer => is_integer(at.value),
             wanted => kind == Some(*wanted),
         };
-        // A format for texts makes the check of the type lenient with texts and lists, as upstream.
+        // As in kube-apiserver, a string format makes the type check accept strings and lists.
         let is_lenient = at.schema.format.is_some()
             && matches!(kind, Some(Type::String | Type::Array))
             && !types.contains(&Type::Integer)
@@ -134,7 +134,7 @@ impl Walk<'_> {
                 None => "(default format)".to_owned(),
             };
             let why = format!("Checked value must be of type integer {format} in {:#}", at.path);
-            // This, too.
+            // As in kube-apiserver, too.
             self.errors.invalid(self.prefix, "", &why);
         }
         if let Some(factor) = schema.multiple_of.filter(|factor| number % factor != 0.0) {
@@ -163,7 +163,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Checks how many items or properties there are.
+    /// Checks the number of items or properties.
     fn check_count(&mut self, count: usize, [min, max]: [Option<i64>; 2], what: &str, at: &At<'_>) {
         let count = count as i64;
         if let Some(min) = min.filter(|min| count < *min) {
@@ -221,7 +221,7 @@ impl Walk<'_> {
     }
 }
 
-/// Of several failed alternatives, the one that a client most likely meant.
+/// Chooses, of several failed alternatives, the one that the client most likely meant.
 fn nearest(alternatives: Vec<Errors>) -> Errors {
     alternatives.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }
@@ -230,7 +230,7 @@ fn is_integer(value: &Value) -> bool {
     value.as_f64().is_some_and(|value| value.fract() == 0.0)
 }
 
-/// Each set has an element once, each map a key once.
+/// Checks that sets have no duplicate items and maps no duplicate keys.
 pub(crate) fn check_lists(value: &Value, schema: &Schema) -> Errors {
     let mut errors = Vec::new();
     let root = At::root(value, None, schema);
@@ -252,13 +252,16 @@ fn check_list(at: &At<'_>, errors: &mut Errors) {
         let why = "must be an object for an array of list-type map";
         return errors.invalid(at.path.index(i), &items[i], why);
     }
-    let identity = |item: &Value| match is_map {
-        true => Value::Object(list_key(item, at.schema)),
-        false => item.clone(),
+    let identity = |item: &Value| {
+        if is_map {
+            Value::Object(list_key(item, at.schema))
+        } else {
+            item.clone()
+        }
     };
     let identities: Vec<Value> = items.iter().map(identity).collect();
     for (i, identity) in identities.iter().enumerate() {
-        // Only the first repetition is told.
+        // Only the first duplicate is reported.
         if identities[..i].iter().filter(|other| *other == identity).count() == 1 {
             errors.duplicate(at.path.index(i), identity);
         }

@@ -1,4 +1,4 @@
-//! The resources that every server has from the start.
+//! The built-in resources.
 
 use std::{
     any::TypeId,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::resource::{Family, Resource, Version};
 use crate::{schema::Schema, typed};
 
-/// Fields of Events by which they are selected, in the core group and in the other.
+/// The selectable fields of Events, in the core group and in `events.k8s.io`.
 const OF_EVENTS: [&str; 2] = [
     "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion \
      involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type",
@@ -27,7 +27,23 @@ const OF_EVENTS: [&str; 2] = [
      regarding.resourceVersion regarding.fieldPath reason reportingController type",
 ];
 
-/// The resources that every server has from the start.
+/// The built-in groups in discovery's order. Groups of CRDs follow by name.
+pub(crate) const OWN_GROUPS: [&str; 7] = [
+    "",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "rbac.authorization.k8s.io",
+    "apiextensions.k8s.io",
+    "coordination.k8s.io",
+];
+
+/// True if a group is built in, not defined by a CRD.
+pub(crate) fn is_own(group: &str) -> bool {
+    OWN_GROUPS.contains(&group)
+}
+
+/// The built-in resources.
 pub(crate) fn resources() -> impl Iterator<Item = Resource> {
     static COMPILED: LazyLock<[Resource; 19]> = LazyLock::new(|| {
         [
@@ -63,14 +79,14 @@ pub(crate) fn resources() -> impl Iterator<Item = Resource> {
     COMPILED.iter().cloned()
 }
 
-/// What is asked of a service account, and served below that alone: a request for its token is decoded by it.
+/// The resource of token requests, a subresource of service accounts.
 pub(crate) fn token_request() -> Arc<Resource> {
     static COMPILED: LazyLock<Arc<Resource>> =
         LazyLock::new(|| typed::<authentication::TokenRequest>(Family::Review, "", "").into());
     COMPILED.clone()
 }
 
-/// What is served below objects that can be scaled: the resource of the scales of those with this scope.
+/// The resource of scales, a subresource of namespaced or cluster-scoped objects.
 pub(crate) fn scale(namespaced: bool) -> Arc<Resource> {
     static COMPILED: LazyLock<[Arc<Resource>; 2]> = LazyLock::new(|| {
         let plural = "scales".to_owned();
@@ -89,7 +105,7 @@ pub(crate) fn scale(namespaced: bool) -> Arc<Resource> {
     COMPILED[usize::from(namespaced)].clone()
 }
 
-/// The resource of a kind that is decoded by the table of types.
+/// A resource whose kind is in the table of Go types.
 fn typed<T>(family: Family, short_names: &str, selectable: &str) -> Resource
 where
     T: k8s_openapi::Resource<Scope: 'static> + JsonSchema,
@@ -97,8 +113,7 @@ where
     resource::<T>(family, short_names, selectable, typed::schema::<T>())
 }
 
-/// The resource of a kind, with its short names and the fields by which its objects are selected besides name and
-/// namespace.
+/// A resource with its short names, and its selectable fields besides name and namespace.
 fn resource<T>(family: Family, short_names: &str, selectable: &str, schema: Value) -> Resource
 where
     T: k8s_openapi::Resource<Scope: 'static>,
@@ -124,7 +139,7 @@ where
     }
 }
 
-/// The schema of definitions. What it leaves open is read by [`super::definition`].
+/// The schema of CRDs. [`super::definition`] checks what it leaves open.
 fn definition_schema() -> Value {
     let mut schema = typed::schema::<CustomResourceDefinition>();
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});

@@ -1,15 +1,11 @@
-//! CustomResourceDefinitions: read from posted data, judged, and turned into a resource that is served at once.
+//! CustomResourceDefinitions: defaults, checks, and the resources they define.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Map, Value, from_value, json};
 
-use super::{
-    accepting,
-    resource::{Family, Resource, Version},
-};
+use super::resource::{Family, Resource, Version, priority};
 use crate::{
-    about::discovery::priority,
     object::{
         field::{Errors, Found, Path},
         meta, names, parts,
@@ -19,10 +15,10 @@ use crate::{
     schema::{Schema, is_known_format, structure},
 };
 
-/// The annotation that tells where the community approved of a definition in one of its groups.
+/// The annotation that links the approval of a CRD in a community group.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
-/// Fills in what the API server defaults in a definition.
+/// Fills in the defaults of a CRD.
 pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -47,23 +43,23 @@ fn versions(definition: &Value) -> &[Value] {
     list(&definition["spec"], "versions")
 }
 
-/// The names of the versions in which objects are to be stored: one, if nothing is wrong.
+/// The names of the storage versions: one, if the CRD is valid.
 fn storing(definition: &Value) -> Vec<Value> {
     let versions = versions(definition).iter();
     let storing = versions.filter(|version| flag(version, "storage"));
     storing.map(|version| version["name"].clone()).collect()
 }
 
-/// What is wrong with a definition, above all as the successor of `old`.
+/// Checks a CRD, also as an update of `old`.
 pub(crate) fn check(new: &Value, old: Option<&Value>) -> Errors {
     let mut errors = read(new).err().unwrap_or_default();
     let Some(old) = old else {
         check_approval(new, &mut errors);
         return errors;
     };
-    // The name cannot change: what no longer goes with it is told below.
+    // The name cannot change; the immutable fields below are reported instead.
     errors.retain(|error| error.field != "metadata.name");
-    let established = accepting::is_true(old, "Established");
+    let established = is_true(old, "Established");
     for (pointer, always) in [
         ("/spec/scope", false),
         ("/spec/group", true),
@@ -88,7 +84,7 @@ pub(crate) fn check(new: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-/// Groups of the Kubernetes community need its approval.
+/// CRDs in groups of the Kubernetes community need its approval.
 fn check_approval(definition: &Value, errors: &mut Errors) {
     let group = text(&definition["spec"], "group");
     let is_of = |domain: &str| group == domain || group.ends_with(&format!(".{domain}"));
@@ -102,14 +98,14 @@ fn check_approval(definition: &Value, errors: &mut Errors) {
     }
 }
 
-/// What a definition makes of its resource, by the names that it got.
+/// The resource that a CRD defines, by its accepted names.
 pub(crate) fn read_accepted(object: &Value) -> Result<Resource, Errors> {
     let mut accepted = object.clone();
     accepted["spec"]["names"] = object["status"]["acceptedNames"].clone();
     read(&accepted)
 }
 
-/// What is wrong with a definition; its resource when nothing is.
+/// Reads the resource of a CRD, or returns its errors.
 fn read(object: &Value) -> Result<Resource, Errors> {
     let mut errors = Vec::new();
     let (spec, names) = (&object["spec"], &object["spec"]["names"]);
@@ -161,7 +157,7 @@ fn read_version(definition: &Value, version: &Value) -> Version {
     }
 }
 
-/// Objects are not converted but for their version. What others would convert is refused, not served wrongly.
+/// Conversion changes nothing but `apiVersion`. Webhooks are refused rather than ignored.
 fn check_conversion(conversion: &Value, errors: &mut Errors) {
     match text(conversion, "strategy") {
         "None" => {}
@@ -201,7 +197,7 @@ fn check_names(definition: &Value, errors: &mut Errors) {
     }
 }
 
-/// What is wrong with the names that there are.
+/// Adds the errors of the names that are set.
 fn check_words(names: &Value, at: &str, errors: &mut Errors) {
     for field in ["plural", "singular", "kind", "listKind"] {
         let (at, name) = (format!("{at}.{field}"), text(names, field));
@@ -223,7 +219,7 @@ fn check_words(names: &Value, at: &str, errors: &mut Errors) {
     }
 }
 
-/// Notes what is wrong with the status of a definition.
+/// Adds the errors of a CRD's status.
 pub(crate) fn check_status(definition: &Value, errors: &mut Errors) {
     let names = &definition["status"]["acceptedNames"];
     check_words(names, "status.acceptedNames", errors);
@@ -253,7 +249,7 @@ fn check_versions(definition: &Value, errors: &mut Errors) {
     check_storing(definition, errors);
     each_part(versions, "schema", "validation", |version, path| {
         match &version["schema"]["openAPIV3Schema"] {
-            // That one is missed where it is looked for today.
+            // `check_versions` has reported a missing schema.
             Value::Null => {}
             schema => structure::check(schema, &path.child("openAPIV3Schema"), errors),
         }
@@ -269,8 +265,8 @@ fn check_versions(definition: &Value, errors: &mut Errors) {
     });
 }
 
-/// Calls `judge` for a part of each version, with the version and the path of the part; once for a part that all
-/// versions share, and with the path where that once stood for all of them.
+/// Calls `judge` with each version's `part` and its path. A part that all versions share is judged once, with its path
+/// from before there were several versions.
 fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut(&Value, &Path<'_>)) {
     let spec = Path::ROOT.child("spec");
     if versions.iter().all(|version| version[part] == versions[0][part]) {
@@ -282,7 +278,7 @@ fn each_part(versions: &[Value], part: &str, shared: &str, mut judge: impl FnMut
     }
 }
 
-/// One version is the stored one.
+/// Exactly one version is the storage version.
 fn check_storing(definition: &Value, errors: &mut Errors) {
     let (storing, stored) = (storing(definition), "status.storedVersions");
     if storing.len() != 1 {
@@ -302,7 +298,7 @@ fn check_storing(definition: &Value, errors: &mut Errors) {
     }
 }
 
-/// The formats in a definition's schemas of which nothing is known, each once.
+/// The unknown formats in a CRD's schemas.
 pub(crate) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
     for version in versions(definition) {
@@ -317,7 +313,7 @@ pub(crate) fn unknown_formats(definition: &Value) -> BTreeSet<String> {
     unknown
 }
 
-/// What those who use a deprecated version are told.
+/// The warning about a deprecated version.
 fn deprecation(definition: &Value, version: &Value) -> Option<String> {
     if !flag(version, "deprecated") {
         return None;
@@ -337,13 +333,13 @@ fn deprecation(definition: &Value, version: &Value) -> Option<String> {
     Some(format!("{} is deprecated{instead}", full(name)))
 }
 
-/// The status of a definition before anything was done about it.
+/// The initial status of a CRD.
 pub(crate) fn new_status(object: &Value) -> Value {
     let names = json!({"plural": "", "kind": ""});
     json!({"conditions": null, "acceptedNames": names, "storedVersions": storing(object)})
 }
 
-/// Notes in which versions objects may be stored, whenever a definition is written.
+/// Adds the storage version to `status.storedVersions`.
 pub(crate) fn note_storage(definition: &mut Value) {
     let storing = storing(definition);
     if let Some(stored) = definition["status"]["storedVersions"].as_array_mut() {
@@ -353,4 +349,34 @@ pub(crate) fn note_storage(definition: &mut Value) {
             }
         }
     }
+}
+
+/// True if a condition of this type has the status `True`.
+pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
+    let mut conditions = list(&definition["status"], "conditions").iter();
+    conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
+}
+
+/// Sets a condition. `lastTransitionTime` changes only with the condition's status.
+pub(crate) fn set_condition(
+    status: &mut Value,
+    kind: &str,
+    value: &str,
+    (reason, message): (&str, &str),
+    time: &str,
+) {
+    let mut condition = json!({
+        "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
+    });
+    let mut conditions = list(status, "conditions").to_vec();
+    match conditions.iter_mut().find(|known| known["type"] == kind) {
+        Some(known) => {
+            if known["status"] == value {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+            }
+            *known = condition;
+        }
+        None => conditions.push(condition),
+    }
+    status["conditions"] = conditions.into();
 }

@@ -1,9 +1,8 @@
-//! What is stored: types of resources, definitions, and the history that watches read.
+//! Stores objects and their history, and knows the resources they belong to.
 
-pub(crate) mod accepting;
 pub(crate) mod builtin;
 pub(crate) mod definition;
-pub(crate) mod placing;
+pub(crate) mod named;
 pub(crate) mod resource;
 pub(crate) mod scale;
 pub(crate) mod storage;

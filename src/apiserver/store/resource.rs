@@ -1,18 +1,17 @@
-//! The resources that the server serves: its own (see `builtin`), and any that a CustomResourceDefinition defines.
+//! The resources that the server serves: built-in ones (see `builtin`), and those that CRDs define.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::storage::{ResourceId, id};
 use crate::{
     object::status::Qualified,
     schema::Schema,
-    typed::{Message, message_of},
+    typed::{self, Message, message_of},
 };
 
-/// Which rules of its own a resource has.
+/// Selects the strategy of a resource: its own defaults and checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Namespace,
@@ -20,15 +19,15 @@ pub(crate) enum Family {
     ConfigMap,
     Definition,
     ServiceAccount,
-    /// Of either group: they are two views of the same objects.
+    /// Of both groups, which serve the same objects.
     Event,
     Node,
     Lease,
     /// Roles and bindings.
     Access,
-    /// Questions, which are answered and not stored.
+    /// Reviews: answered, not stored.
     Review,
-    /// Of the server's own, without rules that are known here.
+    /// A built-in resource without checks of its own.
     Other,
     Custom,
 }
@@ -41,19 +40,19 @@ pub(crate) struct Version {
     pub(crate) storage: bool,
     pub(crate) status_subresource: bool,
     pub(crate) schema: Arc<Schema>,
-    /// Fields by which lists can be selected, besides name and namespace: `spec.clusterManager.name`.
+    /// Selectable fields besides name and namespace: `spec.host`.
     pub(crate) selectable: Vec<String>,
-    /// The columns of a Table besides the name, as the definition has them.
+    /// The columns of a Table besides the name, as in the CRD.
     pub(crate) columns: Arc<Value>,
     pub(crate) scale: Option<Arc<Scale>>,
-    /// The schema as it was given, with its descriptions.
+    /// The schema as posted, with descriptions.
     pub(crate) openapi: Arc<Value>,
-    /// What whoever uses this version is warned of.
+    /// The warning for users of this version.
     pub(crate) warning: Option<String>,
 }
 
 impl Version {
-    /// A version that is served and stored, of whatever form.
+    /// A version that is served and stored.
     pub(crate) fn plain(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -64,7 +63,7 @@ impl Version {
     }
 }
 
-/// Where a scale subresource finds what it tells: JSONPaths of the plain kind (`.spec.replicas`).
+/// The simple JSONPaths of a scale (`.spec.replicas`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Scale {
@@ -77,7 +76,7 @@ pub(crate) struct Scale {
     pub(crate) label_selector: String,
 }
 
-/// A resource: what is common to its versions.
+/// A resource and its versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     pub(crate) group: String,
@@ -93,17 +92,17 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    /// As messages about one object name it: `clusterprofiles.multicluster.x-k8s.io`.
+    /// As messages about an object name it: `widgets.example.com`.
     pub(crate) fn qualified(&self) -> Qualified<'_> {
         Qualified::new(&self.group, &self.plural)
     }
 
-    /// As messages about an invalid object name it: `ClusterProfile.multicluster.x-k8s.io`.
+    /// As messages about an invalid object name it: `Widget.example.com`.
     pub(crate) fn qualified_kind(&self) -> Qualified<'_> {
         Qualified::new(&self.group, &self.kind)
     }
 
-    /// Where its objects are stored.
+    /// Under which resource its objects are stored.
     pub(crate) fn id(&self) -> ResourceId {
         match self.family {
             Family::Event => id("", &self.plural),
@@ -111,11 +110,20 @@ impl Resource {
         }
     }
 
-    /// The Go type of its objects, if it is one that the lab knows.
+    /// The Go type of its objects, if the table of types has it.
     pub(crate) fn message(&self) -> Option<&'static Message> {
         match self.family {
             Family::Custom | Family::Definition => None,
             _ => message_of(&self.group, &self.kind),
+        }
+    }
+
+    /// A blank object: typed objects have some fields from the start.
+    pub(crate) fn blank(&self) -> Value {
+        match (self.family, self.message()) {
+            (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
+            (_, Some(message)) => typed::zero(message),
+            (_, None) => Value::Null,
         }
     }
 
@@ -139,13 +147,33 @@ impl Resource {
         storage.unwrap_or(&self.versions[0])
     }
 
-    /// Whether an update makes an object that is not there.
+    /// True if an update creates a missing object.
     pub(crate) fn allows_create_on_update(&self) -> bool {
         matches!(self.family, Family::Lease | Family::Event | Family::Access)
     }
 
-    /// Whether an update may leave out `metadata.resourceVersion`.
+    /// True if an update may omit `metadata.resourceVersion`.
     pub(crate) fn allows_unconditional_update(&self) -> bool {
         !matches!(self.family, Family::Definition | Family::Custom | Family::Lease)
     }
+}
+
+/// Group and plural of a resource.
+pub(crate) type ResourceId = (String, String);
+
+pub(crate) fn id(group: &str, plural: &str) -> ResourceId {
+    (group.to_owned(), plural.to_owned())
+}
+
+/// The path of a group and version: `/apis/example.com/v1`.
+pub(crate) fn path_of(group: &str, version: &str) -> String {
+    match group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    }
+}
+
+/// The order of preference among versions: `v2`, `v1`, `v2beta1`, `v1beta2`, `v1alpha1`, then all others.
+pub(crate) fn priority(version: &str) -> impl Ord + use<> {
+    kube::core::Version::parse(version).priority()
 }

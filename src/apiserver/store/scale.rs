@@ -1,23 +1,21 @@
-//! The scale subresource: the numbers of a custom resource by which it is scaled, as a Scale of `autoscaling/v1`.
+//! The scale subresource: the replica counts of a custom resource, as a Scale of `autoscaling/v1`.
 //!
-//! A Scale is an object of its own to whoever decodes, patches and checks it ([`Named::scaled`]); what is read and
-//! stored is the custom resource.
+//! A Scale is decoded, patched and checked as an object of its own ([`Named::scaled`]). Reads and writes go to the
+//! custom resource.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{
+    named::Named,
     resource::{Scale, Version},
     storage::Stored,
 };
-use crate::{
-    http::context::Named,
-    object::{
-        field::{Errors, Found},
-        meta,
-        status::{Failure, Outcome},
-    },
+use crate::object::{
+    field::{Errors, Found},
+    meta,
+    status::{Failure, Outcome},
 };
 
 fn paths(scaled: &Named) -> &Scale {
@@ -25,13 +23,13 @@ fn paths(scaled: &Named) -> &Scale {
     scale.expect("what is scaled says by what")
 }
 
-/// A value of `object` by a path of the plain kind: `.spec.replicas`.
+/// The value at a simple path: `.spec.replicas`.
 fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let value = object.pointer(&path.replace('.', "/"));
     value.filter(|value| !value.is_null())
 }
 
-/// The Scale of `stored`. Whether the object has a number at all is for readers to mind.
+/// The Scale of `stored`. Missing counts read as 0; see `check_told`.
 pub(crate) fn of(stored: &Stored, scaled: &Named) -> Arc<Stored> {
     let (object, paths) = (stored.object(), paths(scaled));
     let number = |path: &str| at(object, path).and_then(Value::as_i64).unwrap_or_default();
@@ -54,7 +52,7 @@ pub(crate) fn of(stored: &Stored, scaled: &Named) -> Arc<Stored> {
     Arc::new(Stored::new(scale, stored.revision))
 }
 
-/// Refuses to tell the scale of an object that has none.
+/// Fails if the object has no replica count.
 pub(crate) fn check_told(stored: &Stored, scaled: &Named) -> Outcome<()> {
     let path = &paths(scaled).spec_replicas;
     if at(stored.object(), path).is_some() {
@@ -65,7 +63,7 @@ pub(crate) fn check_told(stored: &Stored, scaled: &Named) -> Outcome<()> {
     Err(failure.with(json!({"causes": [{"message": why}]})))
 }
 
-/// `whole` with what `scale` says of its number.
+/// Sets the replica count of `whole` to that of `scale`.
 pub(crate) fn applied(whole: &Value, scale: &Value, scaled: &Named) -> Value {
     let mut object = whole.clone();
     let mut place = &mut object;
@@ -82,7 +80,7 @@ pub(crate) fn applied(whole: &Value, scale: &Value, scaled: &Named) -> Value {
     object
 }
 
-/// What is wrong with the numbers of an object that can be scaled, whoever wrote them.
+/// Adds the errors of an object's replica counts.
 pub(crate) fn check(object: &Value, version: &Version, errors: &mut Errors) {
     let paths = version.scale.iter();
     for path in paths.flat_map(|paths| [&paths.spec_replicas, &paths.status_replicas]) {

@@ -1,27 +1,24 @@
-//! What the server holds: objects, their revisions and a bounded history for watches.
+//! The server's storage: objects, their revisions, and a bounded history for watches.
 
 use std::{
+    any::Any,
     borrow::Cow,
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::resource::{Family, Resource, Version};
-use crate::{
-    about::discovery::Documents,
-    access::rbac::{Binding, GROUP},
-    object::value::text,
-    server::lock,
-};
+use super::resource::{Family, Resource, ResourceId, Version, id};
+use crate::object::value::text;
 
-/// How many changes of one resource a watch may lag behind.
+/// The maximum number of changes kept for each resource.
 const HISTORY: usize = 16_384;
 
-/// An object at one of its revisions, as a request works with it.
+/// An object at a revision, as handlers use it.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) revision: u64,
@@ -49,7 +46,7 @@ impl Stored {
 
     pub(crate) fn object(&self) -> &Value {
         let read = || serde_json::from_slice(&self.bytes);
-        // It was written by this server.
+        // This server wrote it, so it can be read.
         self.object.get_or_init(|| read().unwrap_or_default())
     }
 
@@ -58,7 +55,7 @@ impl Stored {
         self.bytes.clone()
     }
 
-    /// The object as JSON without its type, as the lists of the server's own resources have it.
+    /// The object as JSON without `apiVersion` and `kind`, as lists of built-in resources contain it.
     pub(crate) fn untyped_bytes(&self) -> Bytes {
         let fields = self.object().as_object().into_iter().flatten();
         let told = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
@@ -67,15 +64,15 @@ impl Stored {
     }
 }
 
-/// An object at one of its revisions, as it is kept: as JSON, since a parsed one takes ten times the memory. Those of
-/// the server's own kinds are few, and read with nearly every request: they stay parsed.
+/// An object at a revision, as storage keeps it: as JSON, since a parsed object takes ten times the memory. Built-in
+/// kinds stay parsed: they are few, and nearly every request reads some.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) revision: u64,
     api_version: String,
     bytes: Bytes,
     parsed: Option<Arc<Stored>>,
-    /// The object in versions other than the stored one.
+    /// The object in other versions than the stored one.
     versions: Mutex<BTreeMap<String, Bytes>>,
 }
 
@@ -92,48 +89,48 @@ impl Kept {
         }
     }
 
-    /// The object, to work with.
+    /// The object for a handler.
     pub(crate) fn open(&self) -> Arc<Stored> {
         let open = || Stored::of_bytes(self.bytes.clone(), self.revision).into();
         self.parsed.clone().unwrap_or_else(open)
     }
 
-    /// This object in another version, made by `convert` the first time.
+    /// The object in another version, converted on first use.
     pub(crate) fn in_version(&self, api_version: &str, convert: impl FnOnce(&Value) -> Value) -> Arc<Stored> {
         if self.api_version == api_version {
             return self.open();
         }
-        let mut versions = lock(&self.versions);
+        let mut versions = self.versions.lock();
         let known = versions.entry(api_version.to_owned());
         let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
         Stored::of_bytes(bytes.clone(), self.revision).into()
     }
 }
 
-/// A change of one object. Both sides are kept, for selectors and for lists of the past.
+/// A change of one object. Selectors and lists of the past need the object before and after.
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
     pub(crate) key: String,
     pub(crate) before: Option<Arc<Kept>>,
-    /// The object now, or as it was when it was deleted (with the revision of the deletion).
+    /// The object after the change, or the deleted one (with the revision of the deletion).
     pub(crate) object: Arc<Kept>,
     pub(crate) deleted: bool,
 }
 
-/// One resource and all its objects, by `namespace/name` (or the name alone).
+/// A resource and all its objects, by `namespace/name` (or the name alone).
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) resource: Arc<Resource>,
     objects: Objects,
     history: VecDeque<Arc<Change>>,
-    /// The revision of the newest change that the history has dropped: whoever saw that has missed nothing.
+    /// The revision of the newest dropped change. A watch that has seen it has missed nothing.
     dropped: u64,
-    /// The newest revision that the history no longer tells of: watches begin after it.
+    /// The oldest revision from which a watch can start.
     pub(crate) compacted: u64,
-    /// The newest revision that was told of once and is forgotten: lists of the past reach back to it.
+    /// The oldest revision that a list of the past can show.
     forgotten: u64,
-    /// Tells of each change.
+    /// Announces each change.
     pub(crate) wake: watch::Sender<u64>,
 }
 
@@ -145,7 +142,7 @@ pub(crate) fn key(namespace: &str, name: &str) -> String {
     prefix(namespace) + name
 }
 
-/// What the keys of all objects in a namespace begin with; without one, of all there are.
+/// The common prefix of all keys in a namespace, empty for all namespaces.
 pub(crate) fn prefix(namespace: &str) -> String {
     match namespace {
         "" => String::new(),
@@ -169,7 +166,7 @@ impl Table {
         within(&self.objects, namespace)
     }
 
-    /// All objects as they were at `revision`. `None` when that is no longer known.
+    /// All objects as of `revision`, or `None` if the history does not reach back to it.
     pub(crate) fn at(&self, revision: u64) -> Option<Cow<'_, Objects>> {
         if revision < self.forgotten {
             return None;
@@ -185,20 +182,20 @@ impl Table {
         Some(objects)
     }
 
-    /// The changes after `revision`. `None` when the history has dropped some of them.
+    /// The changes after `revision`, or `None` if some of them are dropped.
     pub(crate) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<Change>>> {
         let start = self.history.partition_point(|change| change.revision <= revision);
         (revision >= self.dropped).then(|| self.history.range(start..).cloned().collect())
     }
 
-    /// Whether there are no changes after `revision`.
+    /// True if nothing changed after `revision`.
     pub(crate) fn is_quiet_after(&self, revision: u64) -> bool {
         self.history
             .back()
             .is_none_or(|newest| newest.revision <= revision)
     }
 
-    /// Forgets what is more than the history may keep.
+    /// Drops changes beyond `memory`.
     fn shorten(&mut self, memory: usize) {
         let excess = self.history.len().saturating_sub(memory);
         if let Some(newest) = self.history.drain(..excess).next_back() {
@@ -209,11 +206,19 @@ impl Table {
     }
 }
 
-/// The name of a resource: its group and plural.
-pub(crate) type ResourceId = (String, String);
+/// Discovery documents by path and content type.
+pub(crate) type Documents = BTreeMap<(String, &'static str), Bytes>;
 
-pub(crate) fn id(group: &str, plural: &str) -> ResourceId {
-    (group.to_owned(), plural.to_owned())
+/// A value computed from what is stored, dropped when that changes. Only its users know its type.
+#[derive(Debug, Default)]
+pub(crate) struct Memo(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Memo {
+    /// Returns the value, computed by `work_out` on first use. One memo holds values of one type.
+    pub(crate) fn get<T: Any + Send + Sync>(&self, work_out: impl FnOnce() -> T) -> &T {
+        let value = self.0.get_or_init(|| Box::new(work_out()));
+        value.downcast_ref().expect("a memo holds values of one type")
+    }
 }
 
 /// Everything that is stored.
@@ -222,17 +227,18 @@ pub(crate) struct Storage {
     /// The newest resourceVersion.
     pub(crate) revision: u64,
     tables: BTreeMap<ResourceId, Table>,
-    /// How many changes of each resource are kept, if not as many as ever.
+    /// The maximum number of changes kept, if it was set.
     memory: Option<usize>,
-    bindings: OnceLock<Vec<Binding>>,
-    /// What discovery tells of what is served, once somebody asked.
+    /// What RBAC computes from the stored roles and bindings.
+    pub(crate) access: Memo,
+    /// Discovery documents, made on first use.
     pub(crate) documents: OnceLock<Documents>,
-    /// What OpenAPI tells of it.
+    /// OpenAPI documents, made on first use.
     pub(crate) descriptions: OnceLock<Documents>,
 }
 
 impl Storage {
-    /// Begins to serve a resource, or serves it as now described.
+    /// Serves a resource, or updates its description.
     pub(crate) fn serve(&mut self, resource: Resource) {
         self.forget_documents();
         let resource = Arc::new(resource);
@@ -254,13 +260,13 @@ impl Storage {
         self.descriptions.take();
     }
 
-    /// Stops serving a resource: its objects are gone and its watches end.
+    /// Stops serving a resource. Its objects are gone and its watches end.
     pub(crate) fn stop_serving(&mut self, id: &ResourceId) {
         self.forget_documents();
         self.tables.remove(id);
     }
 
-    /// What is stored of a resource.
+    /// The objects of a resource.
     pub(crate) fn table(&self, id: &ResourceId) -> Option<&Table> {
         self.tables.get(id)
     }
@@ -269,7 +275,7 @@ impl Storage {
         self.tables.values()
     }
 
-    /// The versions in which resources are served.
+    /// The served versions of all resources.
     pub(crate) fn served(&self) -> impl Iterator<Item = (&Resource, &Version)> {
         let resources = self.tables().map(|table| &*table.resource);
         resources.flat_map(|resource| {
@@ -287,17 +293,12 @@ impl Storage {
         self.tables.get(id)?.objects.get(key)
     }
 
-    /// Who may do what by the roles and bindings that are stored.
-    pub(crate) fn bindings(&self) -> &[Binding] {
-        self.bindings.get_or_init(|| Binding::read_all(self))
-    }
-
-    /// Stores `object` under a new revision, which it then bears.
+    /// Stores `object` with a new resourceVersion.
     pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
         self.change(id, key, object, false)
     }
 
-    /// Removes an object. What watches are told bears the revision of the removal.
+    /// Removes an object. Watches see it with the revision of the removal.
     pub(crate) fn remove(&mut self, id: &ResourceId, key: &str) {
         if let Some(before) = self.get(id, key) {
             self.change(id, key, before.object().clone(), true);
@@ -308,16 +309,20 @@ impl Storage {
         self.revision += 1;
         let revision = self.revision;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
-        if id.0 == GROUP {
-            self.bindings.take();
-        }
         let table = self.tables.get_mut(id);
+        if table
+            .as_ref()
+            .is_some_and(|table| table.resource.family == Family::Access)
+        {
+            self.access = Memo::default();
+        }
         let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
         let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
         if let Some(table) = table {
-            let before = match deleted {
-                true => table.objects.remove(key),
-                false => table.objects.insert(key.to_owned(), object.clone()),
+            let before = if deleted {
+                table.objects.remove(key)
+            } else {
+                table.objects.insert(key.to_owned(), object.clone())
             };
             table.history.push_back(Arc::new(Change {
                 revision,
@@ -332,13 +337,13 @@ impl Storage {
         object
     }
 
-    /// Keeps so many changes of each resource from now on.
+    /// Sets the maximum number of changes kept for each resource.
     pub(crate) fn remember(&mut self, changes: usize) {
         self.memory = Some(changes);
         self.tables.values_mut().for_each(|table| table.shorten(changes));
     }
 
-    /// Forgets all history, as a compaction of etcd does.
+    /// Drops all history, as a compaction of etcd does.
     pub(crate) fn compact(&mut self) {
         for table in self.tables.values_mut() {
             table.shorten(0);
@@ -347,7 +352,7 @@ impl Storage {
         }
     }
 
-    /// The keys of everything in `namespace`.
+    /// The keys of all objects in `namespace`.
     pub(crate) fn contents(&self, namespace: &str) -> Vec<(ResourceId, String)> {
         let tables = self.tables.iter().filter(|(_, table)| table.resource.namespaced);
         tables

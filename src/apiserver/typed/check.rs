@@ -1,45 +1,35 @@
-//! What is wrong with Events, Leases and Nodes besides their metadata.
+//! Checks Events, Leases and Nodes, except their metadata.
 
 use serde_json::Value;
 
 use super::{events::event_in, messages::known};
-use crate::{
-    object::{
-        field::{Errors, Found, Problem, quoted},
-        meta, names,
-        value::{fields, list, text},
-    },
-    store::resource::{Family, Resource},
+use crate::object::{
+    field::{Errors, Found, Problem, quoted},
+    meta, names,
+    value::{fields, list, text},
 };
 
-/// Notes the errors of an object. `old` is what it replaces.
-pub(crate) fn check(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    match resource.family {
-        Family::Event => {
-            let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
-            check_event(&new, errors);
-            match old {
-                // The core group stays as lenient as it was.
-                _ if resource.group.is_empty() => {}
-                None => check_new_event(&new, errors),
-                Some(old) => check_event_update(&new, &old, errors),
-            }
-        }
-        Family::Lease => check_lease(&new["spec"], errors),
-        Family::Node => check_node(new, old, errors),
-        _ => {}
+/// Adds the errors of an Event that was sent to this group. `old` is what it replaces.
+pub(crate) fn check_event(group: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let (new, old) = (event_in("", new), old.map(|old| event_in("", old)));
+    check_any_event(&new, errors);
+    match old {
+        // The core group accepts what it always accepted.
+        _ if group.is_empty() => {}
+        None => check_new_event(&new, errors),
+        Some(old) => check_event_update(&new, &old, errors),
     }
 }
 
-/// What errors call a field of an Event.
-fn told(field: &str) -> &str {
+/// The name of an Event's field in errors.
+fn field_name(field: &str) -> &str {
     match field {
         "reportingComponent" => "reportingController",
         field => field,
     }
 }
 
-fn check_event(event: &Value, errors: &mut Errors) {
+fn check_any_event(event: &Value, errors: &mut Errors) {
     let namespace = meta::text(event, "namespace");
     let about = text(&event["involvedObject"], "namespace");
     let is_new_style = !event["eventTime"].is_null();
@@ -67,16 +57,16 @@ fn check_event(event: &Value, errors: &mut Errors) {
     ] {
         let value = text(event, field);
         if value.is_empty() && field != "message" {
-            errors.required(told(field), "");
+            errors.required(field_name(field), "");
         }
         if value.len() > longest {
             let why = format!("can have at most {longest} characters");
-            errors.invalid(told(field), "", &why);
+            errors.invalid(field_name(field), "", &why);
         }
     }
 }
 
-/// What `events.k8s.io` demands of a new Event.
+/// The requirements of `events.k8s.io` on a new Event.
 fn check_new_event(event: &Value, errors: &mut Errors) {
     check_series(&event["series"], errors);
     if event["eventTime"].is_null() {
@@ -95,7 +85,7 @@ fn check_new_event(event: &Value, errors: &mut Errors) {
     }
 }
 
-/// Only the series of an Event goes on.
+/// Only the series of an Event may change.
 fn check_event_update(new: &Value, old: &Value, errors: &mut Errors) {
     if new["series"] != old["series"] {
         check_series(&new["series"], errors);
@@ -103,7 +93,7 @@ fn check_event_update(new: &Value, old: &Value, errors: &mut Errors) {
     let fields = known("Event").fields.iter().map(|field| field.name);
     let others = fields.filter(|field| !matches!(*field, "metadata" | "series"));
     for field in others.filter(|field| new[field] != old[field]) {
-        errors.invalid(told(field), &new[field], "field is immutable");
+        errors.invalid(field_name(field), &new[field], "field is immutable");
     }
 }
 
@@ -119,7 +109,9 @@ fn check_series(series: &Value, errors: &mut Errors) {
     }
 }
 
-fn check_lease(spec: &Value, errors: &mut Errors) {
+/// Adds the errors of a Lease.
+pub(crate) fn check_lease(lease: &Value, errors: &mut Errors) {
+    let spec = &lease["spec"];
     for (field, least, why) in [
         ("leaseDurationSeconds", 1, "must be greater than 0"),
         ("leaseTransitions", 0, "must be greater than or equal to 0"),
@@ -130,7 +122,8 @@ fn check_lease(spec: &Value, errors: &mut Errors) {
     }
 }
 
-fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
+/// Adds the errors of a Node. `old` is what it replaces.
+pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     check_taints(&new["spec"], errors);
     for amounts in ["capacity", "allocatable"] {
         for (name, amount) in fields(&new["status"], amounts) {
@@ -146,7 +139,7 @@ fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
         }
     }
     let Some(old) = old else { return };
-    // The real server judges them once as those of a Node and once as those of a changed one.
+    // kube-apiserver checks taints twice on updates.
     check_taints(&new["spec"], errors);
     let addresses = list(&new["status"], "addresses");
     for (i, address) in addresses.iter().enumerate() {
@@ -166,7 +159,7 @@ fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-/// Pods, and what somebody else than Kubernetes counts.
+/// True for resources that are counted in whole numbers: pods and extended resources.
 fn comes_whole(resource: &str) -> bool {
     let domain = resource.split_once('/').map(|(domain, _)| domain);
     resource == "pods" || domain.is_some_and(|domain| !domain.ends_with("kubernetes.io"))

@@ -1,10 +1,10 @@
-//! Events: two groups tell the same objects, with other names for some fields.
+//! Events: two groups serve the same objects, with different names for some fields.
 
 use serde_json::Value;
 
 use super::{json::decode, messages::message_of};
 
-/// The names in the core group, and in `events.k8s.io`.
+/// Field names in the core group, and in `events.k8s.io`.
 const NAMES: [[&str; 2]; 7] = [
     ["involvedObject", "regarding"],
     ["message", "note"],
@@ -15,7 +15,7 @@ const NAMES: [[&str; 2]; 7] = [
     ["count", "deprecatedCount"],
 ];
 
-/// An Event of either group as `group` tells it. The core group's is the stored one.
+/// Converts an Event to the field names of `group`. The core group's form is stored.
 pub(crate) fn event_in(group: &str, event: &Value) -> Value {
     let Value::Object(fields) = event else {
         return event.clone();
@@ -31,7 +31,7 @@ pub(crate) fn event_in(group: &str, event: &Value) -> Value {
         }
     }
     fields.insert("apiVersion".to_owned(), api_version.into());
-    // The groups differ in what they tell of what is empty. All of it is known, so that nothing is refused.
+    // The groups differ in which empty fields they show. All are known fields, so decoding cannot fail.
     let told = message_of(group, "Event").map(|message| decode(message, &mut fields));
     debug_assert!(
         matches!(told, Some(Ok(ref unknown)) if unknown.is_empty()),

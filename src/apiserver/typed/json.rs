@@ -1,4 +1,4 @@
-//! JSON as a decoder into Go's types reads and tells it.
+//! Decodes JSON as Go's decoder does into typed objects.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,10 @@ use super::{
     messages::{Field, Kind, Merge, Message, Told, known},
     quantity,
 };
-use crate::object::field::{Path, quoted};
+use crate::object::{
+    field::{Path, quoted},
+    json::DecodeError,
+};
 
 type Fields = Map<String, Value>;
 
@@ -19,12 +22,11 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d)(\.\d+)?(?:Z|[+-]\d\d:\d\d)$";
     Regex::new(pattern).expect("constant pattern")
 });
-/// The places in lists and the keys of maps in a path, which errors do not name.
+/// List indexes and map keys in a path. Errors do not name them.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[[^\]]*\]").expect("constant pattern"));
 
-/// Makes an object what a decoder into `message` makes of it. Returns the paths of fields that it does not know.
-/// The error is the decoder's.
-pub(crate) fn decode(message: &Message, object: &mut Fields) -> Result<Vec<String>, String> {
+/// Decodes an object as `message`. Returns the paths of unknown fields.
+pub(crate) fn decode(message: &Message, object: &mut Fields) -> Result<Vec<String>, DecodeError> {
     let types = ["apiVersion", "kind"].map(|name| object.remove_entry(name));
     let mut decoder = Decoder::default();
     *object = decoder.fields(message, std::mem::take(object), &Path::ROOT)?;
@@ -33,8 +35,8 @@ pub(crate) fn decode(message: &Message, object: &mut Fields) -> Result<Vec<Strin
     Ok(decoder.unknown)
 }
 
-/// Does the same with the metadata of an object of any kind, which then has some.
-pub(crate) fn coerce_metadata(object: &mut Fields) -> Result<Vec<String>, String> {
+/// Decodes the metadata of an object of any kind, and adds it if missing.
+pub(crate) fn coerce_metadata(object: &mut Fields) -> Result<Vec<String>, DecodeError> {
     let mut decoder = Decoder::default();
     let kind = Kind::Message("ObjectMeta");
     let metadata = object.remove("metadata").unwrap_or_default();
@@ -44,7 +46,7 @@ pub(crate) fn coerce_metadata(object: &mut Fields) -> Result<Vec<String>, String
     Ok(unknown.map(|path| format!("metadata.{path}")).collect())
 }
 
-/// What an object is before anything is said of it.
+/// The zero value of a message.
 pub(crate) fn zero(message: &Message) -> Value {
     let fields = message.fields.iter().filter(|field| field.told == Told::Always);
     let fields = fields.map(|field| (field.name.to_owned(), zero_of(&field.kind)));
@@ -73,7 +75,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The decoder's word on a value at `path`, in a field of the type `within`, that is not of the type `wanted`.
+/// The decoder's message about a value of the wrong type. `within` is the type that has the field.
 fn mismatch(value: &Value, wanted: &Kind, within: &str, path: &Path<'_>) -> String {
     let seen = match value {
         Value::Number(number) if matches!(wanted, Kind::Int32 | Kind::Int64) => format!("number {number}"),
@@ -131,7 +133,7 @@ impl Decoder {
         Ok(kept)
     }
 
-    /// A value in a field of the type `within`.
+    /// Decodes a value in a field of the type `within`.
     fn value(&mut self, kind: &Kind, value: Value, within: &str, path: &Path<'_>) -> Decoded {
         match (kind, value) {
             (Kind::String, value @ Value::String(_))
@@ -173,7 +175,7 @@ impl Decoder {
         }
     }
 
-    /// In lists and maps, a null is an empty value.
+    /// In lists and maps, null decodes as the zero value.
     fn item(&mut self, kind: &Kind, value: Value, within: &str, path: &Path<'_>) -> Decoded {
         match value {
             Value::Null => Ok(zero_of(kind)),
@@ -194,7 +196,7 @@ fn bytes(text: &str) -> Decoded {
     Ok(STANDARD.encode(bytes).into())
 }
 
-/// Reads a time with these decimals, no more and no less; without any, all are let pass and none is kept.
+/// Parses a time with exactly this many decimals. With none, drops all decimals.
 fn time(text: &str, decimals: &str) -> Decoded {
     let cannot = |rest: &str, what: &str| {
         let (text, rest) = (quoted(text), quoted(rest));
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(time(sent, "").ok(), told.map(Value::from));
     }
 
-    /// What is empty is left out, or told as nothing, as the table says.
+    /// Empty fields are omitted, or written as zero values, as the table says.
     #[test]
     fn an_empty_node_tells_what_go_does() {
         let Value::Object(mut node) = json!({

@@ -1,8 +1,8 @@
-//! The table of messages.
+//! Reads `messages.txt`, the table of Go types.
 
 use std::{collections::HashMap, sync::LazyLock};
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     String,
@@ -11,21 +11,21 @@ pub(super) enum Kind {
     Bool,
     /// Base64 in JSON.
     Bytes,
-    /// To the second.
+    /// With seconds.
     Time,
-    /// To the microsecond.
+    /// With microseconds.
     MicroTime,
     Quantity,
-    /// JSON as it is: who owns which fields.
+    /// Raw JSON: the fields of `managedFields`.
     FieldsV1,
-    /// A list of texts that is a message of its own in protobuf.
+    /// A list of strings that is a message in protobuf.
     Extra,
     Message(&'static str),
     List(Merge, Box<Kind>),
     Map(Box<Kind>),
 }
 
-/// How a list is merged with another.
+/// How two lists are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merge {
     Atomic,
@@ -35,7 +35,7 @@ pub(super) enum Merge {
     PatchedByKey(&'static str),
 }
 
-/// When a field is told.
+/// When a field is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     Always,
@@ -55,7 +55,7 @@ pub(super) struct Field {
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(super) name: &'static str,
-    /// It is owned as a whole.
+    /// It is atomic: owned as a whole.
     pub(super) atomic: bool,
     pub(super) fields: Vec<Field>,
 }
@@ -64,7 +64,7 @@ static MESSAGES: LazyLock<HashMap<&'static str, Message>> = LazyLock::new(|| {
     let mut messages: Vec<Message> = Vec::new();
     let lines = include_str!("messages.txt").lines();
     for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        // A line that is indented goes on with the message before it.
+        // An indented line continues the message before it.
         let (start, fields) = line.split_once(": ").unwrap_or(("", line));
         if !start.is_empty() {
             messages.push(Message {
@@ -128,12 +128,12 @@ fn read_kind(text: &'static str) -> Kind {
     }
 }
 
-/// The message of this name in the table, which has it.
+/// The message of this name. The table must have it.
 pub(super) fn known(name: &str) -> &'static Message {
     MESSAGES.get(name).expect("a name within the table")
 }
 
-/// The message of a kind of the server's own (something that requests are about, or their options), if the table has it.
+/// The message of a built-in kind, or of request options, if the table has it.
 pub(crate) fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
     let message = match (group, kind) {
         ("events.k8s.io", "Event") => known("events.Event"),
@@ -147,7 +147,7 @@ pub(crate) fn message_of(group: &str, kind: &str) -> Option<&'static Message> {
 mod tests {
     use super::*;
 
-    /// Every kind that a field names is there, and each number and name once.
+    /// Each type that a field names exists, and numbers and names are unique.
     #[test]
     fn the_table_is_whole() {
         fn check(kind: &Kind) {

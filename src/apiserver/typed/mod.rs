@@ -1,5 +1,5 @@
-//! The server's own kinds as the Go types that a kube-apiserver decodes them into: which fields they have, what of
-//! them is told when it is empty, how protobuf numbers them. All of it is facts of one table, `messages.txt`.
+//! Built-in kinds as kube-apiserver's Go types: their fields, which of these are written when empty, and their protobuf
+//! numbers. The facts are in one table, `messages.txt`.
 
 mod check;
 mod events;
@@ -9,7 +9,7 @@ mod protobuf;
 mod quantity;
 mod schemas;
 
-pub(super) use check::check;
+pub(super) use check::{check_event, check_lease, check_node};
 pub(super) use events::event_in;
 pub(super) use json::{coerce_metadata, decode, zero};
 pub(super) use messages::{Message, message_of};

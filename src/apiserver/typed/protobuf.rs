@@ -1,5 +1,5 @@
-//! Protobuf, which clients of the server's own kinds send: four bytes, an envelope, and in it the object. It is made
-//! JSON before anything else looks at it.
+//! Decodes protobuf, which clients send for built-in kinds: a magic number, an envelope, and in it the object. The
+//! result is JSON.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -7,16 +7,19 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, Message, known, message_of};
-use crate::{object::value::text, verbs::write::unrecognized};
+use crate::object::{
+    json::{DecodeError, unrecognized},
+    value::text,
+};
 
 /// The media type of a body in protobuf.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: [u8; 4] = *b"k8s\0";
 
-/// The object in an envelope, as JSON, where one of the kind `wanted` is wanted. The error says what a decoder would.
-pub(crate) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, String> {
+/// Converts an envelope to JSON. `wanted` is the kind of an object that does not say its own.
+pub(crate) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, DecodeError> {
     let (types, raw) = open(body).map_err(|why| unrecognized(wanted, &why, body))?;
-    // What does not say what it is is what is wanted.
+    // An object without a kind has the wanted one.
     let kind = match text(&types, "kind") {
         "" => wanted,
         kind => kind,
@@ -36,7 +39,7 @@ pub(crate) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, String> {
     Ok(Value::Object(object).to_string().into())
 }
 
-/// What an envelope says of the object in it, and the object's bytes.
+/// Opens an envelope: the type of the object, and its bytes.
 fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
     let envelope = body
         .strip_prefix(&MAGIC)
@@ -50,7 +53,7 @@ fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
     ))
 }
 
-/// The fields of a message; unknown ones are skipped.
+/// Decodes the fields of a message; skips unknown ones.
 fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, String> {
     let mut object = Map::new();
     let mut reader = Reader(bytes);
@@ -91,7 +94,7 @@ fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), Str
 }
 
 fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
-    // What JSON has as one value is a message of one field.
+    // A value that is one JSON value, and a message with one field in protobuf.
     let only = |message: &str| -> Result<Value, String> {
         let fields = read(known(message), wire.bytes(name)?)?;
         Ok(fields.into_values().next().unwrap_or_default())
@@ -100,7 +103,7 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
         Kind::String => String::from_utf8_lossy(wire.bytes(name)?).into(),
         Kind::Bytes => STANDARD.encode(wire.bytes(name)?).into(),
         Kind::Bool => (wire.number(name)? != 0).into(),
-        // Negative numbers are told as large ones.
+        // Negative numbers are encoded as large ones.
         Kind::Int64 => wire.number(name)?.cast_signed().into(),
         Kind::Int32 => (wire.number(name)? as i32).into(),
         Kind::Time => time(wire.bytes(name)?, 0)?,
@@ -117,7 +120,7 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
     })
 }
 
-/// A time, told with so many decimals. Nothing at all is no time.
+/// A time with this many decimals. An empty message is no time.
 fn time(bytes: &[u8], decimals: usize) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);
@@ -132,7 +135,7 @@ fn time(bytes: &[u8], decimals: usize) -> Result<Value, String> {
     }
 }
 
-/// A field as it is sent: a number, or bytes. Those of a fixed size are neither: no field that is known has one.
+/// A field on the wire: a number, or bytes. No known field has a fixed size.
 #[derive(Clone, Copy)]
 struct Wire<'a> {
     kind: u64,
@@ -155,18 +158,18 @@ impl<'a> Wire<'a> {
         }
         let name = match name.split_at(1) {
             _ if name == "metadata" => "ObjectMeta".to_owned(),
-            // The field's name in Go begins with a capital.
+            // Go's field names begin with a capital.
             (first, rest) => format!("{}{rest}", first.to_uppercase()),
         };
         Err(format!("proto: wrong wireType = {} for field {name}", self.kind))
     }
 }
 
-/// What is left to read of a message.
+/// The unread rest of a message.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The number of the next field, if there is one, and what is in it.
+    /// Reads the number and the value of the next field, if there is one.
     fn field(&mut self) -> Result<Option<(u64, Wire<'a>)>, String> {
         if self.0.is_empty() {
             return Ok(None);
@@ -214,7 +217,7 @@ mod tests {
     use super::*;
     use crate::typed::decode;
 
-    /// A field of a message that is not long.
+    /// A field of a short message.
     fn field(number: u8, content: &[u8]) -> Vec<u8> {
         let mut bytes = vec![
             number << 3 | 2,
@@ -254,7 +257,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever it is, it is an object that can be decoded, or refused.
+        /// Any bytes decode to an object or fail.
         #[test]
         fn nothing_is_too_strange(
             kind in prop::sample::select(vec!["Node", "Event", "Secret", "Lease", "ClusterRole"]),

@@ -1,4 +1,4 @@
-//! Quantities: amounts with a unit, told in one way whichever way they were sent.
+//! Quantities: amounts with a unit, in canonical form.
 
 use std::sync::LazyLock;
 
@@ -9,10 +9,10 @@ static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
         .expect("constant pattern")
 });
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// From a billionth on, in steps of a thousand.
+/// From 10⁻⁹ on, in steps of a thousand.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/// The quantity as the real server tells it: with the largest unit of its kind that leaves no fraction.
+/// The canonical form: with the largest unit of its kind that leaves no fraction.
 pub(super) fn canonical(text: &str) -> Result<String, String> {
     read(text).ok_or_else(|| {
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -33,11 +33,11 @@ fn read(text: &str) -> Option<String> {
     let power = units.iter().position(|known| *known == unit)?;
     let amount = digits.checked_mul(step.checked_pow(u32::try_from(power).ok()?)?)?;
     let divisor = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    // An amount with an exponent of its own, or a fraction of a binary unit that is none, is left as it is.
+    // Amounts with an exponent, and fractional binary units, stay as they are.
     if !part(6).is_empty() || step == 1024 && amount % divisor != 0 {
         return Some(text.to_owned());
     }
-    // What is smaller than a billionth counts as one.
+    // Smaller amounts are rounded up to one billionth.
     Some(format!(
         "{sign}{}",
         with_unit((amount + divisor - 1) / divisor, step, units)

@@ -1,4 +1,4 @@
-//! The schemas of the server's own kinds, with what their documentation does not tell machines: how lists are merged.
+//! The schemas of built-in kinds, with the merge strategies of lists, which generated schemas do not have.
 
 use k8s_openapi::{
     Resource,
@@ -89,7 +89,7 @@ mod tests {
         schema
     }
 
-    /// What the table of types knows is documented, so that it is annotated.
+    /// Every message of the table appears in the schemas, so that it is annotated.
     #[test]
     fn all_fields_are_documented() {
         check_whole::<core::Namespace>();

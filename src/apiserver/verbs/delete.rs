@@ -1,4 +1,4 @@
-//! Deleting: at once, after the finalizers, or with everything inside.
+//! Deletes objects: immediately, after their finalizers, or with their contents.
 
 use std::sync::Arc;
 
@@ -6,33 +6,31 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    options::Write,
+    crd_controller::{definitions, put_status, settle},
     read::{in_version, list_of},
-    write::unrecognized,
 };
 use crate::{
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Query,
-    },
+    fields::write::Write,
+    http::{body::Reply, context::Context, request::Query},
     object::{
         field::Found,
+        json::unrecognized,
         meta,
         status::{Failure, Outcome, details, refuse_options},
         value::{list, text},
     },
     store::{
-        accepting::{definitions, put_status, set_condition, settle},
-        resource::Family,
-        storage::{Kept, ResourceId, Storage, Stored, id},
+        definition::set_condition,
+        named::Named,
+        resource::{Family, ResourceId, id},
+        storage::{Kept, Storage, Stored},
     },
     typed,
 };
 
-/// The namespaces that stay.
+/// Namespaces that cannot be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
-/// The finalizer of a definition whose objects are being deleted.
+/// The finalizer of a CRD whose objects are being deleted.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Context<'_> {
@@ -43,26 +41,25 @@ impl Context<'_> {
             let why = "this namespace may not be deleted";
             return Err(Failure::forbidden(resource.qualified(), &target.name, why));
         }
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let (id, key) = (resource.id(), named.key());
         let kept = storage.kept(&id, &key).cloned();
         let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let found = kept.open();
         check_preconditions(named, found.object(), &preconditions)?;
-        let remaining = match write.dry_run {
-            true => remains(resource.family, found.object(), time)
-                .map(|object| Arc::new(Kept::new(object, kept.revision, true))),
-            false => {
-                remove(&mut storage, &id, &key, time);
-                let remaining = storage.kept(&id, &key).cloned();
-                finish_deletions(&mut storage, time);
-                remaining
-            }
+        let remaining = if write.dry_run {
+            remains(resource.family, found.object(), time)
+                .map(|object| Arc::new(Kept::new(object, kept.revision, true)))
+        } else {
+            remove(&mut storage, &id, &key, time);
+            let remaining = storage.kept(&id, &key).cloned();
+            finish_deletions(&mut storage, time);
+            remaining
         };
         if let Some(remaining) = remaining {
             return Ok(Reply::json(200, in_version(&remaining, named).bytes()));
         }
-        // Accounts are shown as they were last.
+        // The answer shows the deleted service account.
         if resource.family == Family::ServiceAccount {
             let mut object = found.object().clone();
             if !write.dry_run {
@@ -84,7 +81,7 @@ impl Context<'_> {
         }
         let selector = self.selector(named)?;
         let (write, preconditions) = self.demands(named, body)?;
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let chosen: Vec<(String, Arc<Kept>)> = table
@@ -100,15 +97,14 @@ impl Context<'_> {
                 remove(&mut storage, &id, &key, &write.time);
                 finish_deletions(&mut storage, &write.time);
             }
-            // What is told is what was there.
+            // The answer lists the objects as they were.
             items.push(in_version(&object, named));
         }
         let metadata = json!({"resourceVersion": storage.revision.to_string()});
         Ok(Reply::json(200, list_of(named, metadata, &items)))
     }
 
-    /// What DeleteOptions, in the body or the query, demand, with the UID and the resourceVersion that the object has
-    /// to have.
+    /// Reads DeleteOptions from body and query. Returns the write and the preconditions.
     fn demands<'n>(&mut self, named: &'n Named, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
         let query = &self.info.query;
         query.number("gracePeriodSeconds")?;
@@ -116,7 +112,7 @@ impl Context<'_> {
         let mut sent = Value::Null;
         if !body.is_empty() {
             let mut fields = read_options(&self.json(body, "DeleteOptions")?)?;
-            // In this form the real server logs them.
+            // kube-apiserver's audit log shows the internal version.
             fields.insert("kind".into(), "DeleteOptions".into());
             fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
             sent = fields.into();
@@ -147,7 +143,7 @@ fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> 
     Ok(())
 }
 
-/// The DeleteOptions in a body, which says what it is, or does not say.
+/// Reads DeleteOptions, with or without a kind.
 fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
     let sent = serde_json::from_slice(body).map_err(|error| {
         let why = format!("couldn't get version/kind; json parse error: {error}");
@@ -166,8 +162,7 @@ fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
     Ok(sent)
 }
 
-/// What is wrong with DeleteOptions. How dependents fare is checked and then makes no difference: the lab has no
-/// collector of garbage, so that nothing waits for it.
+/// Checks DeleteOptions. The propagation policy has no effect: there is no garbage collector to wait for.
 fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     let field = "propagationPolicy";
     let policy = sent[field].as_str().unwrap_or(query.get(field));
@@ -185,8 +180,7 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
     refuse_options("DeleteOptions", &errors)
 }
 
-/// What remains of an object that is deleted, marked as waiting for its finalizers, or for what is inside of it. `None`
-/// where it waits for nothing.
+/// The object marked as deleted, waiting for finalizers or contents. `None` if it waits for nothing.
 fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
     let is_full = matches!(family, Family::Namespace | Family::Definition);
     if !is_full && meta::finalizers(object).is_empty() {
@@ -215,7 +209,7 @@ fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Deletes an object, and what is inside of it, as far as they wait for nothing.
+/// Deletes an object and its contents, as far as nothing holds them.
 fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
     let table = storage.table(id);
     let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
@@ -233,7 +227,7 @@ fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
     }
 }
 
-/// The keys of what is in a namespace, or of what a definition defines.
+/// The keys of the contents of a namespace or a CRD.
 fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceId, String)> {
     match family {
         Family::Namespace => storage.contents(meta::text(object, "name")),
@@ -246,7 +240,7 @@ fn contents(storage: &Storage, family: Family, object: &Value) -> Vec<(ResourceI
     }
 }
 
-/// The resource of a definition's objects.
+/// The resource that a CRD defines.
 fn resource_of(definition: &Value) -> ResourceId {
     let spec = &definition["spec"];
     id(text(spec, "group"), text(&spec["names"], "plural"))
@@ -257,7 +251,7 @@ fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a S
     table.flat_map(|table| table.list(""))
 }
 
-/// Removes a definition and what was stored of it, at once and whatever waits.
+/// Removes a CRD and its objects immediately, without waiting for finalizers.
 pub(crate) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
     for (id, key) in contents(storage, Family::Definition, definition) {
         storage.remove(&id, &key);
@@ -267,7 +261,7 @@ pub(crate) fn undefine(storage: &mut Storage, definition: &Value, time: &str) {
     settle(storage, &definition["spec"]["group"], time);
 }
 
-/// Removes namespaces and definitions that are being deleted and have become empty.
+/// Removes deleted namespaces and CRDs that have become empty.
 pub(crate) fn finish_deletions(storage: &mut Storage, time: &str) {
     let namespaces = id("", "namespaces");
     for namespace in being_deleted(storage, &namespaces) {

@@ -1,11 +1,14 @@
-//! What is done to objects: read, watch, write, update, patch, delete.
+//! The verbs: read, watch, write, update, patch, delete.
 
+pub(crate) mod crd_controller;
 pub(crate) mod delete;
-pub(crate) mod family;
 pub(crate) mod options;
 pub(crate) mod patch;
+pub(crate) mod placing;
 pub(crate) mod read;
+pub(crate) mod render;
 pub(crate) mod selectors;
+pub(crate) mod strategy;
 pub(crate) mod table;
 pub(crate) mod update;
 pub(crate) mod watch;

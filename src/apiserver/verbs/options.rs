@@ -1,54 +1,20 @@
-//! What writes have in common: of what they are, and their parameters.
+//! Parses the options of writes.
 
 use crate::{
-    http::context::{Context, Named},
+    fields::write::{FieldValidation, Write},
+    http::context::Context,
     object::{
         field::Found,
         status::{Outcome, refuse_options},
     },
+    store::named::Named,
 };
 
-/// The media type of an apply.
+/// The media type of applies.
 pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
-/// What is done about fields that the schema does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FieldValidation {
-    Ignore,
-    Warn,
-    Strict,
-}
-
-/// A write: of what, by whom, and how.
-#[derive(Clone)]
-pub(crate) struct Write<'a> {
-    pub(crate) named: &'a Named,
-    /// Who then owns the fields.
-    pub(crate) manager: String,
-    /// RFC 3339, in seconds.
-    pub(crate) time: String,
-    pub(crate) dry_run: bool,
-    pub(crate) field_validation: FieldValidation,
-    /// For an apply: other owners do not matter.
-    pub(crate) force: bool,
-}
-
-impl<'a> Write<'a> {
-    /// A write of which nothing special is demanded.
-    pub(crate) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
-        Self {
-            named,
-            manager: manager.to_owned(),
-            time: time.to_owned(),
-            dry_run: false,
-            field_validation: FieldValidation::Warn,
-            force: false,
-        }
-    }
-}
-
 impl Context<'_> {
-    /// The write that the request asks for; `kind` is what refusals call its parameters (`CreateOptions`).
+    /// The write that the request asks for. `kind` is the kind of its options (`CreateOptions`).
     pub(crate) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
         let query = &self.info.query;
         let mut errors = Vec::new();
@@ -89,12 +55,12 @@ impl Context<'_> {
             dry_run: !dry_runs.is_empty(),
             field_validation,
             force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
-            ..Write::new(named, manager, &self.server.time())
+            ..Write::new(named, manager, &self.state.time())
         })
     }
 }
 
-/// The name of a manager that gave none: the program in its User-Agent.
+/// The default field manager: the program in the User-Agent.
 fn manager_of(agent: &str) -> String {
     let program = agent.split('/').next().unwrap_or_default();
     let name: String = program.chars().filter(|c| !c.is_control()).take(128).collect();

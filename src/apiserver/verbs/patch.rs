@@ -1,4 +1,4 @@
-//! Patches: merge patches (RFC 7396), JSON patches (RFC 6902), and those of Kubernetes.
+//! Patches: merge (RFC 7396), JSON (RFC 6902), strategic merge, apply.
 
 use bytes::Bytes;
 use json_patch::{AddOperation, PatchOperation, jsonptr::Pointer};
@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    options::{APPLY_PATCH, Write},
-    update::{check_name, current},
+    options::APPLY_PATCH,
+    read::current,
+    update::check_name,
     write::{Nulls, ensure_namespace, fit, wipe_system_fields},
 };
 use crate::{
-    fields::{apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic},
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    fields::{
+        apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic, write::Write,
     },
+    http::{body::Reply, context::Context},
     object::{
         field::Found,
         json,
@@ -23,13 +23,13 @@ use crate::{
         meta,
         status::{Failure, Outcome, Qualified},
     },
-    store::resource::Family,
+    store::{named::Named, resource::Family},
 };
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-/// A JSON patch may not have more operations than this.
+/// The maximum number of operations in a JSON patch.
 const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
@@ -49,9 +49,9 @@ impl Context<'_> {
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
             _ => Failure::bad_request(format!("error decoding patch: {why}")),
         };
-        let mut document = json::read(body, is_apply).map_err(|why| undecodable(&why))?;
+        let mut document = json::read(body, is_apply).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&document.value);
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let found = current(&storage, named);
         if is_apply && document.value.is_null() {
             document.value = json!({});
@@ -66,8 +66,12 @@ impl Context<'_> {
         let mut object = match live {
             Ok(live) if !is_apply => self.change(live, document, &write)?,
             live => {
-                let object = applied(live.ok(), &document.value, &write)?;
-                let repeated = json::yaml_complaints(document.repeated, write.field_validation);
+                let fit_merged = |merged| match fit(named, merged, Nulls::Kept) {
+                    Ok((object, _)) => Ok(object),
+                    Err(why) => Err(Failure::internal(why)),
+                };
+                let object = applied(live.ok(), &document.value, &write, fit_merged)?;
+                let repeated = write.field_validation.yaml_complaints(document.repeated);
                 let complained = self.complain(write.field_validation, repeated);
                 complained.map_err(|why| {
                     let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
@@ -101,7 +105,7 @@ impl Context<'_> {
         }
     }
 
-    /// An object with the changes of a patch of another kind.
+    /// Applies a patch that is no apply.
     fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
         let (named, media_type) = (write.named, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);
@@ -110,16 +114,17 @@ impl Context<'_> {
         match (&mut patched, &patch) {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
-                // Which lists are merged is told by tags of Go, which a definition's own lists do not have.
+                // Go's struct tags say which lists are merged. CRDs have none for their own.
                 let has_tags = named.resource.family != Family::Definition;
                 let of = Type::object(has_tags.then_some(&*named.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
             _ => json_patch::merge(&mut patched, &patch),
         }
-        let text = match is_strategic {
-            true => go_text(&patch, false),
-            false => patched.to_string(),
+        let text = if is_strategic {
+            go_text(&patch, false)
+        } else {
+            patched.to_string()
         };
         let invalid = |why: &str| {
             let mut errors = Vec::new();
@@ -129,7 +134,8 @@ impl Context<'_> {
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
-        let (object, unknown) = fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why))?;
+        let (object, unknown) =
+            fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why.to_string()))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
         let complained = self.complain(write.field_validation, complaints);
         complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;
@@ -156,14 +162,14 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
     Err(Failure::new(422, "Invalid", why).with(json!({})))
 }
 
-/// Whether the operation could be done.
+/// Applies an operation. Returns false if it fails.
 fn apply(object: &mut Value, operation: PatchOperation) -> bool {
     let operation = match operation {
-        // What is not there is null to it.
+        // A test treats a missing field as null.
         PatchOperation::Test(test) if test.value.is_null() && is_new_field(object, &test.path) => {
             return true;
         }
-        // To the real server, replacing a field that an object does not have is adding it.
+        // kube-apiserver adds a missing field on replace.
         PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
             PatchOperation::Add(AddOperation {
                 path: replace.path,

@@ -1,4 +1,4 @@
-//! Reading: one object, or many.
+//! Reads one object, or lists objects.
 
 use std::sync::Arc;
 
@@ -7,29 +7,26 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{selectors::Selector, update::current};
+use super::selectors::Selector;
 use crate::{
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        request::Query,
-    },
+    http::{body::Reply, context::Context, request::Query},
     object::{
         field::{Found, quoted},
         status::{Failure, Outcome, refuse_options},
     },
     schema::{apply_defaults, prune},
     store::{
+        named::Named,
         resource::{Family, Resource, Version},
         scale,
-        storage::{Kept, Stored, within},
+        storage::{Kept, Storage, Stored, within},
     },
     typed::event_in,
 };
 
 impl Context<'_> {
     pub(crate) fn get(&self, named: &Named) -> Outcome<Reply> {
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let asked = revision(&self.info.query, true)?;
         if asked > storage.revision {
             return Err(too_large(asked, storage.revision));
@@ -41,7 +38,7 @@ impl Context<'_> {
         Ok(Reply::json(200, current(&storage, named)?.bytes()))
     }
 
-    /// What a list, a watch or a deletion of many is to be about, once its options are seen to be good.
+    /// Checks the options of a list, a watch or a deletecollection, and reads its selectors.
     pub(crate) fn selector(&self, named: &Named) -> Outcome<Selector> {
         let query = &self.info.query;
         check_list_options(query)?;
@@ -53,11 +50,11 @@ impl Context<'_> {
         )
     }
 
-    /// Answers with a list, or the part of it that the request wants.
+    /// Answers a list, or the requested page of it.
     pub(crate) fn list(&self, named: &Named) -> Outcome<Reply> {
         let selector = self.selector(named)?;
         let query = &self.info.query;
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
@@ -73,13 +70,13 @@ impl Context<'_> {
             return Err(too_large(asked, storage.revision));
         }
         let limit = match query.number("limit")?.map_or(Ok(0), usize::try_from) {
-            // From memory there are no parts.
+            // Lists from the cache have no pages.
             Ok(limit) if limit > 0 && query.get("resourceVersion") != "0" => limit,
             _ => usize::MAX,
         };
         let exact = match query.get("resourceVersionMatch") {
             "Exact" => true,
-            // Who limits a list and does not say which match is wanted is taken at their word, from of old.
+            // For compatibility, a limited list without a match is exact.
             "" => limit < usize::MAX,
             _ => false,
         };
@@ -110,7 +107,7 @@ impl Context<'_> {
         let left_over = wanted.count();
         if left_over > 0 {
             metadata["continue"] = Token::write(at, last).into();
-            // With a selector, the real server does not count what it has not read.
+            // With a selector, kube-apiserver does not count the remaining items.
             if selector.is_everything() {
                 metadata["remainingItemCount"] = left_over.into();
             }
@@ -119,7 +116,18 @@ impl Context<'_> {
     }
 }
 
-/// An object in the version in which it was asked for.
+/// The addressed object, in the request's version.
+pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
+    if let Some(scaled) = &named.scaled {
+        let whole = current(storage, scaled)?;
+        return Ok(scale::of(&whole, scaled));
+    }
+    let found = storage.kept(&named.resource.id(), &named.key());
+    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
+    Ok(in_version(found, named))
+}
+
+/// An object in the requested version.
 pub(crate) fn in_version(kept: &Kept, named: &Named) -> Arc<Stored> {
     let wanted = named.api_version();
     kept.in_version(&wanted, |object| {
@@ -133,9 +141,8 @@ pub(crate) fn in_version(kept: &Kept, named: &Named) -> Arc<Stored> {
     })
 }
 
-/// An object in the version in which its resource is stored. There is no conversion but that: what the stored version
-/// does not know is lost, what it defaults is there. Other versions hide what they do not know; what they default
-/// themselves only comes with a write.
+/// Converts an object to the storage version: prunes unknown fields and fills in defaults. Reads in other versions only
+/// prune; their defaults come with writes.
 pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &Version) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = resource.api_version(&version.name).into();
@@ -144,7 +151,7 @@ pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &Version) 
     object
 }
 
-/// The resourceVersion parameter; absent is zero. The real server blames itself unless a list was asked for.
+/// The resourceVersion parameter, 0 if absent. kube-apiserver calls a bad one an internal error, except for lists.
 pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
     match query.get("resourceVersion") {
         "" => Ok(0),
@@ -153,15 +160,16 @@ pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
             let why = format!(
                 "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
-            match itself {
-                true => Failure::internal(why),
-                false => Failure::bad_request(format!("invalid resource version: {why}")),
+            if itself {
+                Failure::internal(why)
+            } else {
+                Failure::bad_request(format!("invalid resource version: {why}"))
             }
         }),
     }
 }
 
-/// For revisions that this server has not reached.
+/// The error of a revision from the future.
 pub(crate) fn too_large(asked: u64, current: u64) -> Box<Failure> {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
     Failure::new(504, "Timeout", message).with(json!({
@@ -170,7 +178,7 @@ pub(crate) fn too_large(asked: u64, current: u64) -> Box<Failure> {
     }))
 }
 
-/// Combinations of parameters that make no sense.
+/// Refuses conflicting list options.
 fn check_list_options(query: &Query) -> Outcome<()> {
     const MATCH: &str = "resourceVersionMatch";
     const EVENTS: &str = "sendInitialEvents";
@@ -214,7 +222,7 @@ fn check_list_options(query: &Query) -> Outcome<()> {
     refuse_options("ListOptions", &errors)
 }
 
-/// A list as JSON, around the items' own bytes.
+/// A list as JSON, made of the items' own bytes.
 pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>]) -> Bytes {
     let is_custom = named.resource.family == Family::Custom;
     if is_custom && metadata["continue"].is_null() {
@@ -223,9 +231,10 @@ pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
     let list =
         json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
     let list = list.to_string();
-    let told = match is_custom {
-        true => Stored::bytes,
-        false => Stored::untyped_bytes,
+    let told = if is_custom {
+        Stored::bytes
+    } else {
+        Stored::untyped_bytes
     };
     let items: Vec<Bytes> = items.iter().map(|item| told(item)).collect();
     let items = items.join(&b","[..]);
@@ -234,20 +243,20 @@ pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>])
         .into()
 }
 
-/// Where a list goes on.
+/// A continue token.
 #[derive(Deserialize)]
 struct Token {
     /// The revision of the list.
     rv: u64,
-    /// The key of the last object that was told.
+    /// The key of the last listed object.
     start: String,
 }
 
-/// Where a list goes on at whatever revision there is.
+/// Continues at any revision.
 const ANY: u64 = 0;
 
 impl Token {
-    /// The refusal of a token that is too old, with one that makes do with a list that is not consistent.
+    /// The error of an expired token. It offers a token for an inconsistent list.
     fn expired(&self) -> Box<Failure> {
         let why = "The provided continue parameter is too old to display a consistent list result. You can start a \
                    new list without the continue parameter, or use the continue token in this response to retrieve \

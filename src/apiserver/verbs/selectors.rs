@@ -23,10 +23,10 @@ static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("a pattern")
 });
 
-/// The operators that refusals name.
+/// The operators that messages name.
 const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
 
-/// Which objects a list or a watch is about.
+/// Selects objects of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selector {
     labels: Vec<Requirement>,
@@ -35,15 +35,15 @@ pub(crate) struct Selector {
 
 #[derive(Clone, Debug)]
 struct Requirement {
-    /// Of a label, or the path of a field.
+    /// A label's key, or a field's path.
     key: String,
-    /// `in`, `=` and `==`; `notin` and `!=`; `<`, `>`; `!` for what is not to be there, nothing for what is.
+    /// `in`, `=`, `==`, `notin`, `!=`, `<`, `>`; `!` for absent, empty for present.
     sign: String,
     values: Vec<String>,
 }
 
 impl Requirement {
-    /// Whether it lets a value pass, or that there is none.
+    /// True if a value, or its absence, meets the requirement.
     fn accepts(&self, value: Option<&str>) -> bool {
         let is_among = || value.is_some_and(|value| self.values.iter().any(|known| known == value));
         let number = |text: &str| text.parse::<i64>().ok();
@@ -60,7 +60,7 @@ impl Requirement {
 }
 
 impl Selector {
-    /// Reads the two parameters of a request for `version` of `resource`.
+    /// Parses the label and field selectors of a request for `version` of `resource`.
     pub(crate) fn read(labels: &str, fields: &str, resource: &Resource, version: &Version) -> Outcome<Self> {
         let labels = read_labels(labels)
             .map_err(|why| Failure::bad_request(format!("unable to parse requirement: {why}")))?;
@@ -89,14 +89,14 @@ impl Selector {
     }
 }
 
-/// The value of a field by which objects can be selected.
+/// The value of a selectable field.
 fn text_at(object: &Value, path: &str) -> String {
     let value = path.split('.').fold(object, |value, step| &value[step]);
     match value {
         Value::Null if path == "spec.unschedulable" => "false".to_owned(),
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        // The source of an Event: what it calls itself, or the controller that reports it.
+        // An Event's source: its component, or the reporting controller.
         Value::Object(source) => {
             let name = source.get("component").unwrap_or(&object["reportingComponent"]);
             name.as_str().unwrap_or_default().to_owned()

@@ -1,5 +1,4 @@
-//! Tables: what kubectl prints. The columns of custom resources are in their definitions, those of the server's own
-//! kinds here.
+//! Tables, which kubectl prints. Custom resources have the columns of their CRD, built-in ones those of `columns.txt`.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,21 +12,21 @@ use serde_json_path::JsonPath;
 
 use crate::{
     about::openapi,
-    http::{context::Named, form::Form},
+    http::form::Form,
     object::value::{flag, text},
-    store::resource::Family,
+    store::{named::Named, resource::Family},
 };
 
 /// A column of a Table.
 struct Column {
     definition: Value,
-    /// How its cells are made: by the type that a definition tells, or as `columns.txt` says.
+    /// How cells are made: the type in the CRD, or the word in `columns.txt`.
     cells: String,
-    /// Of what. Those that cannot be read find nothing.
+    /// JSON paths of the cells. An invalid path yields none.
     paths: Vec<JsonPath>,
 }
 
-/// The columns of the server's own kinds.
+/// The columns of built-in kinds.
 static OWN_COLUMNS: LazyLock<HashMap<&str, Vec<Column>>> = LazyLock::new(|| {
     let mut kinds: HashMap<&str, Vec<Column>> = HashMap::new();
     let mut kind = "";
@@ -45,12 +44,13 @@ static OWN_COLUMNS: LazyLock<HashMap<&str, Vec<Column>>> = LazyLock::new(|| {
 });
 
 impl Column {
-    /// A column of this kind of the server's own, or of any.
+    /// A built-in column.
     fn own(kind: &str, name: &str, told: &str, cells: &str, paths: &str) -> Self {
         let (name, priority) = name.strip_suffix('*').map_or((name, 0), |name| (name, 1));
-        let description = match told.contains(' ') {
-            true => told.to_owned(),
-            false => openapi::description(kind, told),
+        let description = if told.contains(' ') {
+            told.to_owned()
+        } else {
+            openapi::description(kind, told)
         };
         let kind = match cells {
             "date" | "time" => "date",
@@ -67,7 +67,7 @@ impl Column {
         }
     }
 
-    /// A column as a definition has it.
+    /// A column of a CRD.
     fn custom(column: &Value) -> Self {
         let path = text(column, "jsonPath");
         let description = match text(column, "description") {
@@ -129,7 +129,7 @@ impl Column {
     }
 }
 
-/// The Table of `objects` of one kind, with its columns or without.
+/// A Table of objects of one kind.
 pub(crate) fn of(
     form: &Form,
     named: &Named,
@@ -167,7 +167,7 @@ pub(crate) fn of(
     })
 }
 
-/// A JSONPath as the standard writes it: after `$`, names in quotes instead of bare ones with escaped dots.
+/// Rewrites a JSONPath to the standard's form: with `$`, and names in quotes instead of escaped dots.
 fn standard_path(path: &str) -> String {
     static STEP: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\.((?:\\.|[^.\[\\])*)|\[[^\]]*\]?").expect("a pattern"));
@@ -176,14 +176,14 @@ fn standard_path(path: &str) -> String {
             Some("") => String::new(),
             Some("*") => "[*]".to_owned(),
             Some(name) => format!("['{}']", name.replace('\\', "").replace('\'', "\\'")),
-            // Escaped dots within quotes.
+            // Dots are escaped within quotes, too.
             None => step[0].replace("\\.", "."),
         }
     });
     format!("${steps}")
 }
 
-/// How long ago a time was, as people say it: two units at most.
+/// A human-readable age, in two units at most.
 fn age(time: &Value, now: Timestamp) -> String {
     match time.as_str().map(str::parse::<Timestamp>) {
         None => "<unknown>".to_owned(),
@@ -215,17 +215,17 @@ fn human(age: SignedDuration) -> String {
     }
 }
 
-/// The text of a field; what is absent is empty.
+/// A string, empty if absent.
 fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A field of a reference, and its name: `ClusterRole/admin`.
+/// A field and the name of a reference: `ClusterRole/admin`.
 fn pair(reference: &Value, first: &str) -> String {
     format!("{}/{}", text(reference, first), text(reference, "name"))
 }
 
-/// What an event is about: `clusterprofile/a`.
+/// The object of an Event: `widget/a`.
 fn subject(about: &Value) -> String {
     let kind = text(about, "kind").to_lowercase();
     match text(about, "name") {
@@ -234,7 +234,7 @@ fn subject(about: &Value) -> String {
     }
 }
 
-/// Who reported an event, and where from.
+/// The component and the host that reported an Event.
 fn source(event: &Value) -> String {
     let first = |pointers: &[&str]| {
         let told = pointers.iter().filter_map(|pointer| event.pointer(pointer));
@@ -252,16 +252,17 @@ fn source(event: &Value) -> String {
     }
 }
 
-/// What a Node says of its being ready, and whether it takes work.
+/// The status of a Node, and whether it is cordoned.
 fn readiness(ready: String, node: &Value) -> String {
     let ready = match ready.as_str() {
         "True" => "Ready",
         "" => "Unknown",
         _ => "NotReady",
     };
-    match flag(&node["spec"], "unschedulable") {
-        true => format!("{ready},SchedulingDisabled"),
-        false => ready.to_owned(),
+    if flag(&node["spec"], "unschedulable") {
+        format!("{ready},SchedulingDisabled")
+    } else {
+        ready.to_owned()
     }
 }
 
@@ -272,9 +273,10 @@ fn roles(labels: &Value) -> String {
         key => key.strip_prefix("node-role.kubernetes.io/"),
     });
     let roles: BTreeSet<&str> = roles.filter(|role| !role.is_empty()).collect();
-    match roles.is_empty() {
-        true => "<none>".to_owned(),
-        false => roles.into_iter().collect::<Vec<_>>().join(","),
+    if roles.is_empty() {
+        "<none>".to_owned()
+    } else {
+        roles.into_iter().collect::<Vec<_>>().join(",")
     }
 }
 

@@ -1,17 +1,18 @@
-//! Replacing an object, whether the new one was sent whole or as a patch.
+//! Replaces objects, for updates and for patches.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{delete::finish_deletions, family, options::Write, read::in_version, write::store};
+use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
-    fields::managed_fields::{same_but_times, track},
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    access::rbac,
+    fields::{
+        managed_fields::{same_but_times, track},
+        write::Write,
     },
+    http::{body::Reply, context::Context},
     object::{
         field::{FieldError, Found},
         meta, names,
@@ -19,6 +20,7 @@ use crate::{
         value::take,
     },
     store::{
+        named::Named,
         resource::Family,
         scale,
         storage::{Storage, Stored},
@@ -29,7 +31,7 @@ impl Context<'_> {
     pub(crate) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
         let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
         check_name(&object, &named.target.name)?;
-        let mut storage = self.server.storage();
+        let mut storage = self.state.storage();
         let found = match current(&storage, named) {
             Err(_) if named.resource.allows_create_on_update() => None,
             found => Some(found?),
@@ -38,7 +40,7 @@ impl Context<'_> {
         let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
         if !sent.is_empty() && sent != known {
             let resource = &named.resource;
-            // Where a real server keeps such objects.
+            // The key's prefix in kube-apiserver's etcd.
             let place = match resource.family {
                 Family::Custom | Family::Definition => format!("{}/{}", resource.group, resource.plural),
                 Family::Node => "minions".to_owned(),
@@ -59,8 +61,8 @@ impl Context<'_> {
         Ok(Reply::json(200, stored.bytes()))
     }
 
-    /// Puts `object`, whose owners are told already, in the place of `current`, and returns what then is there, in the
-    /// request's version.
+    /// Replaces `current` by `object`, whose owners are set already. Returns the stored object in the request's
+    /// version.
     pub(crate) fn replace(
         &mut self,
         storage: &mut Storage,
@@ -79,12 +81,12 @@ impl Context<'_> {
             return Ok(scale::of(&stored, scaled));
         }
         let old = current.object();
-        self.check_escalation(storage, named, &object, Some(old))?;
+        rbac::check_escalation(self.user, storage, named, &object, Some(old))?;
         check_resource_version(named, &mut object, old)?;
         prepare(named, &mut object, old);
         self.check(named, &object, old)?;
         if named.target.subresource.is_empty() {
-            let warnings = family::warnings(named.resource.family, &object, Some(old));
+            let warnings = strategy::warnings(named.resource.family, &object, Some(old));
             self.warnings.extend(warnings);
         }
         if same_but_times(&object, old) {
@@ -103,7 +105,7 @@ impl Context<'_> {
         Ok(store(storage, write, &key, object))
     }
 
-    /// What is wrong with an object refuses it; what was wrong with it before is warned of.
+    /// Validates the new object. Tolerated errors become warnings.
     fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
         let resource = &named.resource;
         let mut errors = Vec::new();
@@ -115,32 +117,21 @@ impl Context<'_> {
             &mut errors,
         );
         meta::validate_update(object, old, &mut errors);
-        let mut more = family::check_type(named, object);
+        let mut more = strategy::check_type(named, object);
         if more.is_empty() {
-            // The real server judges changes of metadata twice, and tells so twice.
+            // kube-apiserver checks changes of metadata twice, and reports them twice.
             meta::validate_update(object, old, &mut more);
-            family::check(named, object, Some(old), &mut more);
+            strategy::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
         self.warnings.extend(tolerated.iter().map(FieldError::to_string));
-        let kind = family::kind_of(resource, object);
+        let kind = strategy::kind_of(resource, object);
         refuse(kind, meta::text(object, "name"), &errors)
     }
 }
 
-/// The object that a request is about, in the request's version.
-pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
-    if let Some(scaled) = &named.scaled {
-        let whole = current(storage, scaled)?;
-        return Ok(scale::of(&whole, scaled));
-    }
-    let found = storage.kept(&named.resource.id(), &named.key());
-    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
-    Ok(in_version(found, named))
-}
-
-/// The name in the object is the one in the path.
+/// Checks that the object has the name in the path.
 pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
     match meta::text(object, "name") {
         "" => Err(Failure::bad_request(format!(
@@ -153,7 +144,7 @@ pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
     }
 }
 
-/// Nobody overwrites what they have not seen.
+/// Optimistic locking: the resourceVersion must be the current one.
 fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
     let known = meta::text(old, "resourceVersion");
     let sent = meta::text(object, "resourceVersion");
@@ -166,7 +157,7 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
         "" | "0" => {
             let mut errors = Vec::new();
             errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-            // The real answer bears the resource where the kind belongs.
+            // kube-apiserver puts the resource where the kind belongs.
             refuse(resource.qualified(), name, &errors)
         }
         sent if sent == known => Ok(()),
@@ -182,11 +173,11 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
     }
 }
 
-/// Takes from the old object what such a write cannot change.
+/// Restores what such a write cannot change.
 fn prepare(named: &Named, object: &mut Value, old: &Value) {
     let is_status = named.target.subresource == "status";
     if is_status && named.resource.message().is_none() {
-        // Only the status is new, and who owns it.
+        // Only the status and its owners change.
         let sent = std::mem::replace(object, old.clone());
         take(object, "status", &sent);
         return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
@@ -197,7 +188,7 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
     for (field, is_taken) in [
         ("generation", true),
         ("creationTimestamp", true),
-        // Nobody has one any more.
+        // It is never set any more.
         ("selfLink", true),
         ("uid", !is_sent),
         ("deletionTimestamp", is_deleted),
@@ -207,9 +198,10 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
             take(metadata, field, known);
         }
     }
-    match is_status {
-        // Such a write may change metadata too.
-        true => take(object, "spec", old),
-        false => family::prepare_update(named, object, old),
+    if is_status {
+        // Status writes may change metadata of built-in kinds.
+        take(object, "spec", old)
+    } else {
+        strategy::prepare_update(named, object, old)
     }
 }

@@ -1,6 +1,6 @@
-//! Watching: changes as they come, from a moment in the past or from the whole present.
+//! Watches: streams changes, from a resourceVersion or after the current objects.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::stream;
@@ -13,21 +13,20 @@ use super::{
 };
 use crate::{
     about::{audit::Entry, misbehaviour::WatchFaults},
-    http::{
-        body::Reply,
-        context::{Context, Named},
-        form::Form,
-    },
+    http::{body::Reply, context::Context, form::Form},
     object::status::{Failure, Outcome},
-    server::ApiServer,
-    store::storage::{Change, Kept, Stored, prefix},
+    state::State,
+    store::{
+        named::Named,
+        storage::{Change, Kept, Stored, prefix},
+    },
 };
 
-/// How often a quiet watch is told where it is.
+/// The interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before its end a watch gets its last bookmark.
+/// How long before its end a watch gets a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// How long a watch lives that does not say. The real server picks from 30 to 60 minutes.
+/// The default timeout of a watch. kube-apiserver picks one from 30 to 60 minutes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
@@ -39,20 +38,20 @@ impl Context<'_> {
             Ok(0) | Err(_) => DEFAULT_TIMEOUT,
             Ok(seconds) => Duration::from_secs(seconds),
         };
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&named.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
-        let faults = self.server.inner.faults.of_watches();
+        let faults = self.state.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
         audit.started(200);
         let mut watcher = Watcher {
-            server: self.server.clone(),
+            state: self.state.clone(),
             named: named.clone(),
             prefix: prefix(named.namespace()),
             selector,
             wake: table.wake.subscribe(),
-            drops: self.server.inner.drops.subscribe(),
+            drops: self.state.drops.subscribe(),
             seen: if asked == 0 || streaming {
                 storage.revision
             } else {
@@ -80,7 +79,7 @@ impl Context<'_> {
                     watcher.tell("ADDED", &in_version(object, named));
                 }
             }
-            // Who wants bookmarks is told where the present ends, be it a streaming list or not.
+            // With bookmarks, one marks the end of the initial events, in streaming lists and without.
             if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
@@ -96,29 +95,29 @@ impl Context<'_> {
 
 /// One open watch.
 struct Watcher {
-    server: ApiServer,
+    state: Arc<State>,
     named: Named,
-    /// What the keys of its objects begin with.
+    /// The prefix of its objects' keys.
     prefix: String,
     selector: Selector,
     wake: Receiver<u64>,
     drops: Receiver<u64>,
-    /// The revision of the newest change that it knows; it may be yet to come.
+    /// The revision of the newest known change.
     seen: u64,
     /// Events to be sent.
     ready: VecDeque<Bytes>,
-    /// After how many events it ends, if it is to.
+    /// The number of events until it ends, if limited.
     left: Option<usize>,
     bookmarks: bool,
     form: Form,
-    /// Nothing was told yet.
+    /// No event was sent yet.
     first: bool,
     next_bookmark: Instant,
-    /// The revision of the last bookmark, or of the beginning: there is no use in telling it again.
+    /// The revision of the last bookmark, or of the start: it is not repeated.
     told: u64,
     deadline: Instant,
     faults: WatchFaults,
-    /// Until when changes are held back, once there are any.
+    /// The end of the delay of pending changes, if any.
     held_until: Option<Instant>,
     audit: Entry,
 }
@@ -163,7 +162,7 @@ impl Watcher {
         }
     }
 
-    /// Whether there are changes of which it is not yet the time to tell.
+    /// True if there are changes of which it is not yet the time to tell.
     fn is_held(&mut self) -> bool {
         if !self.faults.hold.is_zero() && self.quiet_revision().is_none() {
             self.held_until.get_or_insert(Instant::now() + self.faults.hold);
@@ -176,7 +175,7 @@ impl Watcher {
         self.held_until = None;
         self.wake.mark_unchanged();
         let changes = {
-            let storage = self.server.storage();
+            let storage = self.state.storage();
             let Some(table) = storage.table(&self.named.resource.id()) else {
                 return false;
             };
@@ -203,7 +202,7 @@ impl Watcher {
 
     /// The newest revision, when this watch has told of everything up to it.
     fn quiet_revision(&self) -> Option<u64> {
-        let storage = self.server.storage();
+        let storage = self.state.storage();
         let table = storage.table(&self.named.resource.id())?;
         table.is_quiet_after(self.seen).then_some(storage.revision)
     }
@@ -260,7 +259,7 @@ impl Watcher {
         if self.form.is_plain() {
             self.push(kind, &object.bytes());
         } else {
-            let now = self.server.now();
+            let now = self.state.now();
             let formed = self.form.object(object.object(), &self.named, now, self.first);
             self.push(kind, formed.to_string().as_bytes());
         }

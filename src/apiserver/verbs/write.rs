@@ -1,4 +1,4 @@
-//! Decoding what is sent, and creating objects.
+//! Decodes bodies, and creates objects.
 
 use std::sync::Arc;
 
@@ -6,47 +6,33 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::{
-    family,
-    options::{FieldValidation, Write},
+    crd_controller::{self, settle},
     read::{as_stored, in_version},
+    strategy,
 };
 use crate::{
     access::{rbac, rbac::Act},
-    fields::managed_fields::track,
-    http::{
-        body::Reply,
-        context::{Context, Named},
+    fields::{
+        managed_fields::track,
+        write::{FieldValidation, Write},
     },
+    http::{body::Reply, context::Context},
     object::{
-        json,
-        json::Document,
+        json::{self, DecodeError, Document, unrecognized},
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
     schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
     store::{
-        accepting,
-        accepting::settle,
-        resource::Family,
-        storage::{Storage, Stored, id, key},
+        named::Named,
+        resource::{Family, id},
+        storage::{Storage, Stored, key},
     },
     typed,
     typed::event_in,
 };
 
-/// The refusal of a body in which nothing is recognized, with its beginning.
-pub(crate) fn unrecognized(wanted: &str, why: &str, body: &[u8]) -> String {
-    let start = &body[..body.len().min(30)];
-    let shown = match start {
-        [] => "<empty>".into(),
-        [b'{', ..] => String::from_utf8_lossy(start),
-        _ => start.iter().map(|byte| format!("{byte:02x}")).collect(),
-    };
-    let more = if body.len() > start.len() { " ..." } else { "" };
-    format!("the object provided is unrecognized (must be of type {wanted}): {why} ({shown}{more})")
-}
-
-/// Numbers without a fraction are integers, however they are written.
+/// Turns numbers without a fraction into integers.
 fn make_integral(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -63,20 +49,20 @@ fn make_integral(value: &mut Value) {
     }
 }
 
-/// What becomes of nulls that mean nothing.
+/// What happens to meaningless nulls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nulls {
     Dropped,
     Kept,
 }
 
-/// Makes an object fit: metadata coerced, unknown fields pruned, meaningless nulls dropped, defaults filled in.
-/// Tells also what a strict decoder complains of; the error says what every decoder would.
+/// Fits an object to its resource: coerces metadata, prunes unknown fields, drops meaningless nulls, fills in defaults.
+/// Returns the complaints of a strict decoder, too.
 pub(crate) fn fit(
     named: &Named,
     mut object: Map<String, Value>,
     nulls: Nulls,
-) -> Result<(Value, Vec<String>), String> {
+) -> Result<(Value, Vec<String>), DecodeError> {
     let (resource, version) = (&named.resource, named.version());
     let unknown = match resource.message() {
         Some(message) => typed::decode(message, &mut object)?,
@@ -92,7 +78,11 @@ pub(crate) fn fit(
                 unknown.extend(keep_known(&mut whole)?);
             }
             if version.schema.has_embedded {
-                unknown.extend(coerce_embedded(&mut whole, &version.schema)?);
+                unknown.extend(coerce_embedded(
+                    &mut whole,
+                    &version.schema,
+                    typed::coerce_metadata,
+                )?);
             }
             apply_defaults(&mut whole, &version.schema);
             object = match whole {
@@ -102,23 +92,27 @@ pub(crate) fn fit(
             unknown
         }
     };
-    family::set_defaults(resource.family, &mut object);
+    strategy::set_defaults(resource.family, &mut object);
     let complaints = unknown.iter().map(|path| format!("unknown field \"{path}\""));
     Ok((Value::Object(object), complaints.collect()))
 }
 
 impl Context<'_> {
-    /// Refuses what a strict decoder complains of, or warns of it, or lets it be, as the request wants it.
-    pub(crate) fn complain(&mut self, how: FieldValidation, complaints: Vec<String>) -> Result<(), String> {
+    /// Fails, warns, or ignores the complaints of a strict decoder, as the request asks.
+    pub(crate) fn complain(
+        &mut self,
+        how: FieldValidation,
+        complaints: Vec<String>,
+    ) -> Result<(), DecodeError> {
         match how {
-            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ")),
+            FieldValidation::Strict if !complaints.is_empty() => return Err(complaints.join(", ").into()),
             FieldValidation::Warn => self.warnings.extend(complaints),
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         Ok(())
     }
 
-    /// The body as JSON, where it may be protobuf of that kind.
+    /// The body as JSON. It may be protobuf of this kind.
     pub(crate) fn json(&self, body: &Bytes, kind: &str) -> Outcome<Bytes> {
         match self.content_type {
             typed::PROTOBUF if !body.is_empty() => {
@@ -128,7 +122,7 @@ impl Context<'_> {
         }
     }
 
-    /// Decodes the body of a create or an update; `options` is what refusals call its parameters.
+    /// Decodes the body of a create or an update. `options` is the kind of its options.
     pub(crate) fn decode<'n>(
         &mut self,
         named: &'n Named,
@@ -148,7 +142,7 @@ impl Context<'_> {
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
         let document = json::read(body, is_yaml);
-        let Document { value, mut repeated } = document.map_err(|why| unreadable(&why))?;
+        let Document { value, mut repeated } = document.map_err(|error| unreadable(&error.to_string()))?;
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
         };
@@ -174,22 +168,24 @@ impl Context<'_> {
                  ({api_version})"
             )));
         }
-        let cannot = |why: String| {
+        let cannot = |why: DecodeError| {
             let version = &named.version().name;
             Failure::bad_request(format!(
                 "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
             ))
         };
         if !is_custom && sent_kind != *kind {
-            return Err(cannot(format!("no kind \"{sent_kind}\" is registered here")));
+            return Err(cannot(
+                format!("no kind \"{sent_kind}\" is registered here").into(),
+            ));
         }
         let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
         if is_yaml {
-            repeated = json::yaml_complaints(repeated, write.field_validation);
+            repeated = write.field_validation.yaml_complaints(repeated);
         }
         repeated.extend(unknown);
         let complained = self.complain(write.field_validation, repeated);
-        complained.map_err(|why| cannot(format!("strict decoding error: {why}")))?;
+        complained.map_err(|why| cannot(format!("strict decoding error: {why}").into()))?;
         self.entry.object(&object);
         ensure_namespace(&mut object, named.namespace())?;
         Ok((write, object))
@@ -203,10 +199,10 @@ impl Context<'_> {
         }
         wipe_system_fields(&mut object);
         track(None, &mut object, &write);
-        self.insert(&mut self.server.storage(), &write, object)
+        self.insert(&mut self.state.storage(), &write, object)
     }
 
-    /// Adds an object whose owners are told already.
+    /// Creates an object whose owners are set already.
     pub(crate) fn insert(
         &mut self,
         storage: &mut Storage,
@@ -215,7 +211,7 @@ impl Context<'_> {
     ) -> Outcome<Reply> {
         let named = write.named;
         let resource = &named.resource;
-        // Who makes something new by an apply or an update has to be allowed to create it, too.
+        // Creating by an apply or an update needs the right to create, too.
         let act = Act {
             verb: "create",
             ..Act::of(self.info)
@@ -227,18 +223,18 @@ impl Context<'_> {
             }
         }
         check_namespace(storage, named, &object)?;
-        self.check_escalation(storage, named, &object, None)?;
+        rbac::check_escalation(self.user, storage, named, &object, None)?;
         check_definition(storage, named, &object)?;
         self.name(storage, named, &mut object);
-        object["metadata"]["uid"] = self.server.new_uid().into();
+        object["metadata"]["uid"] = self.state.new_uid().into();
         object["metadata"]["creationTimestamp"] = write.time.clone().into();
-        // Once an object told its own address. The field is still known, and never kept.
+        // selfLink is known for compatibility, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
-        family::prepare_create(named, &mut object);
+        strategy::prepare_create(named, &mut object);
         check_new(named, &object)?;
-        let warnings = family::warnings(resource.family, &object, None);
+        let warnings = strategy::warnings(resource.family, &object, None);
         self.warnings.extend(warnings);
         let name = meta::text(&object, "name");
         let key = key(meta::text(&object, "namespace"), name);
@@ -255,39 +251,30 @@ impl Context<'_> {
         Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
     }
 
-    /// Makes a name where only the beginning of one was given.
+    /// Generates a name from `generateName`.
     fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
         let stem: String = meta::text(object, "generateName").chars().take(58).collect();
         if stem.is_empty() || !meta::text(object, "name").is_empty() {
             return;
         }
         let (id, namespace) = (named.resource.id(), meta::text(object, "namespace"));
-        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.server.name_suffix()));
+        let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.state.name_suffix()));
         let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
         object["metadata"]["name"] = free.into();
     }
 }
 
-/// Top-level fields that a write cannot change.
-pub(crate) fn ignored_fields(named: &Named) -> &'static [&'static str] {
-    match (named.target.subresource.as_str(), named.resource.family) {
-        ("status", _) if named.resource.message().is_some() => &["spec"],
-        ("status", _) => &["metadata", "spec"],
-        (_, Family::Namespace) => &["status"],
-        _ if named.version().status_subresource => &["status"],
-        _ => &[],
-    }
-}
-
-/// Stores an object in its resource's storage version, and returns it in that of the request.
+/// Stores an object in the storage version. Returns it in the request's version.
 pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
     let named = write.named;
     let resource = &named.resource;
     let version = resource.storage_version();
-    let object = match version.name == named.version().name {
-        _ if resource.family == Family::Event => event_in("", &object),
-        true => object,
-        false => as_stored(&object, resource, version),
+    let object = if resource.family == Family::Event {
+        event_in("", &object)
+    } else if version.name == named.version().name {
+        object
+    } else {
+        as_stored(&object, resource, version)
     };
     let stored = storage.put(&resource.id(), key, object);
     if resource.family == Family::Definition {
@@ -296,7 +283,7 @@ pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object:
     in_version(&stored, named)
 }
 
-/// What is not the client's to say of a new object.
+/// Removes metadata that clients cannot set on a new object.
 pub(crate) fn wipe_system_fields(object: &mut Value) {
     const FIELDS: [&str; 4] = [
         "creationTimestamp",
@@ -309,7 +296,7 @@ pub(crate) fn wipe_system_fields(object: &mut Value) {
     }
 }
 
-/// The namespace in the object and the one in the path agree, or one of them is left out.
+/// Checks that the object and the path have the same namespace, if both have one.
 pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
     let sent = meta::text(object, "namespace");
     if sent == namespace {
@@ -330,11 +317,11 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
     Ok(())
 }
 
-/// Nothing new comes to what is about to be undefined.
+/// Refuses new objects of a CRD that is being deleted.
 fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
     let subject = named.resource.qualified();
     if named.resource.family == Family::Custom
-        && let Some(definition) = storage.get(&accepting::definitions(), &subject.to_string())
+        && let Some(definition) = storage.get(&crd_controller::definitions(), &subject.to_string())
         && meta::is_deleted(definition.object())
     {
         let why = "create not allowed while custom resource definition is terminating";
@@ -343,7 +330,7 @@ fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome
     Ok(())
 }
 
-/// New objects need a namespace that exists and stays.
+/// Refuses new objects in a namespace that is missing or being deleted.
 fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
     let namespace = meta::text(object, "namespace");
     if namespace.is_empty() {
@@ -367,12 +354,12 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
 
 fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     let resource = &named.resource;
-    let mut errors = family::check_type(named, object);
+    let mut errors = strategy::check_type(named, object);
     if errors.is_empty() {
-        let rule = family::name_rule(resource.family);
+        let rule = strategy::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
-        family::check(named, object, None, &mut errors);
+        strategy::check(named, object, None, &mut errors);
     }
-    let subject = family::kind_of(resource, object);
+    let subject = strategy::kind_of(resource, object);
     refuse(subject, meta::text(object, "name"), &errors)
 }

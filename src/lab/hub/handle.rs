@@ -1,7 +1,7 @@
 //! One hub, of any kind.
 
 use ::envtest::{Assets, Envtest, EnvtestOptions};
-use apiserver::ApiServer;
+use apiserver::{ApiServer, User};
 use collect::{
     clock::Clock,
     connect::{Connection, Handout, USER_AGENT},
@@ -15,9 +15,12 @@ use super::K3s;
 use super::{
     HubError,
     install::install,
-    users::{ADMIN, RUNNER},
+    users::{ADMIN, RUNNER, VIEWER},
 };
-use crate::crd;
+use crate::{crd, manager::Manager};
+
+/// The version that the lab's API server reports.
+const LAB_VERSION: &str = "v1.36.0+lab";
 
 /// A hub that the suite started, and what keeps it alive.
 ///
@@ -58,6 +61,11 @@ impl Hub {
     /// When it refuses the CRDs.
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+        server.set_version(LAB_VERSION);
+        for name in [RUNNER, Manager::NAME] {
+            server.add_user(User::master(name));
+        }
+        server.add_user(User::with_rules(VIEWER, Vec::new()));
         install(&server.client(ADMIN), definitions)
             .await
             .map_err(|source| HubError::Install { hub: "lab", source })?;

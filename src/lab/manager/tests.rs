@@ -352,7 +352,7 @@ fn sent(received: Vec<Received>) -> Vec<String> {
                 text = format!("{} {} {key} {config}", write.path, write.body["metadata"]);
                 for token in config
                     .split_whitespace()
-                    .filter(|word| word.starts_with("lab-token-"))
+                    .filter(|word| word.starts_with(apiserver::TOKEN_PREFIX))
                 {
                     let known = tokens.iter().position(|known| known == token);
                     let number = known.unwrap_or(tokens.len());

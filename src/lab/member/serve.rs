@@ -2,7 +2,7 @@
 
 use std::io;
 
-use apiserver::{Loopback, Way, speak};
+use apiserver::{Endpoint, Loopback, serve_tls};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{JoinHandle, JoinSet},
@@ -14,7 +14,7 @@ use super::stand_in::StandIn;
 /// A stand-in that listens on the loopback until this is dropped.
 #[derive(Debug)]
 pub struct Served {
-    way: Way,
+    endpoint: Endpoint,
     listening: JoinHandle<()>,
 }
 
@@ -28,7 +28,7 @@ impl StandIn {
     pub async fn serve(&self) -> io::Result<Served> {
         let loopback = Loopback::bind(self.name(), 0).await?;
         Ok(Served {
-            way: loopback.way().clone(),
+            endpoint: loopback.endpoint().clone(),
             listening: tokio::spawn(listen(self.clone(), loopback.listener, loopback.acceptor)),
         })
     }
@@ -37,12 +37,12 @@ impl StandIn {
 impl Served {
     /// The URL of the API server.
     pub fn server(&self) -> String {
-        self.way.server()
+        self.endpoint.server()
     }
 
     /// The certificate of its authority, in PEM.
     pub fn ca(&self) -> &str {
-        self.way.ca()
+        self.endpoint.ca()
     }
 
     /// A kubeconfig for the user who may do everything.
@@ -52,7 +52,7 @@ impl Served {
 
     /// A kubeconfig for one of the stand-in's users.
     pub fn kubeconfig_as(&self, user: &str) -> String {
-        self.way.kubeconfig_as(user)
+        self.endpoint.kubeconfig_as(user)
     }
 }
 
@@ -80,7 +80,7 @@ async fn listen(member: StandIn, listener: TcpListener, acceptor: TlsAcceptor) {
 /// Serves one connection while the member is reachable.
 async fn connection(member: StandIn, stream: TcpStream, acceptor: TlsAcceptor) {
     let mut reachable = member.reachable();
-    let speaking = speak(stream, acceptor, member.service(member.server()));
+    let speaking = serve_tls(stream, acceptor, member.service(member.server()));
     tokio::select! {
         () = speaking => {}
         _ = reachable.wait_for(|reachable| !reachable) => {}

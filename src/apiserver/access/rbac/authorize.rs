@@ -1,68 +1,24 @@
-//! What is allowed to whom: the rules of the roles to which bindings bind somebody.
+//! Authorizes actions by roles and bindings.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::{GROUP, Rule};
+use super::{Act, GROUP, Rule};
 use crate::{
-    access::auth::{User, account_name},
-    http::request::RequestInfo,
+    access::user::{User, account_name},
     object::{
         meta,
-        status::{Failure, Qualified, all_told},
+        status::{Failure, Qualified, join_complaints},
         value::{list, text},
     },
-    store::storage::{Kept, Storage, id, key},
+    store::{
+        resource::id,
+        storage::{Kept, Storage, key},
+    },
 };
 
-/// What somebody wants to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(default)]
-pub(crate) struct Act<'a> {
-    pub(crate) verb: &'a str,
-    pub(crate) group: &'a str,
-    pub(crate) resource: &'a str,
-    pub(crate) subresource: &'a str,
-    /// Empty for the whole cluster.
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
-    /// Where it is about no resource at all.
-    pub(crate) path: Option<&'a str>,
-}
-
-impl<'a> Act<'a> {
-    /// What a request wants.
-    pub(crate) fn of(info: &'a RequestInfo) -> Self {
-        match &info.target {
-            Some(target) => Self {
-                verb: info.verb,
-                group: &target.group,
-                resource: &target.resource,
-                subresource: &target.subresource,
-                namespace: &target.namespace,
-                name: &target.name,
-                path: None,
-            },
-            None => Self {
-                verb: info.verb,
-                path: Some(&info.path),
-                ..Self::default()
-            },
-        }
-    }
-
-    /// `clusterprofiles`, `clusterprofiles/status`
-    pub(super) fn whole_resource(&self) -> Cow<'a, str> {
-        match self.subresource {
-            "" => self.resource.into(),
-            subresource => format!("{}/{subresource}", self.resource).into(),
-        }
-    }
-}
-
-/// Whether something is allowed, and why; a refusal seldom has a reason.
+/// A decision and its reason. Refusals seldom have one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
@@ -70,37 +26,37 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    /// What masters are allowed.
+    /// The decision for masters.
     pub(crate) const WITHOUT_REASON: Self = Self {
         allowed: true,
         reason: String::new(),
     };
 }
 
-/// A binding with the rules that it makes hold, as they are until a role or a binding changes.
+/// A binding and the rules of its role, cached until a role or a binding changes.
 #[derive(Debug)]
-pub(crate) struct Binding {
-    /// Empty for the whole cluster.
+struct Binding {
+    /// Empty for ClusterRoleBindings.
     namespace: String,
     subjects: Vec<Subject>,
-    /// The kind and the name.
+    /// The role's kind and name.
     role: [String; 2],
-    /// `None` where there is no such role.
+    /// `None` if the role does not exist.
     rules: Option<Vec<Rule>>,
 }
 
-/// A user or a group that is bound.
+/// A user or a group in a binding.
 #[derive(Debug)]
 struct Subject {
     is_group: bool,
     name: String,
-    /// `RoleBinding "a/default" of Role "b" to User "c"`. Names stand before namespaces here.
+    /// `RoleBinding "a/default" of Role "b" to User "c"`, with the name before the namespace.
     told: String,
 }
 
 impl Binding {
-    /// All there are, those for the whole cluster first.
-    pub(crate) fn read_all(storage: &Storage) -> Vec<Self> {
+    /// All bindings, ClusterRoleBindings first.
+    fn read_all(storage: &Storage) -> Vec<Self> {
         let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(&id(GROUP, plural)));
         let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
         let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
@@ -121,7 +77,7 @@ impl Binding {
         let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
         let subjects = list(binding, "subjects").iter().filter_map(|subject| {
             let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
-            // Accounts are those of the binding's namespace, unless it says another.
+            // A service account without a namespace is one of the binding's namespace.
             let own = if own.is_empty() { namespace } else { own };
             let (user, name) = match kind {
                 "ServiceAccount" => (account_name(own, name), within(name, own)),
@@ -143,26 +99,29 @@ impl Binding {
     }
 }
 
-/// The bindings that name `user`, for the whole cluster and in `namespace`, if it is not empty, each with what tells so.
+/// The bindings of `user` at the cluster scope and in `namespace`, if any, each with its description.
 fn bindings<'a>(
     storage: &'a Storage,
     user: &'a User,
     namespace: &'a str,
 ) -> impl Iterator<Item = (&'a Binding, &'a str)> {
-    let bindings = storage.bindings().iter();
+    let bindings = storage.access.get(|| Binding::read_all(storage)).iter();
     let bindings = bindings.filter(move |binding| ["", namespace].contains(&binding.namespace.as_str()));
     bindings.filter_map(|binding| {
         let mut subjects = binding.subjects.iter();
-        let subject = subjects.find(|subject| match subject.is_group {
-            true => user.is_in(&subject.name),
-            false => user.name == subject.name,
+        let subject = subjects.find(|subject| {
+            if subject.is_group {
+                user.is_in(&subject.name)
+            } else {
+                user.name == subject.name
+            }
         })?;
         Some((binding, subject.told.as_str()))
     })
 }
 
-/// All rules that hold for `user` for the whole cluster and in `namespace`, if it is not empty, each with what tells so;
-/// nothing does of users' own rules.
+/// The rules of `user` at the cluster scope and in `namespace`, if any. Rules of bindings come with the binding's
+/// description.
 pub(crate) fn rules<'a>(
     storage: &'a Storage,
     user: &'a User,
@@ -175,18 +134,17 @@ pub(crate) fn rules<'a>(
     user.rules_in(namespace).map(|rule| (rule, None)).chain(bound)
 }
 
-/// Which roles that are bound to `user` are not there, empty where all are. `resource` is what they are called, instead
-/// of by their kind.
+/// The message about bound roles that do not exist, empty if all do. `resource` replaces the role's kind in it.
 pub(crate) fn missing(storage: &Storage, user: &User, namespace: &str, resource: Option<&str>) -> String {
     let bindings = bindings(storage, user, namespace).filter(|(binding, _)| binding.rules.is_none());
-    all_told(bindings.map(|(binding, _)| {
+    join_complaints(bindings.map(|(binding, _)| {
         let [kind, name] = &binding.role;
         let kind = resource.map_or_else(|| kind.to_lowercase(), str::to_owned);
         format!("{kind}.{GROUP} \"{name}\" not found")
     }))
 }
 
-/// The rules of the role that a binding in `namespace` refers to.
+/// The rules of the role that a binding in `namespace` references.
 pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
     let (plural, namespace) = match text(reference, "kind") {
         "Role" => ("roles", namespace),
@@ -196,7 +154,7 @@ pub(super) fn rules_of(storage: &Storage, reference: &Value, namespace: &str) ->
     Some(Rule::all_of(role.object()))
 }
 
-/// Decides by roles and by the user's own rules whether `user` may do this.
+/// Authorizes an action by roles and by the user's own rules.
 pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decision {
     if user.is_master() {
         return Decision::WITHOUT_REASON;
@@ -212,7 +170,7 @@ pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decisi
     }
 }
 
-/// The refusal of what `user` may not do.
+/// The error of a refused action.
 pub(crate) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure> {
     let place = match act.namespace {
         "" => "at the cluster scope".to_owned(),
@@ -240,7 +198,7 @@ mod tests {
     use super::*;
     use crate::{Clock, server::ApiServer};
 
-    /// What is kept of bindings is no older than the roles and the bindings.
+    /// Cached bindings follow roles and bindings.
     #[test]
     fn rights_follow_roles_and_bindings() {
         let server = ApiServer::new(Clock::system());
@@ -260,7 +218,7 @@ mod tests {
             "subjects": [{"kind": "User", "name": "u"}], "roleRef": {"kind": "ClusterRole", "name": "r"},
         });
         let reason = |expected: bool| {
-            let decision = server.authorize(&user, &act);
+            let decision = server.state.authorize(&user, &act);
             assert_eq!(decision.allowed, expected, "{}", decision.reason);
             decision.reason
         };

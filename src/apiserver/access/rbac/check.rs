@@ -1,4 +1,4 @@
-//! What roles and bindings may look like.
+//! Defaults and checks of roles and bindings.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     store::resource::Resource,
 };
 
-/// What decoding fills in.
+/// Fills in defaults.
 pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
     let subjects = object.get_mut("subjects").and_then(Value::as_array_mut);
     let subjects = subjects.into_iter().flatten();
@@ -28,14 +28,14 @@ fn set_group(named: &mut Value) {
     }
 }
 
-/// A role without rules tells so.
+/// A role without rules shows `rules: null`.
 pub(crate) fn set_rules(resource: &Resource, object: &mut Value) {
     if !resource.plural.ends_with("bindings") && list(object, "rules").is_empty() {
         object["rules"] = Value::Null;
     }
 }
 
-/// Notes what is wrong with a role or a binding besides its metadata. `old` is what it replaces.
+/// Adds the errors of a role or binding, except those of its metadata. `old` is the object it replaces.
 pub(crate) fn check(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     if resource.plural.ends_with("bindings") {
         return check_binding(resource.namespaced, new, old, errors);
@@ -64,15 +64,17 @@ fn check_binding(namespaced: bool, new: &Value, old: Option<&Value>, errors: &mu
 fn check_subject(at: &str, subject: &Value, namespaced: bool, errors: &mut Errors) {
     let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| text(subject, field));
     let is_account = kind == "ServiceAccount";
-    let (rule, group_wanted): (fn(&str) -> _, _) = match is_account {
-        true => (names::dns_subdomain, ""),
-        false => (|_| Vec::new(), GROUP),
+    let (rule, group_wanted): (fn(&str) -> _, _) = if is_account {
+        (names::dns_subdomain, "")
+    } else {
+        (|_| Vec::new(), GROUP)
     };
     check_name(&format!("{at}.name"), name, rule, errors);
     let kinds = ["ServiceAccount", "User", "Group"];
-    match kinds.contains(&kind) {
-        true => errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted]),
-        false => errors.not_supported(format!("{at}.kind"), kind, &kinds),
+    if kinds.contains(&kind) {
+        errors.one_of(format!("{at}.apiGroup"), group, &[group_wanted])
+    } else {
+        errors.not_supported(format!("{at}.kind"), kind, &kinds)
     }
     if is_account && !namespaced && text(subject, "namespace").is_empty() {
         errors.required(format!("{at}.namespace"), "");

@@ -1,4 +1,4 @@
-//! One rule of a role: what it allows, and which rules it covers.
+//! A rule of a role, and what it allows.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,30 +6,30 @@ use serde_json::Value;
 use super::Act;
 use crate::object::value::list;
 
-/// A rule: of a role, or a user's own. Each list may hold `*`; lists that do not concern it are empty.
+/// A rule of a role or of a [`User`](crate::User). Each list may hold `*`. Unused lists are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rule {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
-    /// API groups; the core group is the empty text.
+    /// API groups. The core group is the empty string.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
-    /// Plurals, with `/status` for the subresource.
+    /// Plurals, such as `widgets` and `widgets/status`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
-    /// Names of objects; empty for all.
+    /// Names of objects. Empty allows all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
-    /// Paths besides the resources: `/healthz`, `/openapi/*`.
+    /// Paths that are no resources: `/healthz`, `/openapi/*`.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
-    /// Namespaces in which a user's own rule holds. Only with `*` does it hold for the whole cluster.
+    /// Namespaces in which a user's own rule holds. `*` includes the cluster scope.
     #[serde(skip)]
     pub namespaces: Vec<String>,
 }
 
-/// Whether `wanted` is in the list.
+/// True if `wanted` is in the list.
 pub(crate) fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|entry| entry == wanted)
 }
@@ -38,7 +38,7 @@ fn has_or_all(list: &[String], wanted: &str) -> bool {
     has(list, wanted) || has(list, "*")
 }
 
-/// Whether `resources` has this one (`clusterprofiles/status`), or all that are called so below any (`*/status`).
+/// True if `resources` has this one (`widgets/status`) or this subresource of all (`*/status`).
 fn has_resource(resources: &[String], wanted: &str) -> bool {
     let below = wanted.split_once('/').map(|(_, below)| format!("*/{below}"));
     has_or_all(resources, wanted) || below.is_some_and(|below| has(resources, &below))
@@ -50,7 +50,7 @@ fn has_url(urls: &[String], wanted: &str) -> bool {
 }
 
 impl Rule {
-    /// The rules of a role. What is no rule allows nothing.
+    /// The rules of a role. Unreadable ones allow nothing.
     pub(super) fn all_of(role: &Value) -> Vec<Self> {
         let rules = list(role, "rules").iter();
         rules.filter_map(|rule| Self::deserialize(rule).ok()).collect()
@@ -68,7 +68,7 @@ impl Rule {
             }
     }
 
-    /// Each thing that the rule allows by itself. Without a name, all names are meant.
+    /// The single rights that the rule grants. No name stands for all names.
     pub(super) fn acts(&self) -> Vec<Act<'_>> {
         let mut names: Vec<&str> = self.resource_names.iter().map(String::as_str).collect();
         if names.is_empty() {

@@ -1,4 +1,4 @@
-//! What differs between the answers of the two hubs, and what of that is known.
+//! Finds differences between two answers, and those that are known.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use regex::Regex;
 
 use super::{script::Script, shell::Answer, table::Table};
 
-/// Everything that is wrong with the answers to one script.
-pub fn complaints(script: &Script, table: &Table, lab: &[Answer], real: &[Answer]) -> Vec<String> {
+/// All complaints about the answers to one script.
+pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answer]) -> Vec<String> {
     let mut complaints = Vec::new();
     let pins = table.pins(&script.name);
     let mut met = BTreeSet::new();
-    for (lab, real) in lab.iter().zip(real) {
+    for (ours, real) in ours.iter().zip(real) {
         let command = &real.command;
         if real.exit != real.expected {
             complaints.push(format!(
@@ -19,19 +19,19 @@ pub fn complaints(script: &Script, table: &Table, lab: &[Answer], real: &[Answer
                 real.exit, real.expected
             ));
         }
-        if real.exit != 0 && lab.exit == 0 {
+        if real.exit != 0 && ours.exit == 0 {
             complaints.push(format!(
-                "{command}: the lab accepts what a real API server refuses"
+                "{command}: this server accepts what a real API server refuses"
             ));
         }
         let of_this: Vec<_> = pins.iter().filter(|pin| pin.command == command).collect();
         let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines).collect();
-        complaints.extend(difference(lab, real, &all).map(|told| format!("{command}: differs\n{told}")));
+        complaints.extend(difference(ours, real, &all).map(|told| format!("{command}: differs\n{told}")));
         for (index, pin) in of_this.iter().enumerate() {
             // It is met where there is a difference without it.
             let mut others = all.clone();
             others.remove(index);
-            if difference(lab, real, &others).is_some() {
+            if difference(ours, real, &others).is_some() {
                 met.insert(pin.index);
             }
         }
@@ -42,7 +42,7 @@ pub fn complaints(script: &Script, table: &Table, lab: &[Answer], real: &[Answer
 }
 
 /// What differs besides what is known: `None` is everything, a pattern the lines that it matches.
-fn difference(lab: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<String> {
+fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<String> {
     if known.iter().any(Option::is_none) {
         return None;
     }
@@ -52,33 +52,33 @@ fn difference(lab: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<S
         unknown.map(str::to_owned).collect()
     };
     let mut told = Vec::new();
-    if lab.exit != real.exit {
-        told.push(format!("    exit: lab {}, real {}", lab.exit, real.exit));
+    if ours.exit != real.exit {
+        told.push(format!("    exit: ours {}, real {}", ours.exit, real.exit));
     }
-    for (name, lab, real) in [("out", &lab.out, &real.out), ("err", &lab.err, &real.err)] {
-        let (mut lab, mut real) = (counted(lab), counted(real));
+    for (name, ours, real) in [("out", &ours.out, &real.out), ("err", &ours.err, &real.err)] {
+        let (mut ours, mut real) = (counted(ours), counted(real));
         if name == "err" {
             // A real API server tells the causes of a refusal in any order.
-            lab.sort();
+            ours.sort();
             real.sort();
         }
-        if lab == real {
+        if ours == real {
             continue;
         }
         let before = told.len();
         let lacks = |lines: &[String], line: &String| !lines.contains(line);
         told.extend(
-            lab.iter()
+            ours.iter()
                 .filter(|line| lacks(&real, line))
-                .map(|line| format!("    {name}: lab:  {line}")),
+                .map(|line| format!("    {name}: ours:  {line}")),
         );
         told.extend(
             real.iter()
-                .filter(|line| lacks(&lab, line))
+                .filter(|line| lacks(&ours, line))
                 .map(|line| format!("    {name}: real: {line}")),
         );
         if told.len() == before {
-            told.push(format!("    {name}: the same lines in another order or number\n      lab:  {lab:?}\n      real: {real:?}"));
+            told.push(format!("    {name}: the same lines in another order or number\n      ours:  {ours:?}\n      real: {real:?}"));
         }
     }
     (!told.is_empty()).then(|| told.join("\n"))

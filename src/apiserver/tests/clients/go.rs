@@ -17,12 +17,13 @@ pub fn program() -> Result<PathBuf, String> {
     let named = std::env::var_os(PROGRAM).map(PathBuf::from);
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/clients/.cache/clients");
     let program = named.unwrap_or_else(built);
-    match program.is_file() {
-        true => Ok(program),
-        false => Err(format!(
+    if program.is_file() {
+        Ok(program)
+    } else {
+        Err(format!(
             "there is no {}: build it with ci/clients/build",
             program.display()
-        )),
+        ))
     }
 }
 
@@ -30,11 +31,10 @@ pub fn program() -> Result<PathBuf, String> {
 pub fn run(program: &Path, hub: &Hub) -> Result<(), Failed> {
     let kubeconfig = hub.folder("client-go", "default").join("config");
     let output = Command::new(program).arg(kubeconfig).output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let told = [output.stdout, output.stderr].concat();
-            Err(String::from_utf8_lossy(&told).into_owned().into())
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let told = [output.stdout, output.stderr].concat();
+        Err(String::from_utf8_lossy(&told).into_owned().into())
     }
 }

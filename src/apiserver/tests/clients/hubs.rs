@@ -1,4 +1,4 @@
-//! The two hubs, over TLS in real time: the lab's, and a real API server.
+//! The two hubs, over TLS in real time: ours, and a real API server.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{ApiServer, Clock, Loopback};
-use envtest::{Assets, Envtest, EnvtestOptions, User};
+use apiserver::{ApiServer, Clock, Loopback, User};
+use envtest::{Assets, Envtest, EnvtestOptions, User as RealUser};
 use http::Request;
 use k8s_openapi::{
     api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -34,27 +34,28 @@ pub struct Hub {
     folder: TempDir,
     /// Where a real API server's own kubectl is.
     pub kubectl: Option<PathBuf>,
-    /// The lab's server, for its misbehaviour.
+    /// Our server, for its misbehaviour.
     pub server: Option<ApiServer>,
     /// Taken when it is stopped.
     real: Mutex<Option<Envtest>>,
 }
 
 impl Hub {
-    pub async fn lab() -> Self {
+    pub async fn ours() -> Self {
         let server = ApiServer::new(Clock::system());
+        server.add_user(User::with_rules("viewer", Vec::new()));
         definitions()
             .into_iter()
             .for_each(|definition| server.define(definition));
         let loopback = Loopback::bind("hub", 0).await.expect("a port");
-        let kubeconfig = merged(USERS.map(|user| loopback.way().kubeconfig_as(user)));
+        let kubeconfig = merged(USERS.map(|user| loopback.endpoint().kubeconfig_as(user)));
         tokio::spawn(loopback.serve(server.clone()));
         Self::new(kubeconfig, None, Some(server), None)
     }
 
     pub async fn real(assets: &Assets) -> Self {
         let options = EnvtestOptions {
-            users: vec![User::without_rights(USERS[1])],
+            users: vec![RealUser::without_rights(USERS[1])],
             ..EnvtestOptions::default()
         };
         let envtest = Envtest::start(assets, options).await;

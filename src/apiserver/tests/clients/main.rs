@@ -1,7 +1,7 @@
-//! Clients as people and controllers have them, on the lab over TLS: kubectl, kube-rs, and a program of client-go and
+//! Clients as people and controllers have them, on this server over TLS: kubectl, kube-rs, and a program of client-go and
 //! controller-runtime (`ci/clients`). What can be is done on a real API server too.
 //!
-//! The command lines are data, one file for each subject under `fixtures/kubectl/`; each is a trial. Where the lab is
+//! The command lines are data, one file for each subject under `fixtures/kubectl/`; each is a trial. Where this server is
 //! known to make kubectl answer differently, `divergences.yaml` beside them says why; one that is gone fails the trial
 //! too. With `CLIENTS_SHOW` in the environment all answers are printed.
 
@@ -35,7 +35,7 @@ use table::Table;
 const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
 /// Both hubs are started once, by the first trial that wants them.
-static LAB: OnceLock<Hub> = OnceLock::new();
+static OURS: OnceLock<Hub> = OnceLock::new();
 static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
 /// Command lines that have been compared so far.
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
@@ -54,17 +54,17 @@ fn main() -> ExitCode {
         })
         .collect();
     for (name, test) in kube_rs::tests() {
-        trials.push(on_lab(format!("kube_rs::{name}::lab"), test));
+        trials.push(on_ours(format!("kube_rs::{name}::ours"), test));
         trials.push(on_real(format!("kube_rs::{name}::real"), test));
     }
     for (name, test) in kube_rs::lab_tests() {
-        trials.push(on_lab(format!("kube_rs::{name}::lab"), test));
+        trials.push(on_ours(format!("kube_rs::{name}::ours"), test));
     }
-    trials.extend([go_trial("lab"), go_trial("real")]);
+    trials.extend([go_trial("ours"), go_trial("real")]);
     let conclusion = libtest_mimic::run(&arguments, trials);
     // What is static is not dropped.
     let real = REAL.get().and_then(|real| real.as_ref().ok());
-    LAB.get().into_iter().chain(real).for_each(Hub::stop);
+    OURS.get().into_iter().chain(real).for_each(Hub::stop);
     let compared = COMPARED.load(Ordering::Relaxed);
     if compared > 0 {
         println!(
@@ -75,8 +75,8 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-fn lab() -> &'static Hub {
-    LAB.get_or_init(|| RUNTIME.block_on(Hub::lab()))
+fn ours() -> &'static Hub {
+    OURS.get_or_init(|| RUNTIME.block_on(Hub::ours()))
 }
 
 /// The real hub, or why there is none.
@@ -98,10 +98,10 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
         Ok(tools) => tools,
         Err(reason) => return Ok(Completion::ignored_with(reason)),
     };
-    let lab = lab();
+    let ours = ours();
     let (ours, theirs) = RUNTIME.block_on(async {
         tokio::join!(
-            shell::play(script, lab, &kubectl),
+            shell::play(script, ours, &kubectl),
             shell::play(script, real, &kubectl)
         )
     });
@@ -109,22 +109,23 @@ fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed>
     if std::env::var_os("CLIENTS_SHOW").is_some() {
         for (theirs, ours) in theirs.iter().zip(&ours) {
             println!(
-                "{} › {}\n--- lab {ours}--- real {theirs}",
+                "{} › {}\n--- ours {ours}--- real {theirs}",
                 script.name, theirs.command
             );
         }
     }
     let complaints = compare::complaints(script, table, &ours, &theirs);
-    match complaints.is_empty() {
-        true => Ok(Completion::Completed),
-        false => Err(complaints.join("\n").into()),
+    if complaints.is_empty() {
+        Ok(Completion::Completed)
+    } else {
+        Err(complaints.join("\n").into())
     }
 }
 
-fn on_lab(name: String, test: kube_rs::Test) -> Trial {
+fn on_ours(name: String, test: kube_rs::Test) -> Trial {
     Trial::test(name, move || {
-        let lab = lab();
-        RUNTIME.block_on(test(lab));
+        let ours = ours();
+        RUNTIME.block_on(test(ours));
         Ok(())
     })
 }
@@ -142,7 +143,7 @@ fn on_real(name: String, test: kube_rs::Test) -> Trial {
 fn go_trial(hub: &'static str) -> Trial {
     Trial::ignorable_test(format!("client_go::{hub}"), move || {
         let hub = match hub {
-            "lab" => Ok(lab()),
+            "ours" => Ok(ours()),
             _ => real(),
         };
         match go::program().and_then(|program| Ok((program, hub?))) {

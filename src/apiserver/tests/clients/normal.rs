@@ -1,4 +1,4 @@
-//! What was printed, without what differs from one run to the next.
+//! Normalizes printed text: replaces what differs from run to run.
 
 use std::sync::LazyLock;
 

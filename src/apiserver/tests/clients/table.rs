@@ -8,7 +8,7 @@ use super::{hubs::fixtures, script::Script};
 /// All known divergences.
 pub struct Table(Vec<Divergence>);
 
-/// Something that kubectl is known to print differently on the lab, and why that is put up with.
+/// A known divergence of kubectl's output, and why it is accepted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Divergence {

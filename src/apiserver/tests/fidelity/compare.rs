@@ -1,4 +1,4 @@
-//! What differs between two answers.
+//! Finds differences between two answers.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -15,8 +15,8 @@ pub struct Difference {
     pub step: String,
     /// A JSON pointer into the answer: `/body/metadata/name`.
     pub path: String,
-    /// `None` where the lab tells nothing.
-    pub lab: Option<Value>,
+    /// `None` where this server tells nothing.
+    pub ours: Option<Value>,
     /// `None` where the real API server tells nothing.
     pub real: Option<Value>,
 }
@@ -24,28 +24,28 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_string);
-        let (lab, real) = (told(&self.lab), told(&self.real));
+        let (ours, real) = (told(&self.ours), told(&self.real));
         write!(
             f,
-            "{} › {}\n    lab:  {lab}\n    real: {real}",
+            "{} › {}\n    ours:  {ours}\n    real: {real}",
             self.step, self.path
         )
     }
 }
 
 /// Compares the answers to one script, step by step.
-pub fn differences(lab: &[Answer], real: &[Answer]) -> Vec<Difference> {
-    assert_eq!(lab.len(), real.len(), "both hubs play the same steps");
+pub fn differences(ours: &[Answer], real: &[Answer]) -> Vec<Difference> {
+    assert_eq!(ours.len(), real.len(), "both hubs play the same steps");
     let mut found = Vec::new();
-    for (lab, real) in lab.iter().zip(real) {
-        assert_eq!(lab.step, real.step, "both hubs play the steps in the same order");
-        if lab.code != real.code {
+    for (ours, real) in ours.iter().zip(real) {
+        assert_eq!(ours.step, real.step, "both hubs play the steps in the same order");
+        if ours.code != real.code {
             // Then nothing else can be expected to agree: the bodies only say why.
             let told = |answer: &Answer| Some(json!([answer.code, answer.value["body"]]));
             found.push(Difference {
                 step: real.step.clone(),
                 path: CODE.to_owned(),
-                lab: told(lab),
+                ours: told(ours),
                 real: told(real),
             });
             continue;
@@ -53,7 +53,7 @@ pub fn differences(lab: &[Answer], real: &[Answer]) -> Vec<Difference> {
         walk(
             &real.step,
             String::new(),
-            Some(&lab.value),
+            Some(&ours.value),
             Some(&real.value),
             &mut found,
         );
@@ -61,8 +61,8 @@ pub fn differences(lab: &[Answer], real: &[Answer]) -> Vec<Difference> {
     found
 }
 
-fn walk(step: &str, path: String, lab: Option<&Value>, real: Option<&Value>, found: &mut Vec<Difference>) {
-    match (lab, real) {
+fn walk(step: &str, path: String, ours: Option<&Value>, real: Option<&Value>, found: &mut Vec<Difference>) {
+    match (ours, real) {
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
             for key in keys {
@@ -81,11 +81,11 @@ fn walk(step: &str, path: String, lab: Option<&Value>, real: Option<&Value>, fou
                 );
             }
         }
-        _ if lab == real => {}
+        _ if ours == real => {}
         _ => found.push(Difference {
             step: step.to_owned(),
             path,
-            lab: lab.cloned(),
+            ours: ours.cloned(),
             real: real.cloned(),
         }),
     }

@@ -1,9 +1,9 @@
-//! The two hubs: a real API server, and the lab's.
+//! The two hubs: a real API server, and ours.
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour};
-use envtest::{Assets, Envtest, EnvtestOptions, User};
+use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour, User};
+use envtest::{Assets, Envtest, EnvtestOptions, User as RealUser};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::{Client, client::Body};
@@ -25,7 +25,7 @@ pub struct Hub {
 
 enum Kind {
     Real { audit_log: PathBuf },
-    Lab(ApiServer),
+    Ours(ApiServer),
 }
 
 /// A running kube-apiserver, and the runtime that speaks with it.
@@ -41,9 +41,9 @@ impl Real {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let options = EnvtestOptions {
             users: vec![
-                User::admin("conformance"),
-                User::admin("reference-manager"),
-                User::without_rights("viewer"),
+                RealUser::admin("conformance"),
+                RealUser::admin("reference-manager"),
+                RealUser::without_rights("viewer"),
             ],
             audit_policy: include_str!("audit-policy.yaml").to_owned(),
             // So that it forgets its history soon, for what is answered with 410.
@@ -79,14 +79,17 @@ fn token(envtest: &Envtest, user: &str) -> String {
 }
 
 impl Hub {
-    /// A new lab, with the stage set. Lives in the present runtime.
-    pub async fn lab() -> Self {
+    /// Our server, with the stage set. Needs a runtime.
+    pub async fn ours() -> Self {
         let server = ApiServer::new(Clock::system());
         server.set_audit_level(AuditLevel::RequestResponse);
+        server.add_user(User::master("conformance"));
+        server.add_user(User::master("reference-manager"));
+        server.add_user(User::with_rules("viewer", Vec::new()));
         let hub = Self {
             client: Client::new(server.clone(), "default"),
             tokens: USERS.map(|user| (user, ApiServer::token(user))).into(),
-            kind: Kind::Lab(server.clone()),
+            kind: Kind::Ours(server.clone()),
         };
         hub.install_definitions().await;
         hub.bind_roles().await;
@@ -119,14 +122,14 @@ impl Hub {
                 // The last line may be in the middle of being written, by another script's request.
                 lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
             }
-            Kind::Lab(server) => server.audit_events(),
+            Kind::Ours(server) => server.audit_events(),
         }
     }
 
     pub fn forget_history(&self) {
         match &self.kind {
             Kind::Real { .. } => {}
-            Kind::Lab(server) => server.misbehave(Misbehaviour::CompactHistory),
+            Kind::Ours(server) => server.misbehave(Misbehaviour::CompactHistory),
         }
     }
 

@@ -1,7 +1,7 @@
-//! The lab's API server answers as a real one does: scripts of requests, played against both, answers compared.
+//! Proves that this API server answers as a real one: plays scripts of requests on both and compares the answers.
 //!
 //! The scripts are data, one file for each subject under `fixtures/fidelity/`; each is a trial. One more plays random
-//! sequences (see `fidelity/random.rs`). Where the lab is known
+//! sequences (see `fidelity/random.rs`). Where this server is known
 //! to answer differently, `divergences.yaml` beside them says why; a divergence that is gone fails the trial too. With
 //! `FIDELITY_SHOW` in the environment all answers are printed.
 
@@ -34,7 +34,7 @@ use table::Table;
 /// Where `ci/envtest/build` puts the API server's programs.
 const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
-/// What has been compared so far.
+/// Totals of what was compared.
 #[derive(Default)]
 struct Tally {
     requests: usize,
@@ -44,7 +44,7 @@ struct Tally {
     divergences: BTreeSet<usize>,
 }
 
-/// What a trial does.
+/// A trial.
 type Check = Box<dyn Fn(&Real, &Table, &Mutex<Tally>) -> Result<(), Failed> + Send>;
 
 fn main() -> ExitCode {
@@ -52,11 +52,12 @@ fn main() -> ExitCode {
     let scripts = Script::all();
     let table = Arc::new(Table::read(&scripts));
     let tally = Arc::new(Mutex::new(Tally::default()));
-    let real = match arguments.list {
-        true => Err("only listed".to_owned()),
-        false => Assets::find(Some(Path::new(BUILDS)))
+    let real = if arguments.list {
+        Err("only listed".to_owned())
+    } else {
+        Assets::find(Some(Path::new(BUILDS)))
             .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))
-            .map(|assets| Arc::new(Real::start(&assets))),
+            .map(|assets| Arc::new(Real::start(&assets)))
     };
     let trial = |name: String, check: Check| {
         let (table, tally, real) = (table.clone(), tally.clone(), real.clone());
@@ -96,17 +97,17 @@ fn main() -> ExitCode {
 
 fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) -> Result<(), Failed> {
     let theirs = real.runtime.block_on(play(script, &real.hub));
-    // The lab's time is paused: what would take it minutes takes it no time.
+    // Our clock is paused: minutes pass in no time.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()?;
-    let ours = runtime.block_on(async { play(script, &Hub::lab().await).await });
+    let ours = runtime.block_on(async { play(script, &Hub::ours().await).await });
 
     if std::env::var_os("FIDELITY_SHOW").is_some() {
         for (theirs, ours) in theirs.iter().zip(&ours) {
             println!(
-                "{} › {}\n  lab:  {}\n  real: {}",
+                "{} › {}\n  ours:  {}\n  real: {}",
                 script.name, theirs.step, ours.value, theirs.value
             );
         }
@@ -130,7 +131,7 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
     for answer in theirs.iter().filter(refused) {
         if !refused_by_lab.contains(answer.step.as_str()) {
             complaints.push(format!(
-                "{}: the lab accepts what a real API server refuses",
+                "{}: this server accepts what a real API server refuses",
                 answer.step
             ));
         }
@@ -148,8 +149,9 @@ fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) ->
         tally.random += theirs.len();
     }
     tally.divergences.extend(table.entries(&script.name));
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => Err(complaints.join("\n").into()),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(complaints.join("\n").into())
     }
 }

@@ -1,4 +1,4 @@
-//! Answers without what differs from one run to the next: UIDs, resource versions, times, generated names.
+//! Normalizes answers: replaces UIDs, resource versions, times and generated names, which differ from run to run.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -79,9 +79,10 @@ impl<'a> Normaliser<'a> {
     fn list_version(&self, request: &str, list: &Value) -> Value {
         let told = version_of(list);
         let items = list["items"].as_array().into_iter().flatten();
-        let least = match request.contains("resourceVersion=") || request.contains("continue=") {
-            true => items.map(version_of).max().unwrap_or_default(),
-            false => self.newest,
+        let least = if request.contains("resourceVersion=") || request.contains("continue=") {
+            items.map(version_of).max().unwrap_or_default()
+        } else {
+            self.newest
         };
         match told {
             0 => json!("<none>"),
@@ -170,9 +171,10 @@ impl<'a> Normaliser<'a> {
             .filter_map(|version| version.parse::<u64>().ok());
         let is_newer = earlier.max().is_none_or(|earlier| number > earlier);
         self.newest = self.newest.max(number);
-        match is_newer {
-            true => format!("<version {place}>"),
-            false => format!("<version {place}, older than one before it>"),
+        if is_newer {
+            format!("<version {place}>")
+        } else {
+            format!("<version {place}, older than one before it>")
         }
     }
 
@@ -226,9 +228,10 @@ impl<'a> Normaliser<'a> {
             Some(fraction) => format!("<time with {} decimals>", fraction.len()),
         });
         let text = UID.replace_all(&text, |found: &Captures<'_>| {
-            match self.script.contains(&found[0]) {
-                true => found[0].to_owned(),
-                false => "<uid>".to_owned(),
+            if self.script.contains(&found[0]) {
+                found[0].to_owned()
+            } else {
+                "<uid>".to_owned()
             }
         });
         let text = CURRENT.replace_all(&text, "$1<current>");

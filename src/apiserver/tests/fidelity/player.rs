@@ -140,9 +140,12 @@ fn audited(event: &Value, played: &Played) -> Value {
         kept.insert(name.to_owned(), told.clone());
     }
     // The two hubs' policies tell the objects of these.
-    let unless = |object: &Value, same: &Value, told: &str| match object == same {
-        true => told.into(),
-        false => object.clone(),
+    let unless = |object: &Value, same: &Value, told: &str| {
+        if object == same {
+            told.into()
+        } else {
+            object.clone()
+        }
     };
     let resource = event["objectRef"]["resource"].as_str();
     if matches!(resource, Some("clusterprofiles" | "namespaces")) {

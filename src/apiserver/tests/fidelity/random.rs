@@ -213,12 +213,11 @@ fn write() -> impl Strategy<Value = Write> {
             let of_shape = kind != Kind::ConfigMap;
             let data = data(&spec);
             let mut object = json!({"metadata": metadata});
-            match of_shape {
-                true => {
-                    object["spec"] = spec;
-                    object["status"] = status;
-                }
-                false => object["data"] = data.clone(),
+            if of_shape {
+                object["spec"] = spec;
+                object["status"] = status;
+            } else {
+                object["data"] = data.clone()
             }
             let operations = if of_shape {
                 operations

@@ -77,7 +77,7 @@ pub struct Step {
     /// what a server does in its own time.
     #[serde(default)]
     pub until: Option<BTreeMap<String, Value>>,
-    /// Before this request the lab forgets its history. A real server does so by and by: use `until`.
+    /// Before this request our server compacts its history. A real one does so by and by: use `until`.
     #[serde(default)]
     pub forget_history: bool,
     /// For a watch: the steps that are done while it is open.

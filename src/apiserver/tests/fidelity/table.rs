@@ -12,7 +12,7 @@ use super::{
 #[serde(transparent)]
 pub struct Table(Vec<Divergence>);
 
-/// Something that the lab is known to answer differently, and why that is put up with.
+/// A known divergence, and why it is accepted.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Divergence {

@@ -1,4 +1,4 @@
-//! Who may do what, what is told of it, and what goes wrong on demand.
+//! Access rights, the audit log, and faults on demand.
 
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ fn reader() -> User {
 async fn rules_decide() {
     let hub = Hub::new().await;
     hub.server.add_user(reader());
+    hub.server.add_user(User::with_rules("viewer", Vec::new()));
     let call = |user: &'static str, method: &'static str, path: &'static str| {
         hub.send(user, method, path, "application/json", Bytes::new())
     };

@@ -1,4 +1,4 @@
-//! Whatever is asked, something is answered, and the server goes on.
+//! Every request gets an answer, and the server survives it.
 
 use bytes::Bytes;
 use proptest::prelude::*;

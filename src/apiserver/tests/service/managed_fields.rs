@@ -1,4 +1,4 @@
-//! Who owns which field.
+//! The owners of fields.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What tests can have the server do wrong, and that it does no more than that.
+//! Faults on demand, and nothing beyond them.
 
 use std::time::Duration;
 

@@ -206,7 +206,7 @@ async fn a_kube_watcher_survives_everything() {
     hub.widget("a").await;
     let kind = GroupVersionKind::gvk("example.com", "v1", "Widget");
     let widgets: Api<DynamicObject> = Api::all_with(
-        hub.server.client("conformance"),
+        hub.server.client("admin"),
         &ApiResource::from_gvk_with_plural(&kind, "widgets"),
     );
     let mut seen = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use apiserver::ApiServer;
+use apiserver::{ApiServer, User};
 use evidence::{Claim, ProfileKey, Scope};
 use http::Method;
 use serde_json::json;
@@ -28,6 +28,7 @@ struct World {
 /// A hub that knows ClusterProfiles.
 fn hub() -> Connection {
     let server = ApiServer::new(apiserver::Clock::system());
+    server.add_user(User::master("conformance"));
     let definition = include_str!("../../../../fixtures/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
     server.define(serde_saphyr::from_str(definition).expect("a definition"));
     Connection::new(server.client("conformance"), "lab")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apiserver::ApiServer;
+use apiserver::{ApiServer, User};
 use collect::clock::Clock;
 use evidence::api::names::{
     CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT,
@@ -46,6 +46,7 @@ async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
 async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> T) -> T {
     let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"));
     let hub = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+    hub.add_user(User::master(Manager::NAME));
     for definition in crd::all() {
         hub.define(serde_json::to_value(definition).expect("JSON"));
     }

@@ -197,9 +197,9 @@ pub async fn records_events(hub: &Hub) {
 
 /// Watches that end, a past that is forgotten, and errors, do not keep a controller from its work.
 pub async fn a_controller_survives_everything() {
-    // A lab of its own: the others' watches are not to end.
-    let hub = Hub::lab().await;
-    let server = hub.server.clone().expect("the lab");
+    // A server of its own: the others' watches are not to end.
+    let hub = Hub::ours().await;
+    let server = hub.server.clone().expect("this server");
     let client = stage(&hub).await;
     let api = profiles(client.clone());
     let controller = start(&client);

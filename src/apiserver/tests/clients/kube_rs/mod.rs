@@ -42,7 +42,7 @@ pub fn tests() -> Vec<(&'static str, Test)> {
     ]
 }
 
-/// What only the lab can be told to do.
+/// What only this server can be told to do.
 pub fn lab_tests() -> Vec<(&'static str, Test)> {
     vec![("a_controller_survives_everything", |_| {
         controlling::a_controller_survives_everything().boxed()

@@ -1,11 +1,10 @@
-//! The rules that single resources have of their own.
+//! The strategy of each resource: its defaults, warnings and checks.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
 use crate::{
     access::rbac,
-    http::context::Named,
     object::{
         field::{Errors, Found},
         meta, names,
@@ -15,16 +14,17 @@ use crate::{
     schema::{check_lists, check_rules, embedded::check_embedded, validate},
     store::{
         definition,
+        named::Named,
         resource::{Family, Resource},
         scale,
     },
     typed,
 };
 
-/// Bytes of all values of a Secret or ConfigMap together.
+/// The maximum size of all values in a Secret or ConfigMap, in bytes.
 const MAX_DATA: i64 = 1024 * 1024;
 
-/// The names that objects of this family may have.
+/// The rule for names of this family.
 pub(crate) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     match family {
         Family::Namespace => names::dns_label,
@@ -33,16 +33,7 @@ pub(crate) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
     }
 }
 
-/// An object of this family before it is created: typed objects have some parts from the start.
-pub(crate) fn blank(resource: &Resource) -> Value {
-    match (resource.family, resource.message()) {
-        (Family::Definition, _) => json!({"spec": {"names": {}}, "status": {"acceptedNames": {}}}),
-        (_, Some(message)) => typed::zero(message),
-        (_, None) => Value::Null,
-    }
-}
-
-/// What decoding fills in.
+/// Fills in defaults.
 pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
     match family {
         Family::Namespace => {
@@ -72,8 +63,7 @@ pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
     }
 }
 
-/// Texts of warnings about what `old` did not have: formats that nothing is known of, and finalizers that might clash
-/// with those of others.
+/// Warnings about what is new: unknown formats, and finalizers whose names may collide.
 pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
     const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
     match family {
@@ -101,7 +91,7 @@ pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
     }
 }
 
-/// What the server sets on a new object, whatever was sent.
+/// Sets the server's fields of a new object.
 pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
     let resource = &named.resource;
     prepare(resource, object);
@@ -123,7 +113,7 @@ pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
             }
             object["metadata"]["generation"] = 1.into();
         }
-        // A new Node is not ready until somebody says so.
+        // A new Node is tainted until it reports to be ready.
         Family::Node => {
             let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
             let alike = |other: &Value| ["key", "effect"].iter().all(|part| other[part] == taint[part]);
@@ -133,7 +123,7 @@ pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
     }
 }
 
-/// Adds `item` to a list, unless there is one like it.
+/// Adds `item` to a list, unless a similar one is in it.
 fn add_unless(list: &mut Value, item: Value, is_alike: impl Fn(&Value) -> bool) {
     match list.as_array_mut() {
         Some(items) if items.iter().any(is_alike) => {}
@@ -142,10 +132,10 @@ fn add_unless(list: &mut Value, item: Value, is_alike: impl Fn(&Value) -> bool) 
     }
 }
 
-/// What is not kept as it was sent, by a create or by an update.
+/// Drops fields that are not stored as sent.
 fn prepare(resource: &Resource, object: &mut Value) {
     match resource.family {
-        // Of Secrets only the names are kept.
+        // Only the names of Secrets are kept.
         Family::ServiceAccount => {
             let secrets = object.get_mut("secrets").and_then(Value::as_array_mut);
             for secret in secrets.into_iter().flatten() {
@@ -153,7 +143,7 @@ fn prepare(resource: &Resource, object: &mut Value) {
             }
         }
         Family::Access => rbac::set_rules(resource, object),
-        // Leases are not coordinated, unless a feature is switched on that is off by default.
+        // Coordinated leases are behind a feature gate that is off.
         Family::Lease => {
             if let Some(spec) = object["spec"].as_object_mut() {
                 spec.retain(|name, _| !matches!(name.as_str(), "strategy" | "preferredHolder"));
@@ -163,7 +153,7 @@ fn prepare(resource: &Resource, object: &mut Value) {
     }
 }
 
-/// What a write of the object itself cannot change. Counts the generation up when the rest changed.
+/// Restores what such a write cannot change, and increments the generation if the rest changed.
 pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
     let resource = &named.resource;
     prepare(resource, new);
@@ -187,7 +177,7 @@ pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
     new["metadata"]["generation"] = (generation + i64::from(counted)).into();
 }
 
-/// Both have metadata.
+/// True if two objects differ at most in their metadata.
 fn same_but_metadata(a: &Value, b: &Value) -> bool {
     let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
         return a == b;
@@ -196,7 +186,7 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     a.len() == b.len() && a.iter().all(same)
 }
 
-/// Adds to `errors` (those of the metadata) what else is wrong with an object. `old` is what it replaces.
+/// Adds the errors of an object, except those of its metadata. `old` is the object it replaces.
 pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let resource = &named.resource;
     match resource.family {
@@ -206,23 +196,25 @@ pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mu
             errors.extend(definition::check(new, old));
         }
         Family::Definition => definition::check_status(new, errors),
-        Family::Event | Family::Lease | Family::Node => typed::check(resource, new, old, errors),
+        Family::Event => typed::check_event(&resource.group, new, old, errors),
+        Family::Lease => typed::check_lease(new, errors),
+        Family::Node => typed::check_node(new, old, errors),
         Family::Access => rbac::check(resource, new, old, errors),
         Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
 
-/// How refusals name an object: by the kind that it says it is.
+/// How messages name an object: by its own kind.
 pub(crate) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualified<'a> {
     let group = match resource.family {
-        // Whichever group they are sent to, they are judged in the core one.
+        // Events of both groups are checked in the core group.
         Family::Event => "",
         _ => &resource.group,
     };
     Qualified::new(group, object["kind"].as_str().unwrap_or(&resource.kind))
 }
 
-/// What is wrong with `apiVersion` and `kind`; nothing else is looked at then.
+/// Checks `apiVersion` and `kind`. If they are wrong, nothing else is checked.
 pub(crate) fn check_type(named: &Named, object: &Value) -> Errors {
     let mut errors = Vec::new();
     for (field, wanted) in [
@@ -268,7 +260,7 @@ fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Er
     }
 }
 
-/// The keys without which a Secret is not of its type.
+/// Adds errors for missing keys that the Secret's type requires.
 fn check_secret_type(secret: &Value, errors: &mut Errors) {
     let needed: &[&str] = match text(secret, "type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
@@ -284,9 +276,10 @@ fn check_secret_type(secret: &Value, errors: &mut Errors) {
 
 fn check_data(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let is_secret = resource.family == Family::Secret;
-    let (parts, whole): (&[&str], _) = match is_secret {
-        true => (&["data"], "data"),
-        false => (&["data", "binaryData"], ""),
+    let (parts, whole): (&[&str], _) = if is_secret {
+        (&["data"], "data")
+    } else {
+        (&["data", "binaryData"], "")
     };
     let mut size = 0;
     for part in parts {

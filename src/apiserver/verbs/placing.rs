@@ -1,17 +1,17 @@
-//! Objects that are there without anybody's request: what a cluster's own parts would have put there.
+//! Stores and removes objects without a request, as other parts of a cluster would.
 
 use serde_json::{Value, json};
 
-use super::{
-    accepting, definition,
-    storage::{id, key},
+use super::{crd_controller, delete::undefine};
+use crate::{
+    object::meta,
+    state::State,
+    store::{definition, resource::id, storage::key},
 };
-use crate::{object::meta, server::ApiServer, verbs::delete::undefine};
 
-impl ApiServer {
-    /// Puts `object` there, or in the place of the one of its name. It needs `apiVersion`, `kind` and `metadata.name`;
-    /// no rule is asked whether it is a good one.
-    pub fn place(&self, (group, plural): (&str, &str), mut object: Value) {
+impl State {
+    /// Stores `object` without any check, in place of the one of its name.
+    pub(crate) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = id(group, plural);
         let key = key(meta::text(&object, "namespace"), meta::text(&object, "name"));
         let mut storage = self.storage();
@@ -32,35 +32,35 @@ impl ApiServer {
         storage.put(&id, &key, object);
     }
 
-    /// Takes an object away, where there is one.
-    pub fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
+    /// Removes an object, if it exists.
+    pub(crate) fn withdraw(&self, (group, plural): (&str, &str), namespace: &str, name: &str) {
         self.storage().remove(&id(group, plural), &key(namespace, name));
     }
 
-    /// Serves what `definition` defines, as if it had been created and accepted long ago.
-    pub fn define(&self, mut definition: Value) {
+    /// Serves what `definition` defines, as if created and accepted long ago.
+    pub(crate) fn define(&self, mut definition: Value) {
         if let Value::Object(fields) = &mut definition {
             definition::set_defaults(fields);
         }
         definition["status"] = definition::new_status(&definition);
-        definition["status"] = accepting::status(&definition, &Default::default(), &self.time());
+        definition["status"] = crd_controller::status(&definition, &Default::default(), &self.time());
         definition["metadata"]["generation"] = 1.into();
         if let Ok(resource) = definition::read_accepted(&definition) {
             self.storage().serve(resource);
-            let (group, plural) = accepting::definitions();
+            let (group, plural) = crd_controller::definitions();
             self.place((&group, &plural), definition);
         }
     }
 
-    /// Ends that, and what was stored of it.
-    pub fn undefine(&self, name: &str) {
+    /// Removes a CRD and its objects.
+    pub(crate) fn undefine(&self, name: &str) {
         let mut storage = self.storage();
-        if let Some(found) = storage.get(&accepting::definitions(), name) {
+        if let Some(found) = storage.get(&crd_controller::definitions(), name) {
             undefine(&mut storage, found.object(), &self.time());
         }
     }
 
-    /// A namespace that is there from the start.
+    /// Creates an initial namespace.
     pub(crate) fn place_namespace(&self, name: &str) {
         let object = json!({
             "kind": "Namespace", "apiVersion": "v1",

@@ -1,31 +1,31 @@
-//! What the controllers of a real server make of definitions: which names they get, whether they are established, and
-//! what is served of them. Those work in their own time; here it is done with the write that gives cause to it.
+//! The work of kube-apiserver's CRD controllers: accepting names, establishing, serving. They work in the background;
+//! here it happens with the write that causes it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{
-    definition,
-    storage::{ResourceId, Storage, Stored, id},
-};
 use crate::{
-    fields::managed_fields::track,
-    http::{context::Named, request::Target},
+    fields::{managed_fields::track, write::Write},
     object::{
         meta,
-        status::all_told,
-        value::{list, take, text, texts},
+        status::join_complaints,
+        value::{take, text, texts},
     },
-    verbs::options::Write,
+    store::{
+        definition::{self, is_true, set_condition},
+        named::{Named, Target},
+        resource::{ResourceId, id},
+        storage::{Storage, Stored},
+    },
 };
 
-/// The resource of definitions.
+/// The resource of CRDs.
 pub(crate) fn definitions() -> ResourceId {
     id("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
-/// Accepts the names of the definitions in `group` as far as they are free, and serves what is established.
+/// Accepts the free names of all CRDs in `group`, and serves the established ones.
 pub(crate) fn settle(storage: &mut Storage, group: &Value, time: &str) {
     loop {
         let all = of_group(storage, group);
@@ -46,7 +46,7 @@ pub(crate) fn settle(storage: &mut Storage, group: &Value, time: &str) {
     }
 }
 
-/// Writes the status of a definition, as the real server's controllers do.
+/// Writes the status of a CRD as kube-apiserver's manager.
 pub(crate) fn put_status(storage: &mut Storage, definition: &Value, status: Value, time: &str) {
     let Some(table) = storage.table(&definitions()) else {
         return;
@@ -71,29 +71,29 @@ fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
         .collect()
 }
 
-/// The accepted names of definitions: of resources, and of kinds.
+/// The accepted names of CRDs: of resources, and of kinds.
 type Taken<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
 
 fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
     let (mut resources, mut kinds) = Taken::default();
     for definition in all {
         let names = &definition.object()["status"]["acceptedNames"];
-        resources.extend(told(names, "shortNames"));
+        resources.extend(texts_in(names, "shortNames"));
         resources.extend(["plural", "singular"].map(|field| text(names, field)));
         kinds.extend(["kind", "listKind"].map(|field| text(names, field)));
     }
     (resources, kinds)
 }
 
-/// The text in a field, or those of the list there.
-fn told<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
+/// The text or the list of texts in a field.
+fn texts_in<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
     match names[field].as_str() {
         Some(text) => vec![text],
         None => texts(names, field),
     }
 }
 
-/// The status of `definition`, once it is known which names are taken.
+/// The status of `definition`, given the taken names.
 pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value {
     let (wanted, mut status) = (&definition["spec"]["names"], definition["status"].clone());
     if *wanted == status["acceptedNames"] {
@@ -109,10 +109,10 @@ pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let own = told(&before, field);
-        let refused = told(wanted, field).into_iter();
+        let own = texts_in(&before, field);
+        let refused = texts_in(wanted, field).into_iter();
         let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
-        let message = all_told(refused.map(|name| format!("{name:?} is already in use")));
+        let message = join_complaints(refused.map(|name| format!("{name:?} is already in use")));
         if message.is_empty() {
             continue;
         }
@@ -133,34 +133,4 @@ pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         set_condition(&mut status, "Established", value, why, time);
     }
     status
-}
-
-/// Whether a definition has this condition.
-pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
-    let mut conditions = list(&definition["status"], "conditions").iter();
-    conditions.any(|condition| condition["type"] == kind && condition["status"] == "True")
-}
-
-/// Sets a condition in a status. Its time is that of the last change of its value.
-pub(crate) fn set_condition(
-    status: &mut Value,
-    kind: &str,
-    value: &str,
-    (reason, message): (&str, &str),
-    time: &str,
-) {
-    let mut condition = json!({
-        "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
-    });
-    let mut conditions = list(status, "conditions").to_vec();
-    match conditions.iter_mut().find(|known| known["type"] == kind) {
-        Some(known) => {
-            if known["status"] == value {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
-            }
-            *known = condition;
-        }
-        None => conditions.push(condition),
-    }
-    status["conditions"] = conditions.into();
 }

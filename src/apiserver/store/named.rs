@@ -1,0 +1,131 @@
+//! Finds the resource that a request addresses.
+
+use std::sync::Arc;
+
+use super::{
+    builtin,
+    resource::{Family, Resource, Version, id},
+    storage::{Storage, Table, key},
+};
+use crate::object::status::{Failure, Outcome};
+
+/// The address of a request within the API.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) subresource: String,
+    /// The path has segments after the subresource.
+    pub(crate) beyond: bool,
+}
+
+/// The addressed resource, the version of the request, and the address.
+#[derive(Clone)]
+pub(crate) struct Named {
+    pub(crate) resource: Arc<Resource>,
+    version: usize,
+    pub(crate) target: Arc<Target>,
+    /// For a Scale: the resource that is scaled.
+    pub(crate) scaled: Option<Arc<Named>>,
+}
+
+impl Named {
+    pub(crate) fn version(&self) -> &Version {
+        &self.resource.versions[self.version]
+    }
+
+    pub(crate) fn api_version(&self) -> String {
+        self.resource.api_version(&self.version().name)
+    }
+
+    /// The namespace of the request, empty for all and for cluster-scoped resources.
+    pub(crate) fn namespace(&self) -> &str {
+        if self.resource.namespaced {
+            &self.target.namespace
+        } else {
+            ""
+        }
+    }
+
+    /// The object's key in storage.
+    pub(crate) fn key(&self) -> String {
+        key(self.namespace(), &self.target.name)
+    }
+
+    /// A resource with one version.
+    pub(crate) fn only(resource: Arc<Resource>, target: &Arc<Target>) -> Self {
+        Self {
+            resource,
+            version: 0,
+            target: target.clone(),
+            scaled: None,
+        }
+    }
+
+    /// Finds the resource that `target` names, if it is served.
+    pub(crate) fn find(storage: &Storage, target: &Arc<Target>) -> Outcome<Self> {
+        // Built-in groups answer with a Status. Paths of other groups do not exist for the router.
+        let is_own = |Table { resource, .. }: &Table| {
+            let is_of_group = resource.family != Family::Custom && resource.group == target.group;
+            is_of_group && resource.served_version(&target.version).is_some()
+        };
+        let missing = || {
+            if target.group.is_empty() || storage.tables().any(is_own) {
+                Failure::no_such_resource()
+            } else {
+                Failure::no_such_path()
+            }
+        };
+        // Cluster-scoped resources are not served below a namespace.
+        let is_itself = target.resource == "namespaces" && target.namespace == target.name;
+        let is_anywhere = target.namespace.is_empty() || is_itself;
+        let served = |version: &Version| version.served && version.name == target.version;
+        let found = storage.table(&id(&target.group, &target.resource));
+        let found = found.and_then(|table| {
+            let version = table.resource.versions.iter().position(served)?;
+            (is_anywhere || table.resource.namespaced).then(|| (table.resource.clone(), version))
+        });
+        let (resource, version) = found.ok_or_else(missing)?;
+        let is_custom = resource.family == Family::Custom;
+        let has_subresource = match target.subresource.as_str() {
+            // Built-in subresources have no paths below them; those of custom resources ignore them.
+            _ if target.beyond && !is_custom => false,
+            "" => true,
+            "status" => resource.versions[version].status_subresource,
+            "scale" => resource.versions[version].scale.is_some(),
+            _ => false,
+        };
+        if !has_subresource {
+            return Err(if is_custom {
+                Failure::not_found(resource.qualified(), &target.name)
+            } else {
+                missing()
+            });
+        }
+        let named = Self {
+            version,
+            ..Self::only(resource, target)
+        };
+        Ok(match target.subresource.as_str() {
+            "scale" => Self {
+                scaled: Some(Arc::new(named.clone())),
+                ..Self::only(builtin::scale(named.resource.namespaced), target)
+            },
+            _ => named,
+        })
+    }
+
+    /// Top-level fields that a write to this subresource cannot change.
+    pub(crate) fn ignored_fields(&self) -> &'static [&'static str] {
+        match (self.target.subresource.as_str(), self.resource.family) {
+            ("status", _) if self.resource.message().is_some() => &["spec"],
+            ("status", _) => &["metadata", "spec"],
+            (_, Family::Namespace) => &["status"],
+            _ if self.version().status_subresource => &["status"],
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Renders answers in the requested form: objects as they are, their metadata, or a Table.
+
+use serde_json::{Value, json};
+
+use super::table;
+use crate::{
+    http::{
+        body::{Reply, ReplyBody},
+        form::Form,
+    },
+    object::status::{Failure, Outcome},
+    store::{
+        named::Named,
+        resource::{Family, Resource},
+    },
+};
+
+impl Form {
+    /// Renders a reply.
+    pub(crate) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
+        let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
+            return Ok(reply);
+        };
+        let answer: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        if answer["kind"] == "Status" {
+            return Ok(reply);
+        }
+        let mut metadata = answer["metadata"].clone();
+        if let Some(fields) = metadata.as_object_mut() {
+            // Lists of built-in resources have no empty `continue`.
+            fields.retain(|name, value| name != "continue" || value != "");
+        }
+        let formed = match (self.kind.as_str(), answer["items"].as_array()) {
+            ("Table", Some(items)) => table::of(self, named, items, metadata, true, now),
+            ("PartialObjectMetadataList", Some(items)) => {
+                let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
+                // kube-apiserver writes null instead of an empty list.
+                let items = (!items.is_empty()).then_some(items);
+                json!({"kind": self.kind, "apiVersion": self.version, "metadata": metadata, "items": items})
+            }
+            (_, Some(_)) => return Err(list_not_acceptable(&named.resource)),
+            ("PartialObjectMetadataList", None) => {
+                return Err(Failure::internal("content is not a list"));
+            }
+            (_, None) => self.object(&answer, named, now, true),
+        };
+        let body = ReplyBody::Json(formed.to_string().into());
+        Ok(Reply { body, ..reply })
+    }
+
+    /// Renders one object. In a watch, only the first Table has column definitions.
+    pub(crate) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
+        if self.kind != "Table" {
+            return self.metadata_of(object);
+        }
+        let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+        table::of(self, named, std::slice::from_ref(object), metadata, first, now)
+    }
+}
+
+/// The error of a list requested as PartialObjectMetadata.
+fn list_not_acceptable(resource: &Resource) -> Box<Failure> {
+    let (package, kind) = match resource.group.split('.').next().unwrap_or_default() {
+        _ if resource.family == Family::Custom => ("unstructured", "UnstructuredList"),
+        "" | "events" => ("core", resource.list_kind.as_str()),
+        package => (package, resource.list_kind.as_str()),
+    };
+    let list = format!("*{package}.{kind}");
+    let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({list})");
+    Failure::new(406, "NotAcceptable", why)
+}
