@@ -35,7 +35,7 @@ pub enum UserFileFlaw {
     #[error("`{0}` is given twice")]
     Repeated(String),
     /// A value has another type than it should.
-    #[error("expected {0} here")]
+    #[error("expected {0}")]
     Type(String),
     /// A value breaks a rule of its own, which the message states.
     #[error("{0}")]

@@ -112,7 +112,7 @@ fn a_slip_is_told_with_its_place_and_the_right_word() {
     }
     let other = refusal(&format!("{PAIR}zzz: 1\n"));
     assert!(
-        other.contains("there are hooks, timeout, env, patience"),
+        other.contains("choose one of hooks, timeout, env, patience"),
         "{other}"
     );
 }
@@ -127,7 +127,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         (format!("{PAIR}timeout: 0s\n"), "give a duration with its unit"),
         (
             format!("{PAIR}patience: [CANARY]\n"),
-            "expected a duration such as 2m here",
+            "expected a duration such as 2m",
         ),
         (format!("{PAIR}patience: -5m\n"), "give a duration with its unit"),
         (format!("{PAIR}standIns: CANARY\n"), "line 2"),
@@ -151,7 +151,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         ),
         (
             "hooks: {join: CANARY, leave: [b]}\n".to_owned(),
-            "expected a command as a list of words here",
+            "expected a command as a list of words",
         ),
         (
             "hooks: {join: [], leave: [b]}\n".to_owned(),
