@@ -18,7 +18,9 @@ const DATA: &str = ".cluster.certificate-authority-data";
 /// How many certificates of a bundle a finding tells of.
 const TOLD: usize = 3;
 
-/// The data of an authority decode to PEM with at least one certificate.
+/// `access/ca-data-is-certificates`
+///
+/// The CA data of an access provider decode to PEM with at least one certificate.
 pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
     let none = "no access provider has certificate-authority-data";
     let authorities = filled(evidence, findings, none, |provider| {
@@ -38,7 +40,9 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
     }
 }
 
-/// At least one certificate of an authority is in its validity period at the end of the look.
+/// `access/ca-data-current`
+///
+/// At least one certificate of each CA bundle is valid at the end of the run.
 pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no access provider has the certificates of an authority");
     let now = end(evidence);
@@ -74,7 +78,9 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// Nobody but the manager has the manager's files.
+/// `access/no-local-paths`
+///
+/// No access provider refers to a file: only the manager has the manager's files.
 pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
     for entry in examined(evidence, findings) {
         let path = entry.provider.cluster.certificate_authority.as_deref();

@@ -12,7 +12,9 @@ use crate::rules::{Findings, text::ABSENT};
 /// At most so many items of one extension are told one by one.
 const MOST: usize = 20;
 
-/// Settings that a plugin is handed as they are: at most once for each provider, and an object.
+/// `access/exec-extension-well-formed`
+///
+/// A provider has at most one exec extension, which is an object.
 pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_EXEC) {
         if !extension.extension.text().starts_with('{') {
@@ -27,7 +29,9 @@ pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings
     }
 }
 
-/// Further arguments of a plugin: a list of strings.
+/// `access/additional-args-well-formed`
+///
+/// Additional arguments of a plugin are a list of strings.
 pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_ARGS) {
         match extension.extension.value() {
@@ -50,7 +54,9 @@ pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, finding
     }
 }
 
-/// Further environment variables of a plugin: a map of strings.
+/// `access/additional-envs-well-formed`
+///
+/// Additional environment variables of a plugin are a map of strings.
 pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_ENVS) {
         match extension.extension.value() {

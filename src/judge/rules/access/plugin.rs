@@ -20,6 +20,8 @@ struct Tried<'a> {
 }
 
 /// `access/plugin-yields-credential`
+///
+/// The plugin of an access provider returns a credential that the member accepts.
 pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: &mut Findings) {
     let tried = tried(evidence);
     findings.not_applicable(match tried.is_empty() {

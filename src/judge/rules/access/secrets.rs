@@ -14,7 +14,9 @@ use crate::rules::{Finding, Findings};
 /// At most so many credentials of one profile are told one by one.
 const MOST: usize = 20;
 
-/// No text of a profile holds a credential, in no version that was seen: one that was taken back has been read.
+/// `access/no-secrets`
+///
+/// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
     for history in evidence.histories() {
         findings.examine();

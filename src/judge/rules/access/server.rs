@@ -8,8 +8,11 @@ use super::{
 };
 use crate::rules::{Findings, text::shown_address};
 
-/// Each server that is told is an absolute URL with a host. A provider without one is not held to it here: whether it
-/// has to have one is the hub's matter, whose newer definition requires it.
+/// `access/server-is-url`
+///
+/// Each server of an access provider is an absolute URL with a host.
+///
+/// A provider without a server is accepted here: the hub's CRD decides whether a server is required.
 pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
     let servers = filled(
         evidence,
@@ -35,7 +38,9 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
     }
 }
 
-/// Certificates are checked, and there are some: the server is not spoken to in the clear.
+/// `access/tls-verified`
+///
+/// Clients use TLS and verify the server's certificate.
 pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Findings) {
     for entry in examined(evidence, findings) {
         let cluster = &entry.provider.cluster;
@@ -65,7 +70,9 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
     }
 }
 
-/// Each proxy is one that clients can go through.
+/// `access/proxy-url-well-formed`
+///
+/// Each proxy is a URL that clients support.
 pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let proxies = filled(
         evidence,

@@ -15,10 +15,12 @@ use crate::rules::{
     text::{shown, shown_or_absent},
 };
 
+/// `clustersets/namespace-labelled`
+///
 /// A namespace whose profiles represent a ClusterSet has a label with the set's name.
 ///
-/// Its profiles represent one where that is declared, where the namespace has the label's other key, or where all of
-/// them say that they are of one. What label a profile's own statement contradicts is for another rule to say.
+/// Its profiles represent a set if that is declared, if the namespace has the alternative label key, or if all of them
+/// name that set. A separate rule reports a profile that contradicts the label.
 pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(
         "no namespace represents a ClusterSet, as far as profiles, labels and --clusterset tell",

@@ -24,10 +24,11 @@ struct Member<'a> {
     is_settled: bool,
 }
 
+/// `clustersets/one-set-per-cluster`
+///
 /// No cluster has profiles in the namespaces of two ClusterSets.
 ///
-/// While a cluster moves from one to another, it may have both for a moment: two profiles of which one is new or goes
-/// are no finding.
+/// A cluster that moves between sets may briefly have both, so a pair with a new or terminating profile is accepted.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_SETS);
     note_bounds(evidence, findings);

@@ -10,8 +10,11 @@ use crate::rules::{
     text::shown,
 };
 
-/// No profile in a ClusterSet's namespace says that it is of another ClusterSet. One that says nothing is of the set
-/// by where it is.
+/// `clustersets/one-set-per-namespace`
+///
+/// No profile in a ClusterSet's namespace claims another ClusterSet.
+///
+/// A profile without a claim belongs to the set of its namespace.
 pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_SETS);
     let sets = ClusterSets::of(evidence);

@@ -17,7 +17,9 @@ use crate::rules::{
 
 /// `conditions/healthy-follows-outage`
 ///
-/// That the condition returns is judged where it was seen to leave.
+/// ControlPlaneHealthy leaves True during an outage, and returns to True after it.
+///
+/// The return is judged only where the condition was seen to leave True.
 pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
     if is_never_reported(evidence) {
         findings.not_applicable(format!(
@@ -79,6 +81,8 @@ fn is_never_reported(evidence: &Evidence) -> bool {
 }
 
 /// `conditions/joined-follows-leave`
+///
+/// After a member left, its profile no longer has Joined=True.
 pub(in crate::rules) fn joined_follows_leave(evidence: &Evidence, findings: &mut Findings) {
     falls_with_leave(
         evidence,

@@ -20,6 +20,8 @@ const LONGEST_TYPE: usize = 316;
 const LONGEST_REASON: usize = 1024;
 
 /// `conditions/well-formed`
+///
+/// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
     let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
@@ -151,6 +153,8 @@ fn is_type(text: &str) -> bool {
 }
 
 /// `conditions/observed-generation-not-ahead`
+///
+/// No condition has an `observedGeneration` greater than the object's generation.
 pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition tells the generation that it was set upon");
     for profile in evidence.inventory() {

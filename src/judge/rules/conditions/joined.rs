@@ -15,6 +15,8 @@ use crate::rules::{
 };
 
 /// `conditions/healthy-needs-joined`
+///
+/// A member with Joined=False does not have ControlPlaneHealthy=True.
 pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has both conditions");
     for history in evidence.histories() {
@@ -60,6 +62,8 @@ fn is_contradiction(profile: &ClusterProfile) -> bool {
 }
 
 /// `conditions/status-follows-joined`
+///
+/// The profile of a joined member has a version and ControlPlaneHealthy once the grace period is over.
 pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was joined for longer than the grace of 2 min");
     let Some(end) = end(evidence) else { return };

@@ -12,6 +12,8 @@ use crate::rules::{
 };
 
 /// `conditions/healthy-agrees-with-member`
+///
+/// ControlPlaneHealthy agrees with the member's `/readyz` and control plane leases.
 pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells of the health of its control plane");
     let mut doubts = Doubts::default();

@@ -18,6 +18,8 @@ use crate::rules::{
 const SURELY_LATER: Micros = 2 * SECOND;
 
 /// `conditions/transition-time-kept`
+///
+/// The transition time of a condition does not change while its status stays the same.
 pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
     findings
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
@@ -58,6 +60,8 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
 }
 
 /// `conditions/transition-time-moves`
+///
+/// The transition time of a condition moves forward when its status changes, and never back.
 pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition changed its status while it was watched");
     for history in evidence.histories() {
@@ -115,6 +119,8 @@ const MOST_CHANGES: usize = 6;
 const FLAPPING_SPAN: Micros = 300 * SECOND;
 
 /// `conditions/not-flapping`
+///
+/// No condition changes its status more often than six times in five minutes.
 pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
     for history in evidence.histories() {

@@ -8,6 +8,8 @@ use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
 use crate::rules::{Finding, Findings, text::shown};
 
 /// `consumers/secret-single-consumer`
+///
+/// Each consumer Secret contains one user's credentials, which no other consumer has.
 pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     match subjects.is_empty() {

@@ -16,6 +16,8 @@ use crate::rules::{
 };
 
 /// `consumers/secret-has-kubeconfig`
+///
+/// Each consumer Secret contains a kubeconfig with a usable current context.
 pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     if subjects.is_empty() {
@@ -94,6 +96,8 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
 }
 
 /// `consumers/kubeconfig-self-contained`
+///
+/// No consumer kubeconfig refers to files or exec plugins.
 pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     match subjects.is_empty() {
@@ -146,6 +150,8 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
 const NO_KUBECONFIG: &str = "no Secret holds a kubeconfig that can be used";
 
 /// `consumers/kubeconfig-points-at-member`
+///
+/// The server of a consumer kubeconfig is one of the profile's endpoints.
 pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     match subjects.is_empty() {

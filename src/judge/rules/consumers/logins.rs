@@ -14,6 +14,8 @@ use crate::rules::{
 const PATH: &str = "data.Config.users";
 
 /// `consumers/kubeconfig-works`
+///
+/// The member accepts the consumer's credential.
 pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Findings) {
     let mut doubts = Doubts::default();
     for (subject, login) in logins(evidence, findings) {
@@ -38,6 +40,8 @@ pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Fin
 }
 
 /// `consumers/least-privilege`
+///
+/// A consumer's credential does not grant full access to the member.
 pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Findings) {
     let mut doubts = Doubts::default();
     for (subject, login) in logins(evidence, findings) {

@@ -14,6 +14,8 @@ use crate::rules::{
 };
 
 /// `consumers/secret-namespace-labelled`
+///
+/// Each consumer Secret is in a namespace that is labelled with a consumer's name.
 pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let namespaces = namespaces(evidence);
@@ -48,6 +50,8 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 }
 
 /// `consumers/secret-names-profile`
+///
+/// Each consumer Secret names an existing profile.
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let whole = evidence.gaps(Kind::Inventory).next().is_none();
@@ -108,6 +112,8 @@ fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {
 }
 
 /// `consumers/consumer-name-unique`
+///
+/// No two namespaces have the same consumer's name.
 pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut Findings) {
     let everything = is_everything_judged(evidence);
     let holding: HashSet<&str> = subjects(evidence)

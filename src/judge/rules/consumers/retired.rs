@@ -9,6 +9,8 @@ use crate::rules::{
 };
 
 /// `consumers/secrets-retired`
+///
+/// After a member left, its consumer Secrets are deleted.
 pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Findings) {
     for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         match left.step.secrets_before {

@@ -15,6 +15,8 @@ use crate::rules::{
 };
 
 /// `consumers/declared-consumer-served`
+///
+/// Each declared consumer has a Secret for every profile.
 pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumers;
     if consumers.is_empty() {

@@ -9,7 +9,9 @@ use crate::rules::{
     text::shown_or_absent,
 };
 
-/// A display name that a consumer has set stays.
+/// `identity/display-name-kept`
+///
+/// The manager does not overwrite a display name that a consumer set.
 pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Findings) {
     for set in done(
         evidence,

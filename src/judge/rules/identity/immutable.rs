@@ -4,10 +4,12 @@ use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVe
 
 use crate::rules::{Finding, Findings, text::shown_or_absent};
 
-/// `spec.clusterManager` never changes in the window, and the hub refuses to change it.
+/// `identity/manager-immutable`
 ///
-/// What the hub does is told by dry runs. Where none of them was answered, the schema of the version that was read
-/// tells it, though only in one way: a webhook may do what a schema leaves out.
+/// `spec.clusterManager` never changes during the run, and the hub rejects a change of it.
+///
+/// Dry runs show whether the hub rejects it. Without an answered dry run, the CRD's schema can prove that it does, but
+/// not that it does not: a webhook may reject what the schema allows.
 pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Findings) {
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     if watched {

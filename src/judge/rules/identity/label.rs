@@ -16,6 +16,8 @@ use crate::rules::{
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
 const NAME_PATH: &str = "spec.clusterManager.name";
 
+/// `identity/manager-label-present`
+///
 /// Every profile has the manager label.
 pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
@@ -31,9 +33,11 @@ pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mu
     }
 }
 
-/// The manager label's value is the manager's name.
+/// `identity/manager-label-matches`
 ///
-/// A label that is absent and a name that no label can hold are the findings of other rules.
+/// The value of the manager label equals `spec.clusterManager.name`.
+///
+/// Other rules report a missing label, and a name that no label can hold.
 pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has both the manager label and a manager name that fits into it");
     for profile in evidence.inventory() {
@@ -53,7 +57,9 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
     }
 }
 
-/// The manager's name can be a label's value, so that the label can repeat it.
+/// `identity/manager-name-usable`
+///
+/// The manager's name is a valid label value, so that the manager label can hold it.
 pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
@@ -79,10 +85,12 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
     }
 }
 
+/// `identity/manager-label-from-creation`
+///
 /// The first version of a profile already has the manager label.
 ///
-/// The watch shows first versions as they are stored. The audit log shows what was sent, to which a webhook may
-/// have added: it speaks only of profiles whose creation the watch did not see.
+/// The watch shows first versions as stored. The audit log shows requests, which a webhook may have completed, so it
+/// is used only for profiles whose creation the watch did not see.
 pub(in crate::rules) fn manager_label_from_creation(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);

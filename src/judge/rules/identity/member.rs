@@ -16,8 +16,10 @@ use crate::rules::{
     text::shown_or_absent,
 };
 
-/// No two profiles describe the same member: on the hub, or, in editions that define an inventory as the profiles
-/// of one namespace, in one namespace.
+/// `identity/one-profile-per-cluster`
+///
+/// No two profiles describe the same member: on the hub or, in editions that define an inventory as the profiles of
+/// one namespace, in that namespace.
 pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;

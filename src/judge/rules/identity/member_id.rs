@@ -16,7 +16,9 @@ use crate::rules::{
 const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
 const NONE_SET: &str = "no profile has the label inventory-member-id";
 
-/// Where the label is, it is not empty.
+/// `identity/member-id-non-empty`
+///
+/// A member id label that is present is not empty.
 pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     for profile in evidence.inventory() {
@@ -35,7 +37,9 @@ pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// The label is there.
+/// `identity/member-id-set`
+///
+/// Every profile has the member id label.
 pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
@@ -50,7 +54,9 @@ pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findin
     }
 }
 
-/// A member id, once set, does not change while the profile lives. That it is missing for a while is no other id.
+/// `identity/member-id-stable`
+///
+/// A member id does not change while the profile exists. Its temporary absence is no change.
 pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     for history in evidence.histories() {
@@ -76,7 +82,9 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
     }
 }
 
-/// Within one namespace no two profiles have the same member id, whoever made them.
+/// `identity/member-id-unique`
+///
+/// No two profiles of a namespace have the same member id, even from different managers.
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     let scope = &evidence.header.scope;

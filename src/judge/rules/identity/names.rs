@@ -15,10 +15,12 @@ use crate::rules::{
 /// How many profiles of one name, at most, another one of that name is compared with.
 const COMPARED: usize = 8;
 
-/// No two clusters share a name on the hub.
+/// `identity/name-unique`
 ///
-/// A manager may publish one member in several namespaces under one name. Two managers' profiles of one name, or
-/// two that say that they are different clusters, are two clusters.
+/// No two clusters share a profile name on the hub.
+///
+/// A manager may publish one member under one name in several namespaces. Profiles of one name describe two clusters
+/// if their managers differ, or if they claim to be different clusters.
 pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     evidence.inventory().for_each(|_| findings.examine());
@@ -89,7 +91,9 @@ fn reason<'a>(
     }
 }
 
-/// A name is generated, or begins with the manager's name.
+/// `identity/name-follows-guidance`
+///
+/// A profile's name is generated, or begins with the manager's name.
 pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();

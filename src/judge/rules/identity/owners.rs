@@ -42,9 +42,11 @@ pub(super) fn created_name(request: &Request) -> &str {
     }
 }
 
-/// Profiles of one manager name come from one manager.
+/// `identity/manager-unique`
 ///
-/// Two users in the audit log prove two; two field managers only hint at them.
+/// All profiles with one manager name come from one manager.
+///
+/// Two users in the audit log are proof of two managers; two field managers are only a hint.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
     if let Some(requests) = &evidence.requests {
@@ -184,9 +186,11 @@ fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {
     profile.metadata.writers.iter().flat_map(|writers| writers.iter())
 }
 
-/// No field manager that serves one cluster manager writes into the profiles of another.
+/// `identity/one-manager-per-profile`
 ///
-/// A field manager serves those cluster managers whose name it alone has set in some profile.
+/// A field manager that serves one cluster manager does not write profiles of another.
+///
+/// A field manager serves a cluster manager if, in some profile, it alone set that manager's name.
 pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &mut Findings) {
     let mut serves: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     let mut last = ("", "");

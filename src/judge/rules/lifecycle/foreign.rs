@@ -10,8 +10,10 @@ use crate::rules::{
 
 /// `lifecycle/foreign-profiles-untouched`
 ///
-/// The implementation is known by the names under which it writes the profiles that are judged: what others do is a
-/// warning only.
+/// The manager does not change or delete profiles of other managers.
+///
+/// The implementation is identified by the field managers and users that write the judged profiles. A change by anyone
+/// else is only a warning.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
     for put in done(
         evidence,

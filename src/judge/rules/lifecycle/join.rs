@@ -15,6 +15,8 @@ use crate::rules::{
 };
 
 /// `lifecycle/join-creates-profile`
+///
+/// A member that joins gets exactly one profile in time.
 pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut Findings) {
     for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         if let Some(profile) = joined_profile(evidence, findings, step) {
@@ -106,6 +108,8 @@ fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a Clust
 }
 
 /// `lifecycle/join-fills-status`
+///
+/// The profile of a member that joins gets its status filled in time.
 pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Findings) {
     let edition = evidence.header.claim.edition;
     for joined in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {

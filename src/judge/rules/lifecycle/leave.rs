@@ -5,6 +5,8 @@ use evidence::{Evidence, api::names::CONDITION_HEALTHY};
 use crate::rules::{Findings, conditions::falls_with_leave};
 
 /// `lifecycle/leave-retires-profile`
+///
+/// After a member left, its profile no longer has ControlPlaneHealthy=True.
 pub(in crate::rules) fn leave_retires_profile(evidence: &Evidence, findings: &mut Findings) {
     falls_with_leave(
         evidence,

@@ -16,6 +16,8 @@ use crate::rules::{
 };
 
 /// `lifecycle/restart-keeps-profiles`
+///
+/// A restart of the manager neither deletes, recreates nor duplicates profiles.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
     let sets = ClusterSets::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {

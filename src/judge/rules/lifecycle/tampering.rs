@@ -14,6 +14,8 @@ use crate::rules::{
 };
 
 /// `lifecycle/deleted-profile-restored`
+///
+/// The manager recreates the deleted profile of a joined member.
 pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: &mut Findings) {
     for deleted in done(
         evidence,
@@ -89,6 +91,8 @@ fn successor<'a>(
 }
 
 /// `lifecycle/status-restored`
+///
+/// The manager corrects a status that somebody else made untrue.
 pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Findings) {
     for tampered in done(
         evidence,
@@ -142,6 +146,8 @@ fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
 }
 
 /// `lifecycle/label-restored`
+///
+/// The manager restores a manager label that somebody else removed.
 pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findings) {
     for robbed in done(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
         let label = |profile: Option<&ClusterProfile>| {

@@ -20,6 +20,8 @@ use crate::rules::{
 const LONGEST_VALUE: usize = 1024;
 
 /// `properties/honours-only-labelled`
+///
+/// The profile contains only those of the member's ClusterProperties that have the label.
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(
         "no member that was asked has a ClusterProperty that a manager would not know of itself",
@@ -47,6 +49,8 @@ fn is_common_knowledge(name: &str) -> bool {
 }
 
 /// `properties/cluster-properties-propagated`
+///
+/// The member's ClusterProperties appear in its profile.
 pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NOTHING_DUE);
     let agrees = |said: Option<&str>, _: &ClusterProperty| said.is_some();
@@ -59,6 +63,8 @@ pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findi
 }
 
 /// `properties/cluster-properties-verbatim`
+///
+/// A ClusterProperty has the same value in the profile as on the member.
 pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NOTHING_DUE);
     let agrees =

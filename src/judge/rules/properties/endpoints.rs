@@ -12,7 +12,9 @@ use crate::rules::{
 
 const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";
 
-/// Every profile has the property, once it had the time to be filled.
+/// `properties/cluster-endpoints-present`
+///
+/// Every profile has the endpoints property once the grace period is over.
 pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings: &mut Findings) {
     each_has(
         evidence,
@@ -27,7 +29,9 @@ pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings:
     );
 }
 
-/// At least one endpoint can be read from the property, and all of them are endpoints.
+/// `properties/cluster-endpoints-well-formed`
+///
+/// The endpoints property contains at least one endpoint, and every entry is one.
 pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
     each_value(
@@ -49,7 +53,9 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
     );
 }
 
-/// The property is a JSON list of strings.
+/// `properties/cluster-endpoints-are-a-list`
+///
+/// The endpoints property is a JSON list of strings.
 pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findings: &mut Findings) {
     let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
     each_value(

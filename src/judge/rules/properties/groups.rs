@@ -8,7 +8,9 @@ use evidence::{
 use super::values::each_value;
 use crate::rules::Findings;
 
-/// The groups of custom resources are a list of API groups.
+/// `properties/custom-resource-groups-well-formed`
+///
+/// The custom resource groups are a JSON list of API groups.
 pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
     each_value(

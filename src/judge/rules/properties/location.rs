@@ -4,7 +4,9 @@ use evidence::{Evidence, api::names};
 
 use crate::rules::{Finding, Findings, text::shown};
 
-/// A member's location, once told, never changes. That it is missing for a while is no other location.
+/// `properties/location-immutable`
+///
+/// The location of a member, once set, never changes. Its temporary absence is no change.
 pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has the property location.topology.k8s.io");
     for history in evidence.histories() {

@@ -17,6 +17,8 @@ use crate::rules::{
 const GRACE_SECONDS: i64 = 300;
 
 /// `properties/node-count-matches-member`
+///
+/// The node count is within the declared tolerance of the member's nodes.
 pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells a number of nodes");
     let tolerance = evidence.header.claim.node_tolerance;
@@ -60,6 +62,8 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
 }
 
 /// `properties/custom-resource-groups-match-member`
+///
+/// The custom resource groups are those of the member's CRDs.
 pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells the groups of its custom resources");
     let comparison = Comparison {

@@ -14,7 +14,9 @@ use serde::{
 use super::values::each_value;
 use crate::rules::Findings;
 
-/// The endpoints of metrics are a list of pairs, each a type and a URL.
+/// `properties/metrics-endpoints-well-formed`
+///
+/// The metrics endpoints are a JSON list of pairs, each a type and a URL.
 pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected =
         r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;

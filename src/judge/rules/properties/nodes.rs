@@ -8,7 +8,9 @@ use evidence::{
 use super::values::each_value;
 use crate::rules::Findings;
 
-/// The number of nodes is one.
+/// `properties/node-count-well-formed`
+///
+/// The node count is a non-negative integer.
 pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = "an integer that is not negative, such as 120";
     each_value(
@@ -26,7 +28,9 @@ pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &m
     );
 }
 
-/// The types of nodes are a list.
+/// `properties/node-types-well-formed`
+///
+/// The node types are a JSON list of non-empty strings.
 pub(in crate::rules) fn node_types_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = r#"a JSON list of strings that are not empty, such as ["standard-8","highmem-16"]"#;
     each_value(

@@ -10,7 +10,9 @@ use crate::rules::{
     text::shown,
 };
 
-/// The time at which a property was observed does not lie in the future, and does not go back.
+/// `properties/observed-time-sane`
+///
+/// The observation time of a property is not in the future and never moves backwards.
 pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no property tells when it was observed");
     for history in evidence.histories() {

@@ -18,6 +18,8 @@ use crate::rules::{
 const TOLD: usize = 3;
 
 /// `properties/cluster-endpoints-reachable`
+///
+/// At least one endpoint of each profile answers requests.
 pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, findings: &mut Findings) {
     if evidence.endpoint_calls.is_empty() {
         match evidence.inventory().any(has_endpoint) {

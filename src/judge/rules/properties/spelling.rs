@@ -9,7 +9,9 @@ use crate::rules::{Finding, Findings, text::shown};
 /// So many characters may be wrong, missing or too many in a slip.
 const SLIP: usize = 2;
 
-/// No property has a name that is nearly a standard one.
+/// `properties/well-known-spelling`
+///
+/// No property's name is a likely misspelling of a standard one.
 pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     // The same few names are in all profiles.

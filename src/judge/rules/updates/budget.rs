@@ -13,6 +13,8 @@ use crate::rules::{
 const LONG_ENOUGH: i64 = 600;
 
 /// `updates/status-writes-within-budget`
+///
+/// The status writes on each profile stay within its token bucket.
 pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, Request::is_status_write);
     let watched = was_watched(evidence);
@@ -114,6 +116,8 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 }
 
 /// `updates/average-rate`
+///
+/// The mean interval between the writes on a profile is at least 30 s.
 pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);

@@ -15,6 +15,8 @@ use crate::rules::{
 const LASTING: i64 = 600 * SECOND;
 
 /// `updates/no-dynamic-data`
+///
+/// No property changes so often that its changes alone exceed the write budget.
 pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     for history in evidence.histories() {

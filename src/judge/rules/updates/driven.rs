@@ -12,6 +12,8 @@ use crate::rules::{
 };
 
 /// `updates/restart-within-burst`
+///
+/// A restart of the manager costs each profile at most one burst of writes.
 pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, Request::is_status_write);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
@@ -45,6 +47,8 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
 }
 
 /// `updates/scale-within-budget`
+///
+/// When many members join, each gets a profile, and each profile stays within its budget.
 pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, |_| true);
     // Of so many members, the first that cannot be told of has to do for all.

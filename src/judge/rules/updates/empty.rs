@@ -20,6 +20,8 @@ struct Writes {
 }
 
 /// `updates/no-empty-writes`
+///
+/// No status write leaves the object unchanged.
 pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the audit log has no write of a profile's status");
     let Some(requests) = &evidence.requests else {

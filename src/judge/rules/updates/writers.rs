@@ -16,6 +16,8 @@ use crate::rules::{
 };
 
 /// `updates/status-by-subresource`
+///
+/// Status is written through `/status`, and spec and labels are not.
 pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mut Findings) {
     if lacks_subresource(evidence) {
         findings
@@ -154,6 +156,8 @@ fn way(writer: &Writer) -> String {
 }
 
 /// `updates/distinct-appliers`
+///
+/// If several field managers write one status, all of them use server-side apply.
 pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has a status that anybody owns");
     for profile in evidence.inventory() {

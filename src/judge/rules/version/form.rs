@@ -9,7 +9,9 @@ use crate::rules::{Finding, Findings, text::shown};
 /// How the version begins that Kubernetes tells where its build did not set one: no fault of the manager's.
 const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 
-/// Each version that is told can be read as one.
+/// `version/well-formed`
+///
+/// Every reported version parses as a Kubernetes version.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile tells a version");
     for profile in evidence.inventory() {

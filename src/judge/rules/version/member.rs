@@ -9,6 +9,8 @@ use crate::rules::{
 };
 
 /// `version/matches-member`
+///
+/// The reported version is the one that the member's API server reports.
 pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells a version of Kubernetes");
     let comparison = Comparison {

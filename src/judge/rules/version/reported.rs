@@ -15,9 +15,11 @@ use crate::rules::{
     text::ABSENT,
 };
 
-/// A member that is joined and healthy has its version in the profile.
+/// `version/reported`
 ///
-/// What it lacks counts once all of this has been so for longer than the grace.
+/// The profile of a joined and healthy member reports its Kubernetes version.
+///
+/// A missing version counts once the member was joined and healthy for longer than the grace period.
 pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile says that its member is joined and healthy");
     let mut excused = false;

@@ -9,6 +9,8 @@ use crate::rules::{
 };
 
 /// `version/follows-upgrade`
+///
+/// After an upgrade of a member, its profile reports the new version in time.
 pub(in crate::rules) fn follows_upgrade(evidence: &Evidence, findings: &mut Findings) {
     for upgraded in done(evidence, findings, Scenario::Upgrade, DriverAction::Upgrade) {
         let change = upgraded.step.change.as_ref();
