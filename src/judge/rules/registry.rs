@@ -1,7 +1,6 @@
 //! All rules in the order of the reports: binds each id to its file and its function.
 //!
-//! The function of `suite/name` is in the folder `suite`; its documentation begins with the id, so that
-//! ``grep -rn  src/judge/rules`` finds it.
+//! The function of `suite/name` is in the folder `suite`. Its documentation begins with the id, so grep finds it.
 
 use std::sync::LazyLock;
 
