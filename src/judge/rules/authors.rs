@@ -8,8 +8,8 @@ use evidence::{
 };
 
 use super::{
-    moment::{LATE, skew},
-    text::shown,
+    text::redacted,
+    write_time::{LATE, skew},
 };
 
 /// The field managers of a profile; none where the hub does not tell.
@@ -78,7 +78,7 @@ pub(super) fn by(names: &BTreeSet<&str>) -> String {
     match names.is_empty() {
         true => String::new(),
         false => {
-            let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+            let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
             format!(" by {}", names.join(", "))
         }
     }

@@ -1,6 +1,6 @@
 //! The budget of writes that one object has: a token bucket (KEP-4322 › Scalability implication).
 
-use super::moment::{Micros, Moment, SECOND, timestamp};
+use super::write_time::{Micros, SECOND, WriteTime, timestamp};
 
 /// How many writes an object may take at once: the bucket's capacity.
 pub const BURST: i64 = 10;
@@ -41,13 +41,13 @@ pub(super) struct Draw {
 
 /// The first write that overdraws a bucket which is full before the first one, if any does wherever in their
 /// moments the writes took place. Only runs that last at least `at_least` count. The moments are in order.
-pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> Option<Overdraw> {
+pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -> Option<Overdraw> {
     let draw = draws(moments, capacity, at_least).find(Draw::is_too_much)?;
     let (first, last) = (moments[draw.first], moments[draw.last]);
     Some(Overdraw {
         writes: i64::try_from(draw.last - draw.first + 1).unwrap_or(i64::MAX),
-        from: first.told,
-        until: last.told,
+        from: first.reported,
+        until: last.reported,
         allowed: allowed(capacity, last.latest - first.earliest),
     })
 }
@@ -57,7 +57,11 @@ pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> O
 /// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
 /// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
 /// the earlier one from which on the balance is worst.
-pub(super) fn draws(moments: &[Moment], capacity: i64, at_least: Micros) -> impl Iterator<Item = Draw> + '_ {
+pub(super) fn draws(
+    moments: &[WriteTime],
+    capacity: i64,
+    at_least: Micros,
+) -> impl Iterator<Item = Draw> + '_ {
     // In time units: a write costs one refill, and time pays it back.
     let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
     let start_balance = move |index: usize| cost(index).saturating_sub(moments[index].earliest);
@@ -124,10 +128,10 @@ mod tests {
     use super::*;
 
     /// Writes seen at these seconds.
-    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<Moment> {
+    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<WriteTime> {
         seconds
             .into_iter()
-            .map(|second| Moment::seen(timestamp(second * SECOND)))
+            .map(|second| WriteTime::seen(timestamp(second * SECOND)))
             .collect()
     }
 
@@ -180,12 +184,12 @@ mod tests {
     }
 
     /// The writes as a watch delivers them: in order, each less than a second late.
-    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<Moment> {
+    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<WriteTime> {
         let mut last = Micros::MIN;
         let mut moments = Vec::new();
         for (time, delay) in times.iter().zip(delays.iter().cycle()) {
             last = last.max(time + Micros::from(*delay));
-            moments.push(Moment::seen(timestamp(last)));
+            moments.push(WriteTime::seen(timestamp(last)));
         }
         moments
     }

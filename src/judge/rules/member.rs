@@ -15,7 +15,7 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Finding, Findings};
+use super::finding::{Finding, Findings};
 
 /// A profile that is judged, and the member that it describes.
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 use evidence::{Evidence, GRACE_SECONDS, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, on_our_clock},
+    finding::{Finding, Findings},
+    write_time::{Micros, SECOND, end, on_our_clock},
 };
 
 /// How long a manager may take until what it owes counts as missing.

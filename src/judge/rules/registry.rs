@@ -4,10 +4,15 @@
 
 use std::sync::LazyLock;
 
+use evidence::Evidence;
+
 use super::{
-    Examine, Facts, access, clustersets, conditions, consumers, identity, lifecycle, properties, updates,
-    version,
+    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
+    properties, updates, version,
 };
+
+/// A rule's function.
+pub type Examine = fn(&Evidence, &mut Findings);
 
 /// One rule.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
 use super::entries::{entries, examined, filled};
 use crate::rules::{
-    Findings,
-    moment::{CLOCKS_APART, Micros, SECOND, end, timestamp},
+    finding::Findings,
+    write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";
@@ -65,7 +65,11 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
         if validities.iter().any(|validity| validity.holds(now)) {
             continue;
         }
-        let mut told: Vec<String> = validities.iter().take(TOLD).map(|one| one.told(now)).collect();
+        let mut told: Vec<String> = validities
+            .iter()
+            .take(TOLD)
+            .map(|one| one.describe(now))
+            .collect();
         if let Some(more) = validities.len().checked_sub(TOLD).filter(|more| *more > 0) {
             told.push(format!("and {more} more like it"));
         }
@@ -156,7 +160,7 @@ impl Validity {
     }
 
     /// Why it is not valid.
-    fn told(self, now: Micros) -> String {
+    fn describe(self, now: Micros) -> String {
         match now < self.from {
             true => format!("one not valid before {}", timestamp(self.from)),
             false => format!("one expired at {}", timestamp(self.until)),

@@ -7,7 +7,7 @@ use evidence::{
 use serde_json::Value;
 
 use super::entries::{Entry, entries};
-use crate::rules::{Findings, text::ABSENT};
+use crate::rules::{finding::Findings, text::ABSENT};
 
 /// At most so many items of one extension are told one by one.
 const MOST: usize = 20;

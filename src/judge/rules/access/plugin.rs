@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Doubts, is_joined, stood, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// What was tried for one profile.
@@ -52,7 +52,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
                     )
                     .at(path(profile, provider))
                     .expected("a credential that the member accepts")
-                    .observed(shown(&format!("it answers {code} {message}"))),
+                    .observed(redacted(&format!("it answers {code} {message}"))),
                 );
             }
             LoginOutcome::NoCredential { reason } if stood(vouches) => {
@@ -61,7 +61,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
                     Finding::on(profile, "the access provider's plugin yields no credential")
                         .at(path(profile, provider))
                         .expected("an ExecCredential with a credential")
-                        .observed(shown(reason)),
+                        .observed(redacted(reason)),
                 );
             }
             LoginOutcome::Unanswered { reason } if stood(vouches) => {
@@ -105,7 +105,7 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
         };
         findings.note(format!(
             "no plugin was run for {}: the provider file names none of their access providers",
-            shown(&whose)
+            redacted(&whose)
         ));
     }
 }
@@ -117,5 +117,5 @@ fn path(profile: &ClusterProfile, provider: &str) -> String {
         true => "accessProviders",
         false => "credentialProviders",
     };
-    format!("status.{list}[{}].cluster", shown(provider))
+    format!("status.{list}[{}].cluster", redacted(provider))
 }

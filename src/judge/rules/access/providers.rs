@@ -6,8 +6,8 @@ use evidence::Evidence;
 
 use super::entries::{lists, of_profile};
 use crate::rules::{
-    Finding, Findings,
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted},
 };
 
 /// `access/provider-named`
@@ -34,7 +34,7 @@ pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findi
                     entry
                         .finding(".name", "two access providers of a list have one name")
                         .expected("a name of its own")
-                        .observed(shown(name)),
+                        .observed(redacted(name)),
                 );
             }
         }

@@ -9,7 +9,7 @@ use evidence::{
 };
 
 use super::{authority, entries::of_profile};
-use crate::rules::{Finding, Findings};
+use crate::rules::finding::{Finding, Findings};
 
 /// At most so many credentials of one profile are told one by one.
 const MOST: usize = 20;

@@ -6,7 +6,7 @@ use super::{
     entries::{entries, examined, filled},
     url::fault,
 };
-use crate::rules::{Findings, text::shown_address};
+use crate::rules::{finding::Findings, text::redacted_address};
 
 /// `access/server-is-url`
 ///
@@ -32,7 +32,7 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
                 entry
                     .finding(".cluster.server", format!("server {fault}"))
                     .expected("an absolute URL with a host, such as https://a.example:6443")
-                    .observed(shown_address(server)),
+                    .observed(redacted_address(server)),
             );
         }
     }
@@ -86,7 +86,7 @@ pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mu
                 entry
                     .finding(".cluster.proxy-url", format!("proxy {fault}"))
                     .expected("an http, https or socks5 URL with a host")
-                    .observed(shown_address(proxy)),
+                    .observed(redacted_address(proxy)),
             );
         }
     }

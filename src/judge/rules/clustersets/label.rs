@@ -9,10 +9,10 @@ use evidence::{
 
 use super::inventory::{Inventory, inventories};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::TOO_EARLY,
     sets::{ClusterSets, label},
-    text::{shown, shown_or_absent},
+    text::{redacted, redacted_or_absent},
 };
 
 /// `clustersets/namespace-labelled`
@@ -76,7 +76,7 @@ impl Hub<'_> {
                 };
                 findings.cannot_tell(format!(
                     "namespace {} was not seen, and represents a ClusterSet, as {by}",
-                    shown(name)
+                    redacted(name)
                 ));
             }
             return;
@@ -93,7 +93,7 @@ impl Hub<'_> {
                         findings.note(format!(
                             "namespace {} is taken for a plain inventory, though profiles in it are of ClusterSets: \
                              --clusterset says otherwise",
-                            shown(name)
+                            redacted(name)
                         ));
                     }
                     return;
@@ -142,8 +142,8 @@ fn lacks_label(namespace: &Namespace, set: &str) -> Finding {
         "namespace of a ClusterSet lacks the label with the set's name",
     )
     .at(path(key))
-    .expected(shown(set))
-    .observed(shown_or_absent(namespace.labels.get(key).map(String::as_str)))
+    .expected(redacted(set))
+    .observed(redacted_or_absent(namespace.labels.get(key).map(String::as_str)))
 }
 
 fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
@@ -154,8 +154,8 @@ fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
         "namespace names its ClusterSet under the key of the API's Go package, not under the KEP's",
     )
     .at(path(names::LABEL_CLUSTERSET))
-    .expected(shown(set))
-    .observed(format!("{other}={}", shown_or_absent(value)))
+    .expected(redacted(set))
+    .observed(format!("{other}={}", redacted_or_absent(value)))
 }
 
 fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
@@ -169,6 +169,6 @@ fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
         "namespace's label names another ClusterSet than the one declared",
     )
     .at(path(key))
-    .expected(shown(declared))
-    .observed(shown(set))
+    .expected(redacted(declared))
+    .observed(redacted(set))
 }

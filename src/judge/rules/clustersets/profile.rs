@@ -4,10 +4,10 @@ use evidence::Evidence;
 
 use super::inventory::{is_steady, speaks};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::TOO_EARLY,
-    sets::{ClusterSets, NO_SETS, told},
-    text::shown,
+    sets::{ClusterSets, NO_SETS, claims},
+    text::redacted,
 };
 
 /// `clustersets/one-set-per-namespace`
@@ -30,7 +30,7 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
             findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
             continue;
         }
-        let mut others = told(profile).filter(|(_, other)| *other != set).peekable();
+        let mut others = claims(profile).filter(|(_, other)| *other != set).peekable();
         if others.peek().is_some() && !is_steady(evidence, history) {
             // It may be about to move to another namespace.
             excused = true;
@@ -46,10 +46,10 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
                 .at(path)
                 .expected(format!(
                     "{}, as its namespace {}",
-                    shown(set),
-                    shown(&profile.metadata.namespace)
+                    redacted(set),
+                    redacted(&profile.metadata.namespace)
                 ))
-                .observed(shown(other)),
+                .observed(redacted(other)),
             );
         }
     }

@@ -10,9 +10,9 @@ use evidence::{
 
 use super::has_status;
 use crate::rules::{
-    Findings,
-    answer::{Answer, Shortfall, Span, course, done},
-    text::{ABSENT, shown},
+    answer::{Answer, Shortfall, Span, executed, states},
+    finding::Findings,
+    text::{ABSENT, redacted},
 };
 
 /// `conditions/healthy-follows-outage`
@@ -28,7 +28,7 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
         return;
     }
     let mut broken = Vec::new();
-    for one in done(evidence, findings, Scenario::Outage, DriverAction::Break) {
+    for one in executed(evidence, findings, Scenario::Outage, DriverAction::Break) {
         if !one.was_true(findings, CONDITION_HEALTHY) {
             continue;
         }
@@ -45,7 +45,7 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             },
         );
     }
-    for one in done(evidence, findings, Scenario::Outage, DriverAction::Heal) {
+    for one in executed(evidence, findings, Scenario::Outage, DriverAction::Heal) {
         if !broken.contains(&one.step.member.as_str()) || is_true(one.before(), CONDITION_HEALTHY) {
             continue;
         }
@@ -74,7 +74,7 @@ fn is_never_reported(evidence: &Evidence) -> bool {
     let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
     let mut states = steps
         .filter_map(|step| step.profile.as_ref())
-        .flat_map(|profile| course(evidence, profile))
+        .flat_map(|profile| states(evidence, profile))
         .filter_map(|state| state.profile)
         .peekable();
     states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
@@ -99,7 +99,7 @@ pub(in crate::rules) fn falls_with_leave(
     kind: &str,
     message: &'static str,
 ) {
-    for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+    for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         let span = Span::of(evidence, left.step);
         if matches!(span.answer(left.profile, &left.states, is_gone), Answer::Given) {
             findings.examine();
@@ -140,7 +140,7 @@ fn status(profile: Option<&ClusterProfile>, kind: &str) -> String {
         None => "no profile".to_owned(),
         Some(profile) => match profile.condition(kind) {
             None => ABSENT.to_owned(),
-            Some(condition) => shown(&condition.status),
+            Some(condition) => redacted(&condition.status),
         },
     }
 }

@@ -10,9 +10,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{CLOCKS_APART, Micros, end, skew, timestamp},
-    text::{self, ABSENT, shown_or_absent},
+    finding::{Finding, Findings},
+    text::{self, ABSENT, redacted_or_absent},
+    write_time::{CLOCKS_APART, Micros, end, skew, timestamp},
 };
 
 /// The lengths that the API allows.
@@ -52,7 +52,7 @@ fn judge(
             Finding::on(profile, message)
                 .at(format!(
                     "status.conditions[{}]{field}",
-                    text::shown(&condition.kind)
+                    text::redacted(&condition.kind)
                 ))
                 .expected(expected)
                 .observed(observed),
@@ -72,7 +72,7 @@ fn judge(
             ".type",
             "the type of a condition does not have the form of one",
             "CamelCase, with a DNS prefix and a slash before it if need be",
-            &shown(&condition.kind),
+            &redacted(&condition.kind),
         );
     }
     if !matches!(&*condition.status, "True" | "False" | "Unknown") {
@@ -80,7 +80,7 @@ fn judge(
             ".status",
             "the status of a condition is none of the three",
             "True, False or Unknown",
-            &shown(&condition.status),
+            &redacted(&condition.status),
         );
     }
     if !is_reason(&condition.reason) {
@@ -88,7 +88,7 @@ fn judge(
             ".reason",
             "a condition has no reason in CamelCase",
             "a word in CamelCase",
-            &shown(&condition.reason),
+            &redacted(&condition.reason),
         );
     }
     let path = ".lastTransitionTime";
@@ -106,7 +106,7 @@ fn judge(
             path,
             "a condition's transition time is not in RFC 3339",
             "a time in RFC 3339",
-            &shown(text),
+            &redacted(text),
         );
         return;
     };
@@ -123,8 +123,8 @@ fn judge(
 }
 
 /// Text from the hub, or what stands for its absence.
-fn shown(text: &str) -> String {
-    shown_or_absent(Some(text).filter(|text| !text.is_empty()))
+fn redacted(text: &str) -> String {
+    redacted_or_absent(Some(text).filter(|text| !text.is_empty()))
 }
 
 /// Whether it has the form that the API demands of a reason: a letter first, then letters, digits, `_`, `,` and

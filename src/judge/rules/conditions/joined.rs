@@ -9,9 +9,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
+    finding::{Finding, Findings},
     presence::{GRACE, lasts, transition},
+    write_time::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
 };
 
 /// `conditions/healthy-needs-joined`

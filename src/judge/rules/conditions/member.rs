@@ -6,9 +6,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
-    text::shown,
+    text::redacted,
 };
 
 /// `conditions/healthy-agrees-with-member`
@@ -57,7 +57,7 @@ fn health(look: &Look) -> Option<Health> {
     if !readyz.ready {
         ailments.push(match readyz.failed.as_slice() {
             [] => "/readyz fails".to_owned(),
-            failed => shown(&format!("/readyz fails: {}", failed.join(", "))),
+            failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
         });
     }
     let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds;
@@ -66,7 +66,7 @@ fn health(look: &Look) -> Option<Health> {
         name, age_seconds, ..
     } in leases.unwrap_or_default().iter().filter(stale)
     {
-        ailments.push(shown(&format!(
+        ailments.push(redacted(&format!(
             "{name} has not renewed its lease for {age_seconds} s"
         )));
     }
@@ -91,7 +91,7 @@ fn finding(difference: &Difference<&Condition, Health>) -> Finding {
     let finding = |message: &str| {
         Finding::on(*profile, message)
             .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
-            .observed(format!("{}, for at least {seconds} s", shown(&said.status)))
+            .observed(format!("{}, for at least {seconds} s", redacted(&said.status)))
     };
     if claims_health(said) {
         return finding("the control plane is called healthy, and is not")

@@ -5,7 +5,11 @@ use evidence::{
     api::names::{CONDITION_HEALTHY, CONDITION_JOINED},
 };
 
-use crate::rules::{Finding, Findings, presence::each_has, text::ABSENT};
+use crate::rules::{
+    finding::{Finding, Findings},
+    presence::each_has,
+    text::ABSENT,
+};
 
 /// `conditions/control-plane-healthy-reported`
 ///

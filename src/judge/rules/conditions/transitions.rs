@@ -7,10 +7,10 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
     bucket::whole_seconds,
-    moment::{Micros, Moment, SECOND, missed_since, on_our_clock, status_writes},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one keeps an equal time. From two
@@ -79,7 +79,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                 let kind = &*new.kind;
                 let known = since.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
                 let old_since = known.unwrap_or_else(|| {
-                    let first = Moment::seen(history.versions[0].at).earliest;
+                    let first = WriteTime::seen(history.versions[0].at).earliest;
                     let told = old.last_transition_time.as_deref();
                     let told = told.and_then(|text| on_our_clock(evidence, text));
                     told.map_or(first, |told| told.min(first))
@@ -132,7 +132,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             continue;
         }
         findings.examine();
-        let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+        let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
         for write in status_writes(evidence, history) {
             for (old, new) in pairs(&write.before.profile, &write.after.profile) {
                 if old.status == new.status {
@@ -149,10 +149,10 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
                 .windows(MOST_CHANGES + 1)
                 .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
             let Some(run) = flaps else { continue };
-            let seconds = whole_seconds(run[MOST_CHANGES].told - run[0].told);
+            let seconds = whole_seconds(run[MOST_CHANGES].reported - run[0].reported);
             findings.report(
                 Finding::on(history.last(), "a condition changes its status again and again")
-                    .at(format!("status.conditions[{}].status", shown(kind)))
+                    .at(format!("status.conditions[{}].status", redacted(kind)))
                     .expected("at most 6 changes in 5 min")
                     .observed(format!("{} changes in {seconds} s", run.len())),
             );
@@ -178,5 +178,5 @@ fn pairs<'a>(
 }
 
 fn path(kind: &str) -> String {
-    format!("status.conditions[{}].lastTransitionTime", shown(kind))
+    format!("status.conditions[{}].lastTransitionTime", redacted(kind))
 }

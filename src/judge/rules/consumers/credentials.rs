@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
 use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// `consumers/secret-single-consumer`
 ///
@@ -30,7 +33,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
                 Finding::on(secret, "the Secret holds the credentials of more than one user")
                     .at("data.Config.users")
                     .expected("one user's credentials")
-                    .observed(shown(&format!("those of {} and of {}", one.name, other.name))),
+                    .observed(redacted(&format!("those of {} and of {}", one.name, other.name))),
             );
         }
         // A namespace without a consumer's name is another rule's matter.

@@ -4,15 +4,17 @@ use std::collections::HashSet;
 
 use evidence::{
     CredentialKind, Evidence, GRACE_SECONDS, Kubeconfig, KubeconfigCluster, ProfileHistory, Version,
-    api::names,
+    api::{
+        endpoints::{self, Endpoints},
+        names,
+    },
 };
 
 use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{self, Endpoints},
-    moment::{SECOND, end},
-    text::{ABSENT, holds_credential, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, holds_credential, redacted},
+    write_time::{SECOND, end},
 };
 
 /// `consumers/secret-has-kubeconfig`
@@ -36,11 +38,11 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
         };
         let path = format!("data.{}", names::SECRET_CONFIG_KEY);
         match (&secret.kubeconfig, &secret.kubeconfig_error) {
-            (_, Some(error)) => report(path, "a kubeconfig", shown(error), findings),
+            (_, Some(error)) => report(path, "a kubeconfig", redacted(error), findings),
             (None, None) => {
                 let observed = match secret.keys.as_slice() {
                     [] => ABSENT.to_owned(),
-                    keys => shown(&format!("{ABSENT}; there are {}", keys.join(", "))),
+                    keys => redacted(&format!("{ABSENT}; there are {}", keys.join(", "))),
                 };
                 report(path, "a kubeconfig", observed, findings);
             }
@@ -72,7 +74,7 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
         expected,
         observed: match name {
             "" => ABSENT.to_owned(),
-            name => shown(name),
+            name => redacted(name),
         },
     };
     let current = kubeconfig.current_context.as_str();
@@ -125,7 +127,7 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
                     subject.secret,
                     "the kubeconfig names a file, which its reader does not have",
                 )
-                .at(shown(&format!("data.Config.{list}[{name}].{field}")))
+                .at(redacted(&format!("data.Config.{list}[{name}].{field}")))
                 .expected("the data itself")
                 .observed("a path"),
             );
@@ -138,7 +140,7 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
                         subject.secret,
                         "the kubeconfig runs a plugin, which its reader may not have",
                     )
-                    .at(shown(&format!("data.Config.users[{}].exec", user.name)))
+                    .at(redacted(&format!("data.Config.users[{}].exec", user.name)))
                     .expected("a credential")
                     .observed("an exec plugin"),
                 );
@@ -194,9 +196,12 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
                     subject.secret,
                     "the kubeconfig leads elsewhere than the profile says",
                 )
-                .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
-                .expected(shown(&expected))
-                .observed(shown(&cluster.server)),
+                .at(redacted(&format!(
+                    "data.Config.clusters[{}].server",
+                    cluster.name
+                )))
+                .expected(redacted(&expected))
+                .observed(redacted(&cluster.server)),
             );
         }
     }

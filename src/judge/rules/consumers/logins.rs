@@ -6,9 +6,9 @@ use evidence::{Evidence, Login, LoginOutcome, LoginWith};
 
 use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Doubts, is_joined, stood, vouches},
-    text::shown,
+    text::redacted,
 };
 
 const PATH: &str = "data.Config.users";
@@ -30,7 +30,7 @@ pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Fin
                     )
                     .at(PATH)
                     .expected("a credential that the member accepts")
-                    .observed(shown(&format!("it answers {code} {message}"))),
+                    .observed(redacted(&format!("it answers {code} {message}"))),
                 );
             }
             outcome => doubt(&subject, login, outcome, &mut doubts),
@@ -62,7 +62,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
                         Finding::on(subject.secret, "the consumer may do everything on the member")
                             .at(PATH)
                             .expected("a user with the rights that the consumer needs")
-                            .observed(shown(&format!("{user}, who may do everything to everything"))),
+                            .observed(redacted(&format!("{user}, who may do everything to everything"))),
                     );
                 }
             }

@@ -8,9 +8,9 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::rules::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, on_our_clock},
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted},
+    write_time::{Micros, SECOND, end, on_our_clock},
 };
 
 /// `consumers/secret-namespace-labelled`
@@ -68,8 +68,8 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
         if !exists {
             let observed = match (subject.namespace(), subject.name()) {
                 (_, "") => "an empty value".to_owned(),
-                (Some(namespace), name) => shown(&format!("{namespace}/{name}")),
-                (None, name) => shown(name),
+                (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
+                (None, name) => redacted(name),
             };
             findings.report(
                 Finding::on(

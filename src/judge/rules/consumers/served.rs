@@ -9,9 +9,9 @@ use evidence::{
 
 use super::subject::{consumer, namespaces};
 use crate::rules::{
-    Finding, Findings,
-    moment::{SECOND, end, on_our_clock},
+    finding::{Finding, Findings},
     text::ABSENT,
+    write_time::{SECOND, end, on_our_clock},
 };
 
 /// `consumers/declared-consumer-served`

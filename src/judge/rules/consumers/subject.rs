@@ -7,7 +7,7 @@ use evidence::{
     api::{Feature, names},
 };
 
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
 /// A Secret that is judged, and the profiles that it may be for.
 pub(super) struct Subject<'a> {

@@ -4,8 +4,8 @@ use evidence::{Evidence, api::Edition};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ExampleError, World, time};
-use crate::rules::{Finding, Rule};
+use super::{error::ExampleError, time, world::World};
+use crate::rules::{finding::Finding, registry::Rule};
 
 /// One example of a rule's file.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::{
     conforming::{self, text},
     error::strictly,
+    reference::profile_reference,
     time::{Repeats, moment},
-    world::profile_reference,
 };
 
 /// Reads a member: `profile` is a path (`a` unless given), `looks` are overlays onto a look that agrees with the

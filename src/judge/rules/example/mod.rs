@@ -10,6 +10,7 @@ mod driver;
 mod error;
 mod expectation;
 mod members;
+mod reference;
 mod requests;
 mod secrets;
 mod stage;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, ObjectRef, Probe, ProbeMethod,
-    ProbeOutcome, Scope, ServedVersion, Window,
+    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
+    Scope, ServedVersion, Window,
     api::{Edition, Feature},
 };
 use jiff::SignedDuration;
@@ -15,7 +15,9 @@ use super::{
     conforming,
     driver::DriverText,
     error::strictly,
-    members, requests, secrets,
+    members,
+    reference::profile_reference,
+    requests, secrets,
     stage::{Stage, Step},
     time::moment,
 };
@@ -292,16 +294,5 @@ impl GapText {
             }),
             reason: self.reason.clone(),
         }
-    }
-}
-
-/// A reference to a profile of the example.
-pub(super) fn profile_reference(namespace: &str, name: &str) -> ObjectRef {
-    ObjectRef {
-        kind: evidence::api::names::KIND.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        uid: format!("uid-{namespace}-{name}"),
-        resource_version: String::new(),
     }
 }

@@ -3,17 +3,17 @@
 use evidence::{DriverAction, Evidence, Scenario};
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Span, did, done, to_the_second},
+    answer::{Span, did, executed, to_the_second},
     authors::{authors, by},
-    text::shown_or_absent,
+    finding::{Finding, Findings},
+    text::redacted_or_absent,
 };
 
 /// `identity/display-name-kept`
 ///
 /// The manager does not overwrite a display name that a consumer set.
 pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Findings) {
-    for set in done(
+    for set in executed(
         evidence,
         findings,
         Scenario::Tampering,
@@ -46,10 +46,10 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
             findings.report(
                 Finding::on(after, "the display name that a consumer set was overwritten")
                     .at("spec.displayName")
-                    .expected(shown_or_absent(Some(&wanted)))
+                    .expected(redacted_or_absent(Some(&wanted)))
                     .observed(format!(
                         "{} from {} on{}",
-                        shown_or_absent(name(after).as_deref()),
+                        redacted_or_absent(name(after).as_deref()),
                         to_the_second(at),
                         by(&authors(before, after))
                     )),

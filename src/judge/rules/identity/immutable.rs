@@ -2,7 +2,10 @@
 
 use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
 
-use crate::rules::{Finding, Findings, text::shown_or_absent};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted_or_absent,
+};
 
 /// `identity/manager-immutable`
 ///
@@ -68,8 +71,8 @@ fn judge_changes(evidence: &Evidence, findings: &mut Findings) {
                 findings.report(
                     Finding::on(&after.profile, "manager of the profile was changed")
                         .at("spec.clusterManager.name")
-                        .expected(shown_or_absent(name(before).as_deref()))
-                        .observed(shown_or_absent(name(after).as_deref())),
+                        .expected(redacted_or_absent(name(before).as_deref()))
+                        .observed(redacted_or_absent(name(after).as_deref())),
                 );
             }
         }

@@ -9,8 +9,8 @@ use evidence::{
 
 use super::owners::{created_name, is_creation};
 use crate::rules::{
-    Finding, Findings,
-    text::{ABSENT, shown, shown_or_absent},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted, redacted_or_absent},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
@@ -51,7 +51,7 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
                 Finding::on(profile, "manager label does not repeat the manager's name")
                     .at(LABEL_PATH)
                     .expected(manager)
-                    .observed(shown(label)),
+                    .observed(redacted(label)),
             );
         }
     }
@@ -80,7 +80,7 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
             Finding::on(profile, message)
                 .at(NAME_PATH)
                 .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
-                .observed(shown_or_absent(name)),
+                .observed(redacted_or_absent(name)),
         );
     }
 }
@@ -221,7 +221,7 @@ fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>)
 fn expected_value(manager: &str) -> String {
     match manager {
         "" => "the name of the cluster manager".to_owned(),
-        manager => shown(manager),
+        manager => redacted(manager),
     }
 }
 

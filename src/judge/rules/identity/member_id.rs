@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    alike::{Marks, digest},
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, digest},
+    text::{ABSENT, redacted},
 };
 
 const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
@@ -73,8 +73,8 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
                 findings.report(
                     Finding::on(profile, "member id was changed")
                         .at(PATH)
-                        .expected(shown(known))
-                        .observed(shown(id)),
+                        .expected(redacted(known))
+                        .observed(redacted(id)),
                 );
                 known = id;
             }
@@ -93,17 +93,17 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Marks::default();
+    let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         if let Some((namespace, id)) = key(profile) {
-            marks.add(digest((namespace, id)), place);
+            index.add(digest((namespace, id)), place);
             if scope.holds(profile) {
                 findings.examine();
             }
         }
     }
     let mut twins = BTreeMap::new();
-    for group in marks.groups() {
+    for group in index.groups() {
         let first = profiles[group[0]];
         let others = group.into_iter().skip(1);
         twins.extend(
@@ -123,7 +123,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
                 Finding::on(object, "two profiles of one namespace have the same member id")
                     .at(PATH)
                     .expected("an id that no other profile of the namespace has")
-                    .observed(format!("{}, as has {}", shown(id), ObjectRef::from(rival))),
+                    .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
             );
         }
     }

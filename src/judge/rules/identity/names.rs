@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
-    alike::{Marks, digest},
-    sameness::{Relation, by_all, by_ids, note_bounds},
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, Relation, by_all, by_ids, digest, note_bounds},
     sets::ClusterSets,
-    text::shown,
+    text::redacted,
 };
 
 /// How many profiles of one name, at most, another one of that name is compared with.
-const COMPARED: usize = 8;
+const MAX_COMPARED: usize = 8;
 
 /// `identity/name-unique`
 ///
@@ -30,13 +29,13 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Marks::default();
+    let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
-        marks.add(digest(&profile.metadata.name), place);
+        index.add(digest(&profile.metadata.name), place);
     }
     let sets = ClusterSets::of(evidence);
     let mut clashes = BTreeMap::new();
-    for group in marks.groups() {
+    for group in index.groups() {
         let mut known: Vec<&ClusterProfile> = Vec::new();
         for place in group {
             let profile = profiles[place];
@@ -45,7 +44,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
                 .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
             if let Some(clash) = clash {
                 clashes.insert(place, clash);
-            } else if known.len() < COMPARED {
+            } else if known.len() < MAX_COMPARED {
                 known.push(profile);
             }
         }
@@ -63,7 +62,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
                     .expected("a name that no other cluster on the hub has")
                     .observed(format!(
                         "{}, as has {}",
-                        shown(&object.metadata.name),
+                        redacted(&object.metadata.name),
                         ObjectRef::from(rival)
                     )),
             );
@@ -114,9 +113,9 @@ pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mu
             .at("metadata.name")
             .expected(match manager {
                 "" => "a name made by metadata.generateName".to_owned(),
-                manager => format!("a name made by metadata.generateName, or {}…", shown(manager)),
+                manager => format!("a name made by metadata.generateName, or {}…", redacted(manager)),
             })
-            .observed(shown(&profile.metadata.name)),
+            .observed(redacted(&profile.metadata.name)),
         );
     }
 }

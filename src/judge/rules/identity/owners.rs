@@ -7,7 +7,10 @@ use evidence::{
     api::{ClusterProfile, Writer, names},
 };
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// The part of a profile whose owner is taken for its manager.
 const MANAGER_PART: &str = "spec.clusterManager";
@@ -101,8 +104,12 @@ fn judge_users<'a>(
             findings.report(
                 Finding::on(object, "two users create profiles under one manager name")
                     .at("spec.clusterManager.name")
-                    .expected(format!("{} created by {} alone", shown(manager), shown(first)))
-                    .observed(format!("created by {}", shown(&request.user))),
+                    .expected(format!(
+                        "{} created by {} alone",
+                        redacted(manager),
+                        redacted(first)
+                    ))
+                    .observed(format!("created by {}", redacted(&request.user))),
             );
         }
     }
@@ -159,8 +166,8 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
                         "two field managers set one manager name: are they one manager?",
                     )
                     .at(MANAGER_PART)
-                    .expected(format!("set by {} alone", shown(main)))
-                    .observed(format!("set by {}", shown(owner)))
+                    .expected(format!("set by {} alone", redacted(main)))
+                    .observed(format!("set by {}", redacted(owner)))
                     .advisory(),
                 );
             }
@@ -229,11 +236,11 @@ pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &
                         "profile is written by the field manager of another manager",
                     )
                     .at(&**part)
-                    .expected(format!("written for {} only", shown(profile.manager())))
+                    .expected(format!("written for {} only", redacted(profile.manager())))
                     .observed(format!(
                         "written by {}, which serves {}",
-                        shown(&writer.manager),
-                        shown(&others.join(", "))
+                        redacted(&writer.manager),
+                        redacted(&others.join(", "))
                     )),
                 );
             }

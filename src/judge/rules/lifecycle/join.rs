@@ -6,12 +6,12 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Answer, Shortfall, Span, alive, course, done, member, steps},
+    answer::{Answer, Shortfall, Span, alive, executed, member, states, steps},
     conditions::has_status,
-    sameness::{Relation, by_everything},
+    finding::{Finding, Findings},
+    same_cluster::{Relation, by_everything},
     sets::ClusterSets,
-    text::{ABSENT, shown},
+    text::{ABSENT, redacted},
 };
 
 /// `lifecycle/join-creates-profile`
@@ -34,7 +34,7 @@ pub(in crate::rules) fn joined_profile<'a>(
     let span = Span::of(evidence, step);
     let answer = match &step.profile {
         Some(profile) => {
-            let states = course(evidence, profile);
+            let states = states(evidence, profile);
             if states.is_empty() {
                 findings.cannot_tell(format!("the watch never showed {profile}"));
                 return None;
@@ -83,10 +83,10 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
         findings.report(
             Finding::on(twin, "a member that joined has two profiles in one namespace")
                 .at("metadata.name")
-                .expected(format!("one profile of {}", shown(&step.member)))
+                .expected(format!("one profile of {}", redacted(&step.member)))
                 .observed(format!(
                     "{}, beside {}",
-                    shown(&twin.metadata.name),
+                    redacted(&twin.metadata.name),
                     profile.path()
                 )),
         );
@@ -112,7 +112,7 @@ fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a Clust
 /// The profile of a member that joins gets its status filled in time.
 pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Findings) {
     let edition = evidence.header.claim.edition;
-    for joined in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
+    for joined in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         joined.judge(
             evidence,
             findings,
@@ -150,7 +150,7 @@ fn expected(edition: Edition) -> &'static str {
 /// The fields that a joined member's profile lacks, and what is there instead.
 fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
     let mut lacking = Vec::new();
-    let mut lack = |path: String, seen: &str| lacking.push((path, shown(seen)));
+    let mut lack = |path: String, seen: &str| lacking.push((path, redacted(seen)));
     let version = profile.status.version.kubernetes.as_deref();
     if version.unwrap_or_default().is_empty() {
         lack("status.version.kubernetes".to_owned(), ABSENT);

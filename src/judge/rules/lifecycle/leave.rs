@@ -2,7 +2,7 @@
 
 use evidence::{Evidence, api::names::CONDITION_HEALTHY};
 
-use crate::rules::{Findings, conditions::falls_with_leave};
+use crate::rules::{conditions::falls_with_leave, finding::Findings};
 
 /// `lifecycle/leave-retires-profile`
 ///

@@ -6,18 +6,18 @@ use evidence::{
 };
 
 use crate::rules::{
-    Findings,
-    answer::{Answer, Shortfall, Span, alive, did, done, steps_about},
-    sameness::{Relation, by_everything},
+    answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
+    finding::Findings,
+    same_cluster::{Relation, by_everything},
     sets::ClusterSets,
-    text::{ABSENT, shown, shown_or_absent},
+    text::{ABSENT, redacted, redacted_or_absent},
 };
 
 /// `lifecycle/deleted-profile-restored`
 ///
 /// The manager recreates the deleted profile of a joined member.
 pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: &mut Findings) {
-    for deleted in done(
+    for deleted in executed(
         evidence,
         findings,
         Scenario::Tampering,
@@ -47,7 +47,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
                     findings.cannot_tell(format!(
                         "{}/{} came after {}, and whether it is the same member's is not known",
                         heir.metadata.namespace,
-                        shown(&heir.metadata.name),
+                        redacted(&heir.metadata.name),
                         did(deleted.step)
                     ));
                     continue;
@@ -94,7 +94,7 @@ fn successor<'a>(
 ///
 /// The manager corrects a status that somebody else made untrue.
 pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Findings) {
-    for tampered in done(
+    for tampered in executed(
         evidence,
         findings,
         Scenario::Tampering,
@@ -119,12 +119,12 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
             },
             |profile| Shortfall {
                 message: "an untrue status is not set right",
-                path: shown(&change.path),
+                path: redacted(&change.path),
                 expected: match &change.before {
-                    Some(before) => shown(before),
+                    Some(before) => redacted(before),
                     None => "no such value".to_owned(),
                 },
-                observed: shown_or_absent(profile.and_then(value).as_deref()),
+                observed: redacted_or_absent(profile.and_then(value).as_deref()),
             },
         );
     }
@@ -149,7 +149,7 @@ fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
 ///
 /// The manager restores a manager label that somebody else removed.
 pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findings) {
-    for robbed in done(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
+    for robbed in executed(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
         let label = |profile: Option<&ClusterProfile>| {
             profile.and_then(|profile| profile.label(names::LABEL_MANAGER).map(str::to_owned))
         };
@@ -164,8 +164,8 @@ pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findi
             |profile| Shortfall {
                 message: "the manager label does not come back once it is removed",
                 path: format!("metadata.labels[{}]", names::LABEL_MANAGER),
-                expected: profile.map_or(ABSENT.to_owned(), |profile| shown(profile.manager())),
-                observed: shown_or_absent(label(profile).as_deref()),
+                expected: profile.map_or(ABSENT.to_owned(), |profile| redacted(profile.manager())),
+                observed: redacted_or_absent(label(profile).as_deref()),
             },
         );
     }

@@ -11,9 +11,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
-    text::{ABSENT, shown},
+    text::{ABSENT, redacted},
 };
 
 /// The longest value that fits into a profile, in characters: the CRD refuses longer ones.
@@ -39,7 +39,7 @@ pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mu
         .expected(format!(
             "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
         ))
-        .observed(shown(&property.value))
+        .observed(redacted(&property.value))
     });
 }
 
@@ -57,7 +57,7 @@ pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findi
     compare(evidence, findings, is_due, agrees, |profile, property, _| {
         Finding::on(profile, "a ClusterProperty of the member is not in its profile")
             .at(path(&property.name))
-            .expected(shown(&property.value))
+            .expected(redacted(&property.value))
             .observed(ABSENT)
     });
 }
@@ -75,8 +75,8 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
             "a property has another value than the member's ClusterProperty",
         )
         .at(format!("{}.value", path(&property.name)))
-        .expected(shown(&property.value))
-        .observed(shown(said.unwrap_or(ABSENT)))
+        .expected(redacted(&property.value))
+        .observed(redacted(said.unwrap_or(ABSENT)))
     });
 }
 
@@ -90,7 +90,7 @@ fn is_due(property: &ClusterProperty, edition: Edition) -> bool {
 }
 
 fn path(name: &str) -> String {
-    shown(&format!("status.properties[{name}]"))
+    redacted(&format!("status.properties[{name}]"))
 }
 
 /// Compares each ClusterProperty that a rule is `about` with what the profile says under its name.

@@ -1,11 +1,16 @@
 //! The property `cluster-endpoints.k8s.io`.
 
-use evidence::{Evidence, api::names};
+use evidence::{
+    Evidence,
+    api::{
+        endpoints::{Endpoints, fault},
+        names,
+    },
+};
 
 use super::values::each_value;
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{Endpoints, fault},
+    finding::{Finding, Findings},
     presence::each_has,
     text::ABSENT,
 };

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use super::values::each_value;
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
 /// `properties/custom-resource-groups-well-formed`
 ///

@@ -2,7 +2,10 @@
 
 use evidence::{Evidence, api::names};
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// `properties/location-immutable`
 ///
@@ -23,8 +26,8 @@ pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut F
                 findings.report(
                     Finding::on(profile, "location of the member was changed")
                         .at("status.properties[location.topology.k8s.io].value")
-                        .expected(shown(known))
-                        .observed(shown(location)),
+                        .expected(redacted(known))
+                        .observed(redacted(location)),
                 );
                 known = location;
             }

@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// How long a count may lag behind, in seconds: what the documents call dynamic takes a while to be seen and written.
@@ -88,7 +88,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
         } = difference;
         let listed = |groups: Vec<&String>| {
             let names: Vec<&str> = groups.into_iter().map(String::as_str).collect();
-            shown(&names.join(", "))
+            redacted(&names.join(", "))
         };
         let lacking = listed(seen.difference(said).collect());
         let foreign = listed(said.difference(seen).collect());

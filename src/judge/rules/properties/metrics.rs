@@ -12,7 +12,7 @@ use serde::{
 };
 
 use super::values::each_value;
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
 /// `properties/metrics-endpoints-well-formed`
 ///

@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use evidence::{Evidence, ProfileHistory, Version, api::Property};
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
 };
 
 /// `properties/observed-time-sane`
@@ -48,10 +48,10 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
                 Finding::on(&version.profile, message)
                     .at(format!(
                         "status.properties[{}].lastObservedTime",
-                        shown(&property.name)
+                        redacted(&property.name)
                     ))
                     .expected(expected)
-                    .observed(shown(text)),
+                    .observed(redacted(text)),
             );
         }
     }
@@ -89,7 +89,7 @@ fn fault<'a>(
         // Times may come with fractions of a second, and without.
         Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
             let message = "observation of a property is dated before an earlier one";
-            return Some((message, format!("not before {}", shown(written))));
+            return Some((message, format!("not before {}", redacted(written))));
         }
         Known::Time(latest, _) if *latest >= time => {}
         _ => *known = Known::Time(time, text),

@@ -4,14 +4,17 @@ use std::collections::HashMap;
 
 use evidence::{
     EndpointCall, Evidence,
-    api::{ClusterProfile, names::PROPERTY_ENDPOINTS},
+    api::{
+        ClusterProfile,
+        endpoints::{Endpoints, fault},
+        names::PROPERTY_ENDPOINTS,
+    },
 };
 
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{Endpoints, fault},
+    finding::{Finding, Findings},
     member::{Doubts, in_force, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// How many endpoints a finding tells of one by one.
@@ -66,7 +69,7 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         findings.examine();
         let told = calls.iter().take(TOLD);
         let told: Vec<String> = told
-            .map(|call| shown(&format!("{}: {}", call.endpoint, call.reason)))
+            .map(|call| redacted(&format!("{}: {}", call.endpoint, call.reason)))
             .collect();
         findings.report(
             Finding::on(profile, "no endpoint of the profile answers")

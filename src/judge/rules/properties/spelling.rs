@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use evidence::{Evidence, api::names};
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// So many characters may be wrong, missing or too many in a slip.
 const SLIP: usize = 2;
@@ -26,9 +29,9 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
             if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
                 findings.report(
                     Finding::on(profile, "name of a property is nearly that of a standard one")
-                        .at(format!("status.properties[{}].name", shown(name)))
+                        .at(format!("status.properties[{}].name", redacted(name)))
                         .expected(*meant)
-                        .observed(shown(name)),
+                        .observed(redacted(name)),
                 );
             }
         }

@@ -4,9 +4,9 @@ use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
 use super::log::{Key, Life, Log, Names};
 use crate::rules::{
-    Finding, Findings,
     bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
-    moment::{Micros, Moment, SECOND, status_writes},
+    finding::{Finding, Findings},
+    write_time::{Micros, SECOND, WriteTime, status_writes},
 };
 
 /// The time from which on a mean says something, in seconds (the ledger's 10 min).
@@ -65,7 +65,7 @@ fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Ove
 }
 
 /// When the watch saw a status written.
-pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<Moment> {
+pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
     let writes = status_writes(evidence, history);
     writes.iter().map(|write| write.moment).collect()
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
     bucket::{BURST, overdraw},
-    moment::{Moment, SECOND, status_writes},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{SECOND, WriteTime, status_writes},
 };
 
 /// How long a property changes at a pace until that is its pace and no storm: the ledger's 10 min for means.
@@ -37,7 +37,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
                         history.last(),
                         "a property carries data that changes all the time",
                     )
-                    .at(format!("status.properties[{}].value", shown(name)))
+                    .at(format!("status.properties[{}].value", redacted(name)))
                     .expected(found.expected())
                     .observed(found.observed("changes")),
                 );
@@ -47,8 +47,8 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
 }
 
 /// When the value of each property changed, appeared or went, in the order in which the properties first did so.
-fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<Moment>)> {
-    let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<WriteTime>)> {
+    let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
     for write in status_writes(evidence, history) {
         let (before, after) = (&write.before.profile, &write.after.profile);
         if Arc::ptr_eq(&before.status.properties, &after.status.properties) {

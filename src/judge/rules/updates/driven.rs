@@ -4,11 +4,11 @@ use evidence::{DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Reques
 
 use super::log::Log;
 use crate::rules::{
-    Finding, Findings,
-    answer::{Span, alive, course, steps},
+    answer::{Span, alive, states, steps},
     bucket::{BURST, REFILL_SECONDS, overdraw},
+    finding::{Finding, Findings},
     lifecycle::joined_profile,
-    moment::{Micros, Moment, SECOND, Write, skew, status_writes, writes},
+    write_time::{Micros, SECOND, Write, WriteTime, skew, status_writes, writes},
 };
 
 /// `updates/restart-within-burst`
@@ -67,7 +67,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
             .find_map(|account| overdraw(&account.within(&span), BURST, 0));
         if let Some(overdrawn) = overdrawn {
-            let object = course(evidence, profile).last().and_then(|state| state.profile);
+            let object = states(evidence, profile).last().and_then(|state| state.profile);
             each.report(
                 Finding::on(
                     object.map_or_else(|| profile.clone(), ObjectRef::from),
@@ -98,15 +98,15 @@ fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
 
 /// The writes on a profile by one kind of evidence, by the runner's clock.
 struct Account {
-    writes: Vec<Moment>,
+    writes: Vec<WriteTime>,
     /// Since when it tells of what is usual.
     since: Micros,
 }
 
 impl Account {
     /// The writes that surely fell into a span.
-    fn within(&self, span: &Span) -> Vec<Moment> {
-        let within = |moment: &&Moment| {
+    fn within(&self, span: &Span) -> Vec<WriteTime> {
+        let within = |moment: &&WriteTime| {
             moment.earliest >= span.from.as_microsecond() && moment.latest <= span.looked.as_microsecond()
         };
         self.writes.iter().filter(within).copied().collect()
@@ -141,10 +141,10 @@ fn accounts<'a>(
         Account {
             writes: lives
                 .flat_map(|life| &life.writes)
-                .map(|moment| Moment {
+                .map(|moment| WriteTime {
                     earliest: ours(moment.earliest),
                     latest: ours(moment.latest),
-                    told: ours(moment.told),
+                    reported: ours(moment.reported),
                 })
                 .collect(),
             since: ours(requests.covers.from.as_microsecond()).max(watched.since),

@@ -6,7 +6,10 @@ use evidence::{Evidence, Request};
 use jiff::Timestamp;
 
 use super::log::{Key, Names};
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// Who writes a profile: the user, and the program that speaks for the user.
 type Writer<'a> = (&'a str, &'a str);
@@ -83,7 +86,7 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
 /// The user, and the program where it has another name.
 fn named((user, agent): Writer) -> String {
     match agent.is_empty() || agent == user {
-        true => shown(user),
-        false => format!("{} ({})", shown(user), shown(agent)),
+        true => redacted(user),
+        false => format!("{} ({})", redacted(user), redacted(agent)),
     }
 }

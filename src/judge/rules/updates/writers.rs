@@ -10,9 +10,9 @@ use evidence::{
 
 use super::log::{Key, Names};
 use crate::rules::{
-    Finding, Findings,
-    moment::{is_status, owns_status, writes_status},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{is_status, owns_status, writes_status},
 };
 
 /// `updates/status-by-subresource`
@@ -98,7 +98,7 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
                 .expected(expected)
                 .observed(format!(
                     "{count} by {}, first at {}",
-                    shown(&request.user),
+                    redacted(&request.user),
                     request.at
                 )),
         );
@@ -138,7 +138,11 @@ fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
             Finding::on(profile, message)
                 .at(&**part)
                 .expected(expected)
-                .observed(format!("owned by {} ({})", shown(&writer.manager), way(writer))),
+                .observed(format!(
+                    "owned by {} ({})",
+                    redacted(&writer.manager),
+                    way(writer)
+                )),
         );
     }
 }
@@ -220,7 +224,7 @@ fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) ->
     .observed(format!(
         "{} by {}, one of {count} writers",
         way(update),
-        shown(&update.manager)
+        redacted(&update.manager)
     ))
 }
 

@@ -3,9 +3,9 @@
 use evidence::{Evidence, GRACE_SECONDS, MemberPart};
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// `version/matches-member`
@@ -32,8 +32,8 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
          }| {
             Finding::on(*profile, "the version is not the one that the member runs")
                 .at("status.version.kubernetes")
-                .expected(shown(seen))
-                .observed(shown(said))
+                .expected(redacted(seen))
+                .observed(redacted(said))
         },
     );
 }

@@ -8,9 +8,9 @@ use evidence::{
     },
 };
 
-use super::{PATH, told};
+use super::{PATH, reported_version};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::{TOO_EARLY, lasts},
     text::ABSENT,
 };
@@ -27,12 +27,12 @@ pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
         let Some(profile) = history.current().filter(|profile| is_well(profile)) else {
             continue;
         };
-        if told(profile).is_some() {
+        if reported_version(profile).is_some() {
             findings.examine();
             continue;
         }
         let conditions = [CONDITION_JOINED, CONDITION_HEALTHY];
-        let owes = |earlier: &ClusterProfile| is_well(earlier) && told(earlier).is_none();
+        let owes = |earlier: &ClusterProfile| is_well(earlier) && reported_version(earlier).is_none();
         if evidence.is_settled(profile) && lasts(evidence, history, &conditions, owes) {
             findings.examine();
             findings.report(

@@ -26,13 +26,13 @@ pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The span in which a write took place, by the runner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct WriteTime {
     /// Not before this.
     pub(super) earliest: Micros,
     /// Not after this.
     pub(super) latest: Micros,
     /// The time that the evidence gives, for reports.
-    pub(super) told: Micros,
+    pub(super) reported: Micros,
 }
 
 /// A step between two versions that changed something.
@@ -43,17 +43,17 @@ pub(super) struct Write<'a> {
     /// The version that it made.
     pub(super) after: &'a Version,
     /// When.
-    pub(super) moment: Moment,
+    pub(super) moment: WriteTime,
 }
 
-impl Moment {
+impl WriteTime {
     /// A write that was seen at that time, at most a second after it was made.
     pub(super) fn seen(at: Timestamp) -> Self {
         let latest = at.as_microsecond();
         Self {
             earliest: latest - SECOND,
             latest,
-            told: latest,
+            reported: latest,
         }
     }
 }
@@ -165,21 +165,21 @@ fn writes_where<'a>(
             (Some(text), _) => match on_our_clock(evidence, text) {
                 Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
                     stamped = Some(stamp);
-                    Moment {
+                    WriteTime {
                         earliest: stamp,
                         latest: stamp.saturating_add(SECOND),
-                        told: stamp,
+                        reported: stamp,
                     }
                 }
-                _ => Moment::seen(after.at),
+                _ => WriteTime::seen(after.at),
             },
             // The hub moves no stamp within one second, nor for a write that only removed something.
-            (None, Some(stamp)) => Moment {
+            (None, Some(stamp)) => WriteTime {
                 earliest: stamp,
                 latest: arrival.max(stamp),
-                told: stamp,
+                reported: stamp,
             },
-            (None, None) => Moment::seen(after.at),
+            (None, None) => WriteTime::seen(after.at),
         };
         writes.push(Write {
             before,
