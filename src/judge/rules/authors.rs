@@ -75,11 +75,10 @@ pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
 
 /// ` by …`, for a person; empty where nobody is known.
 pub(super) fn by(names: &BTreeSet<&str>) -> String {
-    match names.is_empty() {
-        true => String::new(),
-        false => {
-            let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
-            format!(" by {}", names.join(", "))
-        }
+    if names.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
+        format!(" by {}", names.join(", "))
     }
 }

@@ -52,17 +52,16 @@ pub(super) fn lasts(
     let held = held.take_while(|version| holds(&version.profile));
     let first = held.last().unwrap_or(&history.versions[0]);
     let seen = first.at.as_microsecond();
-    let since = match std::ptr::eq(first, &history.versions[0]) {
-        true => {
-            let transitions = conditions
-                .iter()
-                .filter_map(|kind| transition(evidence, &first.profile, kind));
-            let created = first.profile.metadata.creation_timestamp.as_deref();
-            let created = created.and_then(|time| on_our_clock(evidence, time));
-            let told = transitions.max().max(created);
-            told.map_or(seen, |told| told.min(seen))
-        }
-        false => seen,
+    let since = if std::ptr::eq(first, &history.versions[0]) {
+        let transitions = conditions
+            .iter()
+            .filter_map(|kind| transition(evidence, &first.profile, kind));
+        let created = first.profile.metadata.creation_timestamp.as_deref();
+        let created = created.and_then(|time| on_our_clock(evidence, time));
+        let told = transitions.max().max(created);
+        told.map_or(seen, |told| told.min(seen))
+    } else {
+        seen
     };
     end - since >= GRACE
 }

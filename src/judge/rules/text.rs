@@ -54,9 +54,10 @@ pub(super) fn redacted_address(text: &str) -> String {
 /// The same for a part of a text. If the text holds a credential, the part may be an unrecognizable piece of it, so
 /// the redacted text is returned instead.
 pub(super) fn redacted_part(part: &str, text: &str) -> String {
-    match holds_credential(text) {
-        true => redacted(text),
-        false => redacted(part),
+    if holds_credential(text) {
+        redacted(text)
+    } else {
+        redacted(part)
     }
 }
 

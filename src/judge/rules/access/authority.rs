@@ -104,9 +104,10 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
 
 /// What the data of an authority decode to. Base64 may be broken into lines.
 pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
-    let data = match data.contains(['\n', '\r']) {
-        true => Cow::from(data.replace(['\n', '\r'], "")),
-        false => data.into(),
+    let data = if data.contains(['\n', '\r']) {
+        Cow::from(data.replace(['\n', '\r'], ""))
+    } else {
+        data.into()
     };
     BASE64_STANDARD.decode(&*data).ok()
 }
@@ -161,9 +162,10 @@ impl Validity {
 
     /// Why it is not valid.
     fn describe(self, now: Micros) -> String {
-        match now < self.from {
-            true => format!("one not valid before {}", timestamp(self.from)),
-            false => format!("one expired at {}", timestamp(self.until)),
+        if now < self.from {
+            format!("one not valid before {}", timestamp(self.from))
+        } else {
+            format!("one expired at {}", timestamp(self.until))
         }
     }
 }

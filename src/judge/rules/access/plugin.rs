@@ -24,9 +24,10 @@ struct Tried<'a> {
 /// The plugin of an access provider returns a credential that the member accepts.
 pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: &mut Findings) {
     let tried = tried(evidence);
-    findings.not_applicable(match tried.is_empty() {
-        true => "no profile has an access provider that the provider file names",
-        false => "no plugin was run for a member that had been joined for long enough",
+    findings.not_applicable(if tried.is_empty() {
+        "no profile has an access provider that the provider file names"
+    } else {
+        "no plugin was run for a member that had been joined for long enough"
     });
     let mut doubts = Doubts::default();
     let mut unnamed = Vec::new();
@@ -113,9 +114,10 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
 /// Where the profile has that provider.
 fn path(profile: &ClusterProfile, provider: &str) -> String {
     let providers = &profile.status.access_providers;
-    let list = match providers.iter().any(|entry| *entry.name == *provider) {
-        true => "accessProviders",
-        false => "credentialProviders",
+    let list = if providers.iter().any(|entry| *entry.name == *provider) {
+        "accessProviders"
+    } else {
+        "credentialProviders"
     };
     format!("status.{list}[{}].cluster", redacted(provider))
 }

@@ -78,9 +78,10 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     }
     for (place, (kind, twin)) in twins {
         let (later, earlier) = (members[place], members[twin]);
-        let (object, twin) = match scope.holds(later.profile) {
-            true => (later, earlier),
-            false => (earlier, later),
+        let (object, twin) = if scope.holds(later.profile) {
+            (later, earlier)
+        } else {
+            (earlier, later)
         };
         if scope.holds(object.profile) {
             findings.report(finding(kind, object, twin));

@@ -19,9 +19,10 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
         let comparison = Comparison {
-            part: match pair.never_told(MemberPart::Readyz) {
-                true => MemberPart::Readyz,
-                false => MemberPart::Leases,
+            part: if pair.never_told(MemberPart::Readyz) {
+                MemberPart::Readyz
+            } else {
+                MemberPart::Leases
             },
             grace: GRACE_SECONDS,
             vouches: is_joined,

@@ -15,9 +15,10 @@ use crate::rules::{
 /// Each consumer Secret contains one user's credentials, which no other consumer has.
 pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable("no Secret holds a kubeconfig"),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable("no Secret holds a kubeconfig")
     }
     let namespaces = namespaces(evidence);
     // Each credential, with the consumer and the Secret in which it came up first.

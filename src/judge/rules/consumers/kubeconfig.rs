@@ -91,9 +91,10 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
     if !kubeconfig.users.iter().any(|user| user.name == context.user) {
         return Err(fault("contexts.user", "the name of a user", &context.user));
     }
-    match cluster.server.is_empty() {
-        true => Err(fault("clusters.server", "the URL of an API server", "")),
-        false => Ok(cluster),
+    if cluster.server.is_empty() {
+        Err(fault("clusters.server", "the URL of an API server", ""))
+    } else {
+        Ok(cluster)
     }
 }
 
@@ -102,9 +103,10 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
 /// No consumer kubeconfig refers to files or exec plugins.
 pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable(NO_KUBECONFIG),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable(NO_KUBECONFIG)
     }
     for subject in subjects {
         let Some(kubeconfig) = &subject.secret.kubeconfig else {
@@ -156,9 +158,10 @@ const NO_KUBECONFIG: &str = "no Secret holds a kubeconfig that can be used";
 /// The server of a consumer kubeconfig is one of the profile's endpoints.
 pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable("no Secret's profile tells where its member is"),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable("no Secret's profile tells where its member is")
     }
     for subject in subjects {
         let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
@@ -187,9 +190,10 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
                 versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
             });
             // An endpoint in normal form may be a piece of a credential that nobody could tell by itself.
-            let expected = match properties.any(|property| holds_credential(&property.value)) {
-                true => "one of the profile's endpoints".to_owned(),
-                false => format!("one of {}", known.join(", ")),
+            let expected = if properties.any(|property| holds_credential(&property.value)) {
+                "one of the profile's endpoints".to_owned()
+            } else {
+                format!("one of {}", known.join(", "))
             };
             findings.report(
                 Finding::on(

@@ -16,12 +16,13 @@ pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, String> {
         events.extend(repeated(text)?);
     }
     events.sort_by_key(|event| event.at);
-    match events
+    if events
         .iter()
         .all(|event| covers.from <= event.at && event.at <= covers.until)
     {
-        true => Ok(Requests { covers, events }),
-        false => Err("a request lies outside of the observed time".to_owned()),
+        Ok(Requests { covers, events })
+    } else {
+        Err("a request lies outside of the observed time".to_owned())
     }
 }
 

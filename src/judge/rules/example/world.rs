@@ -181,9 +181,12 @@ impl World {
         ];
         let asked = given
             .into_iter()
-            .map(|(kind, given)| match given && !self.not_asked.contains(&kind) {
-                true => (kind, Asked::Yes),
-                false => (kind, Asked::No(format!("the example has no {kind}"))),
+            .map(|(kind, given)| {
+                if given && !self.not_asked.contains(&kind) {
+                    (kind, Asked::Yes)
+                } else {
+                    (kind, Asked::No(format!("the example has no {kind}")))
+                }
             })
             .collect();
         Ok(Header {

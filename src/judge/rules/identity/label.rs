@@ -67,9 +67,10 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
         if is_usable(manager) {
             continue;
         }
-        let message = match manager.is_empty() {
-            true => "profile names no manager",
-            false => "manager's name is no valid label value",
+        let message = if manager.is_empty() {
+            "profile names no manager"
+        } else {
+            "manager's name is no valid label value"
         };
         let name = profile
             .spec

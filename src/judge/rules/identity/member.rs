@@ -67,9 +67,10 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     }
     for (place, (kind, twin)) in twins {
         let profile = members[place];
-        let (object, twin) = match scope.holds(profile) {
-            true => (profile, twin),
-            false => (twin, profile),
+        let (object, twin) = if scope.holds(profile) {
+            (profile, twin)
+        } else {
+            (twin, profile)
         };
         if scope.holds(object) {
             findings.report(finding(kind, object, twin));

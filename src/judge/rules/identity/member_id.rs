@@ -114,9 +114,10 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
     }
     for (place, first) in twins {
         let profile = profiles[place];
-        let (object, rival) = match scope.holds(profile) {
-            true => (profile, first),
-            false => (first, profile),
+        let (object, rival) = if scope.holds(profile) {
+            (profile, first)
+        } else {
+            (first, profile)
         };
         if let Some((_, id)) = key(object).filter(|_| scope.holds(object)) {
             findings.report(

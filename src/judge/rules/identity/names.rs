@@ -51,9 +51,10 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     }
     for (place, (other, reason)) in clashes {
         let profile = profiles[place];
-        let (object, rival) = match scope.holds(profile) {
-            true => (profile, other),
-            false => (other, profile),
+        let (object, rival) = if scope.holds(profile) {
+            (profile, other)
+        } else {
+            (other, profile)
         };
         if scope.holds(object) {
             findings.report(

@@ -183,9 +183,10 @@ fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
 
 /// The program behind a field manager: kubectl has a name for each of its subcommands.
 fn program(field_manager: &str) -> &str {
-    match field_manager.starts_with("kubectl-") {
-        true => "kubectl",
-        false => field_manager,
+    if field_manager.starts_with("kubectl-") {
+        "kubectl"
+    } else {
+        field_manager
     }
 }
 

@@ -130,9 +130,10 @@ pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Fi
                         .next()
                         .map_or("status".to_owned(), |(path, _)| path),
                     expected: expected(edition).to_owned(),
-                    observed: match told.is_empty() {
-                        true => "no profile".to_owned(),
-                        false => told.join(", "),
+                    observed: if told.is_empty() {
+                        "no profile".to_owned()
+                    } else {
+                        told.join(", ")
                     },
                 }
             },

@@ -56,9 +56,10 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
 
 /// A URL without a scheme, as the documents show it, without the path that may follow.
 fn without_path(url: &str) -> &str {
-    match url.contains("://") {
-        true => url,
-        false => url.split(['/', '?', '#']).next().unwrap_or(url),
+    if url.contains("://") {
+        url
+    } else {
+        url.split(['/', '?', '#']).next().unwrap_or(url)
     }
 }
 

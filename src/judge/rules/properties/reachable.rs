@@ -25,9 +25,10 @@ const TOLD: usize = 3;
 /// At least one endpoint of each profile answers requests.
 pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, findings: &mut Findings) {
     if evidence.endpoint_calls.is_empty() {
-        match evidence.inventory().any(has_endpoint) {
-            true => findings.cannot_tell("no endpoint of a profile was called"),
-            false => findings.not_applicable("no profile tells an endpoint that can be called"),
+        if evidence.inventory().any(has_endpoint) {
+            findings.cannot_tell("no endpoint of a profile was called")
+        } else {
+            findings.not_applicable("no profile tells an endpoint that can be called")
         }
         return;
     }

@@ -90,9 +90,10 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
 
 /// Why writes may have gone unseen: a whole audit log makes good for what the watch missed.
 fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
-    match log.is_some_and(|log| log.covers_window) {
-        true => None,
-        false => span.missed(None),
+    if log.is_some_and(|log| log.covers_window) {
+        None
+    } else {
+        span.missed(None)
     }
 }
 
@@ -182,9 +183,10 @@ impl Cost {
         let count = |writes: usize| i64::try_from(writes).unwrap_or(i64::MAX);
         Self {
             writes: count(account.within(span).len()),
-            usual: match seen < LONG_ENOUGH.min(length) {
-                true => length / (REFILL_SECONDS * SECOND),
-                false => rounded_up(count(before.count()).saturating_mul(length), seen),
+            usual: if seen < LONG_ENOUGH.min(length) {
+                length / (REFILL_SECONDS * SECOND)
+            } else {
+                rounded_up(count(before.count()).saturating_mul(length), seen)
             },
         }
     }

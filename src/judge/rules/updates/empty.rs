@@ -85,8 +85,9 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
 
 /// The user, and the program where it has another name.
 fn named((user, agent): Writer) -> String {
-    match agent.is_empty() || agent == user {
-        true => redacted(user),
-        false => format!("{} ({})", redacted(user), redacted(agent)),
+    if agent.is_empty() || agent == user {
+        redacted(user)
+    } else {
+        format!("{} ({})", redacted(user), redacted(agent))
     }
 }
