@@ -176,11 +176,11 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
-            return Some(format!("declared absent with `--no-feature {feature}`"));
+            return Some(format!("declared absent: feature {feature}"));
         }
         if applies.only_if_claimed() && !claim.features.contains(&feature) {
             return Some(format!(
-                "edition {} asks for this only of those who claim it: `--feature {feature}`",
+                "edition {} requires this only of implementations that claim the feature {feature}",
                 claim.edition
             ));
         }

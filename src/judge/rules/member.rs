@@ -86,8 +86,8 @@ struct Doubt {
     count: usize,
 }
 
-/// Why no rule on members has anything to say where none was asked.
-const NOT_ASKED: &str = "no way to a member of a profile was given: add `--members FILE`";
+/// Why rules on members are skipped if none was asked.
+const NOT_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
 
 /// The judged profiles whose members were to be asked. Notes the members that belong to no profile.
 pub(super) fn pairs<'a>(
@@ -104,7 +104,7 @@ pub(super) fn pairs<'a>(
         if evidence.histories_named(namespace, name).next().is_none() {
             doubts.add(
                 &member.profile,
-                "a way to its member was given, but there is no such profile",
+                "a kubeconfig of its member was given, but there is no such profile",
             );
         }
         members.insert((namespace, name), member);
@@ -310,8 +310,8 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     fn too_short(&self) -> String {
         let minutes = self.grace / 60;
         format!(
-            "it differs from its member, which was not watched for longer than the grace of {minutes} min without a \
-             break (`--observe {}m`)",
+            "it differs from its member, which was not watched without a break for longer than the grace period of \
+             {minutes} min: observe for at least {} min",
             minutes + 1
         )
     }

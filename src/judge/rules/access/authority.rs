@@ -33,7 +33,7 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
         };
         findings.report(
             entry
-                .finding(DATA, "data of the certificate authority hold no certificate")
+                .finding(DATA, "certificate-authority-data contains no certificate")
                 .expected("base64 of PEM with at least one X.509 certificate")
                 .observed(shape(pem.as_deref())),
         );
@@ -56,9 +56,8 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
             continue;
         }
         let Some(now) = now else {
-            findings.not_asked(
-                "a dump does not tell when it was made, nor so which certificates had expired by then",
-            );
+            findings
+                .not_asked("the time of the dump is unknown, so expired certificates cannot be recognized");
             return;
         };
         findings.examine();
@@ -93,7 +92,7 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
                 entry
                     .finding(
                         ".cluster.certificate-authority",
-                        "access provider names a file, and a profile has none",
+                        "access provider refers to a file, which its readers do not have",
                     )
                     .expected("the certificates themselves, in certificate-authority-data")
                     .observed("a path"),
@@ -141,9 +140,9 @@ fn shape(pem: Option<&[u8]>) -> String {
     if is_pem(bytes) {
         "PEM without an X.509 certificate".to_owned()
     } else if again.is_some_and(|bytes| is_pem(&bytes)) {
-        "PEM that was encoded twice".to_owned()
+        "PEM encoded in base64 twice".to_owned()
     } else {
-        format!("{} bytes that are no PEM", bytes.len())
+        format!("{} bytes that are not PEM", bytes.len())
     }
 }
 

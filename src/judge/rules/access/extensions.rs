@@ -21,7 +21,7 @@ pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings
             report_shape(
                 entry,
                 extension,
-                "settings of the plugin are no object",
+                "exec extension is not an object",
                 "an object",
                 findings,
             );
@@ -42,12 +42,12 @@ pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, finding
                     entry,
                     extension,
                     items,
-                    "additional argument is no string",
+                    "additional argument is not a string",
                     findings,
                 );
             }
             _ => {
-                let message = "additional arguments are no list of strings";
+                let message = "additional arguments are not a list of strings";
                 report_shape(entry, extension, message, "a list of strings", findings);
             }
         }
@@ -66,12 +66,12 @@ pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, finding
                     entry,
                     extension,
                     fields,
-                    "additional variable is no string",
+                    "additional variable is not a string",
                     findings,
                 );
             }
             _ => {
-                let message = "additional variables are no map of strings";
+                let message = "additional variables are not a map of strings";
                 report_shape(entry, extension, message, "a map of strings", findings);
             }
         }
@@ -97,7 +97,7 @@ fn each<'a>(
         if named.len() > 1 {
             findings.report(
                 entry
-                    .finding(&path(name), "an extension stands more than once")
+                    .finding(&path(name), "an extension occurs more than once")
                     .expected("one extension of that name")
                     .observed(named.len().to_string()),
             );

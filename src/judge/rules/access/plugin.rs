@@ -25,7 +25,7 @@ struct Tried<'a> {
 pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: &mut Findings) {
     let tried = tried(evidence);
     findings.not_applicable(if tried.is_empty() {
-        "no profile has an access provider that the provider file names"
+        "no profile has an access provider that the provider file contains"
     } else {
         "no plugin was run for a member that had been joined for long enough"
     });
@@ -49,7 +49,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
                 findings.report(
                     Finding::on(
                         profile,
-                        "the member does not accept the credential that the plugin yields",
+                        "the member rejects the credential that the plugin returns",
                     )
                     .at(path(profile, provider))
                     .expected("a credential that the member accepts")
@@ -59,7 +59,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             LoginOutcome::NoCredential { reason } if stood(vouches) => {
                 findings.examine();
                 findings.report(
-                    Finding::on(profile, "the access provider's plugin yields no credential")
+                    Finding::on(profile, "the access provider's plugin returns no credential")
                         .at(path(profile, provider))
                         .expected("an ExecCredential with a credential")
                         .observed(redacted(reason)),
@@ -105,7 +105,7 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
             more => format!("{first} and {more} more"),
         };
         findings.note(format!(
-            "no plugin was run for {}: the provider file names none of their access providers",
+            "no plugin was run for {}: the provider file contains none of their access providers",
             redacted(&whose)
         ));
     }

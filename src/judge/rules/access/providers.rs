@@ -32,7 +32,7 @@ pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findi
             } else if !names.insert((entry.list, name)) {
                 findings.report(
                     entry
-                        .finding(".name", "two access providers of a list have one name")
+                        .finding(".name", "two access providers of a list have the same name")
                         .expected("a name of its own")
                         .observed(redacted(name)),
                 );

@@ -23,7 +23,7 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
     let silent = entries(evidence).count() - servers.len();
     if silent > 0 {
         findings.note(format!(
-            "{silent} access providers tell no server, so that nobody reaches the member by them"
+            "{silent} access providers have no server, so consumers cannot reach the member with them"
         ));
     }
     for (entry, server) in servers {
@@ -49,7 +49,7 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
                 entry
                     .finding(
                         ".cluster.insecure-skip-tls-verify",
-                        "the server's certificate goes unchecked",
+                        "the server's certificate is not verified",
                     )
                     .expected("false")
                     .observed("true"),
@@ -62,7 +62,7 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
         if scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http")) {
             findings.report(
                 entry
-                    .finding(".cluster.server", "server is spoken to without TLS")
+                    .finding(".cluster.server", "server is accessed without TLS")
                     .expected("https")
                     .observed("http"),
             );

@@ -31,7 +31,9 @@ pub(in crate::rules) fn steps<'a>(
         return Vec::new();
     };
     if let Asked::No(reason) = evidence.asked(Kind::Timeline) {
-        findings.not_asked(format!("what came of it was not watched: {reason}"));
+        findings.not_asked(format!(
+            "the results of the driver's steps were not watched: {reason}"
+        ));
         return Vec::new();
     }
     let mut any = false;
@@ -74,8 +76,8 @@ fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, ac
         StepOutcome::Done => None,
     });
     findings.cannot_tell(match cause {
-        Some(cause) => format!("the run did not come to `{action}`: {cause}"),
-        None => format!("the run did not come to `{action}`"),
+        Some(cause) => format!("the run did not reach `{action}`: {cause}"),
+        None => format!("the run did not reach `{action}`"),
     });
 }
 
@@ -89,10 +91,7 @@ pub(in crate::rules) fn executed<'a>(
     let mut all = Vec::new();
     for step in steps(evidence, findings, scenario, action) {
         let Some(profile) = &step.profile else {
-            findings.cannot_tell(format!(
-                "no profile is known to be that of {}",
-                redacted(&step.member)
-            ));
+            findings.cannot_tell(format!("the profile of {} is unknown", redacted(&step.member)));
             continue;
         };
         let states = states(evidence, profile);
@@ -145,7 +144,7 @@ impl<'a> ExecutedStep<'a> {
                 redacted(status),
                 did(self.step)
             )),
-            None => findings.not_applicable(format!("no profile that was concerned reports {kind}")),
+            None => findings.not_applicable(format!("no affected profile reports {kind}")),
         }
         false
     }

@@ -91,7 +91,7 @@ impl<'a> Span<'a> {
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
         let missed = missed_between(self.evidence, profile, self.from, self.deadline)?;
         Some(format!(
-            "the watch missed part of what came after {}, from {} on",
+            "the watch missed part of the time after {}, from {} on",
             did(self.step),
             to_the_second(missed)
         ))

@@ -70,12 +70,13 @@ impl Hub<'_> {
         let told = declared.or_else(|| inventory?.set());
         let Some(namespace) = self.namespaces.get(name) else {
             if told.is_some() {
-                let by = match declared {
-                    Some(_) => "--clusterset says",
-                    None => "its profiles say",
+                let by = if declared.is_some() {
+                    "as declared"
+                } else {
+                    "as its profiles say"
                 };
                 findings.cannot_tell(format!(
-                    "namespace {} was not seen, and represents a ClusterSet, as {by}",
+                    "namespace {} represents a ClusterSet, {by}, but was not seen",
                     redacted(name)
                 ));
             }
@@ -91,8 +92,8 @@ impl Hub<'_> {
                 _ => {
                     if inventory.is_some_and(Inventory::has_members) {
                         findings.note(format!(
-                            "namespace {} is taken for a plain inventory, though profiles in it are of ClusterSets: \
-                             --clusterset says otherwise",
+                            "namespace {} is treated as a plain inventory, though profiles in it are of ClusterSets: \
+                             declare its ClusterSet if it has one",
                             redacted(name)
                         ));
                     }
@@ -151,7 +152,7 @@ fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
     let value = namespace.labels.get(other).map(String::as_str);
     Finding::on(
         namespace,
-        "namespace names its ClusterSet under the key of the API's Go package, not under the KEP's",
+        "namespace labels its ClusterSet with the key of the API's Go package instead of the KEP's",
     )
     .at(path(names::LABEL_CLUSTERSET))
     .expected(redacted(set))
@@ -166,7 +167,7 @@ fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
     let (key, set) = labelled.unwrap_or((names::LABEL_CLUSTERSET, ""));
     Finding::on(
         namespace,
-        "namespace's label names another ClusterSet than the one declared",
+        "namespace's label differs from the declared ClusterSet",
     )
     .at(path(key))
     .expected(redacted(declared))

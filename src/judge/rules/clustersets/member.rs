@@ -65,7 +65,7 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         }
     }
     if findings.examined == 0 && members.iter().any(|member| scope.holds(member.profile)) {
-        findings.cannot_tell("no profile in a ClusterSet's namespace tells which cluster it describes");
+        findings.cannot_tell("no profile in a ClusterSet's namespace identifies its cluster");
     }
 
     let mut twins = BTreeMap::new();

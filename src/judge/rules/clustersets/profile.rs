@@ -27,7 +27,7 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
             continue;
         };
         if !speaks(profile) {
-            findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
+            findings.not_applicable("no profile in a ClusterSet's namespace names its ClusterSet");
             continue;
         }
         let mut others = claims(profile).filter(|(_, other)| *other != set).peekable();

@@ -23,7 +23,7 @@ use crate::rules::{
 pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
     if is_never_reported(evidence) {
         findings.not_applicable(format!(
-            "no profile of a member to be broken reports {CONDITION_HEALTHY}"
+            "no profile of a member that was broken reports {CONDITION_HEALTHY}"
         ));
         return;
     }
@@ -38,7 +38,7 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             findings,
             |profile| !is_true(profile, CONDITION_HEALTHY),
             |profile| Shortfall {
-                message: "a control plane that is down is still called healthy",
+                message: "the control plane is down, but still reported as healthy",
                 path: path(CONDITION_HEALTHY),
                 expected: "False or Unknown".to_owned(),
                 observed: status(profile, CONDITION_HEALTHY),
@@ -58,7 +58,7 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             findings,
             |profile| is_true(profile, CONDITION_HEALTHY),
             |profile| Shortfall {
-                message: "a control plane that is up again is not called healthy",
+                message: "the control plane is up again, but not reported as healthy",
                 path: path(CONDITION_HEALTHY),
                 expected: "True".to_owned(),
                 observed: status(profile, CONDITION_HEALTHY),
@@ -88,7 +88,7 @@ pub(in crate::rules) fn joined_follows_leave(evidence: &Evidence, findings: &mut
         evidence,
         findings,
         CONDITION_JOINED,
-        "a member that left is still called joined",
+        "a member that left is still reported as joined",
     );
 }
 

@@ -26,7 +26,8 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
     findings.not_applicable("no profile has conditions");
     let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
     if now.is_none() {
-        findings.note("the time of the look is not known: lastTransitionTime was not checked for the future");
+        findings
+            .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
     for profile in evidence.inventory() {
         if profile.status.conditions.is_empty() {
@@ -70,7 +71,7 @@ fn judge(
     if !is_type(&condition.kind) {
         report(
             ".type",
-            "the type of a condition does not have the form of one",
+            "the type of a condition is invalid",
             "CamelCase, with a DNS prefix and a slash before it if need be",
             &redacted(&condition.kind),
         );
@@ -78,7 +79,7 @@ fn judge(
     if !matches!(&*condition.status, "True" | "False" | "Unknown") {
         report(
             ".status",
-            "the status of a condition is none of the three",
+            "the status of a condition is invalid",
             "True, False or Unknown",
             &redacted(&condition.status),
         );
@@ -95,7 +96,7 @@ fn judge(
     let Some(text) = condition.last_transition_time.as_deref() else {
         report(
             path,
-            "a condition does not tell since when it holds",
+            "a condition has no transition time",
             "a time in RFC 3339",
             ABSENT,
         );
@@ -171,7 +172,7 @@ pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findi
                 findings.report(
                     Finding::on(
                         profile,
-                        "a condition was set upon a generation that does not exist yet",
+                        "a condition has an observedGeneration that does not exist yet",
                     )
                     .at(format!(
                         "status.conditions[{}].observedGeneration",

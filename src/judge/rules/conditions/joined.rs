@@ -40,7 +40,7 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
             findings.report(
                 Finding::on(
                     profile,
-                    "the control plane is called healthy while the member is not joined",
+                    "the control plane is reported as healthy though the member is not joined",
                 )
                 .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
                 .expected("Unknown or False, as Joined is False")
@@ -134,7 +134,7 @@ fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
 
 fn lacks_status(version: &Version, seconds: i64) -> Finding {
     let lacking = lacking(&version.profile);
-    Finding::on(&version.profile, "a joined member's status is not filled")
+    Finding::on(&version.profile, "the status of a joined member is incomplete")
         .at(lacking[0])
         .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
         .observed(format!("{} absent for {seconds} s", lacking.join(" and ")))

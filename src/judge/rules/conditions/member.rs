@@ -15,7 +15,7 @@ use crate::rules::{
 ///
 /// ControlPlaneHealthy agrees with the member's `/readyz` and control plane leases.
 pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked tells of the health of its control plane");
+    findings.not_applicable("no profile whose member was asked reports ControlPlaneHealthy");
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
         let comparison = Comparison {
@@ -95,10 +95,10 @@ fn finding(difference: &Difference<&Condition, Health>) -> Finding {
             .observed(format!("{}, for at least {seconds} s", redacted(&said.status)))
     };
     if claims_health(said) {
-        return finding("the control plane is called healthy, and is not")
+        return finding("the control plane is reported as healthy, but is not")
             .expected(format!("False or Unknown: {}", seen.ailments.join("; ")));
     }
-    let finding = finding("the control plane is healthy, and is not called so")
+    let finding = finding("the control plane is healthy, but not reported as healthy")
         .expected("True: /readyz passes and the leases of the control plane are fresh");
     match &*said.status {
         // The manager may be cut off from a member that the runner reaches.

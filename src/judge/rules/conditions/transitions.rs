@@ -151,7 +151,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             let Some(run) = flaps else { continue };
             let seconds = whole_seconds(run[MOST_CHANGES].reported - run[0].reported);
             findings.report(
-                Finding::on(history.last(), "a condition changes its status again and again")
+                Finding::on(history.last(), "a condition changes its status too often")
                     .at(format!("status.conditions[{}].status", redacted(kind)))
                     .expected("at most 6 changes in 5 min")
                     .observed(format!("{} changes in {seconds} s", run.len())),

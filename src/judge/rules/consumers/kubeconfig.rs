@@ -30,7 +30,7 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
         let secret = subject.secret;
         let report = |path: String, expected: &str, observed: String, findings: &mut Findings| {
             findings.report(
-                Finding::on(secret, "the Secret holds no kubeconfig that can be used")
+                Finding::on(secret, "the Secret contains no usable kubeconfig")
                     .at(path)
                     .expected(expected)
                     .observed(observed),
@@ -127,7 +127,7 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
             findings.report(
                 Finding::on(
                     subject.secret,
-                    "the kubeconfig names a file, which its reader does not have",
+                    "the kubeconfig refers to a file, which its reader does not have",
                 )
                 .at(redacted(&format!("data.Config.{list}[{name}].{field}")))
                 .expected("the data itself")
@@ -151,7 +151,7 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
     }
 }
 
-const NO_KUBECONFIG: &str = "no Secret holds a kubeconfig that can be used";
+const NO_KUBECONFIG: &str = "no Secret contains a usable kubeconfig";
 
 /// `consumers/kubeconfig-points-at-member`
 ///
@@ -161,7 +161,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
     if subjects.is_empty() {
         nothing_found(evidence, findings, NO_SECRET)
     } else {
-        findings.not_applicable("no Secret's profile tells where its member is")
+        findings.not_applicable("no Secret's profile has an endpoint or a server")
     }
     for subject in subjects {
         let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
@@ -198,7 +198,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
             findings.report(
                 Finding::on(
                     subject.secret,
-                    "the kubeconfig leads elsewhere than the profile says",
+                    "the kubeconfig's server is not an endpoint of the profile",
                 )
                 .at(redacted(&format!(
                     "data.Config.clusters[{}].server",

@@ -35,7 +35,7 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
             findings.report(
                 Finding::on(
                     secret,
-                    "the Secret's namespace does not say which consumer it serves",
+                    "the Secret's namespace is not labelled with a consumer's name",
                 )
                 .at(format!(
                     "Namespace {} metadata.labels[{}]",
@@ -107,7 +107,7 @@ fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {
     if subjects(evidence).is_empty() {
         nothing_found(evidence, findings, NO_SECRET);
     } else {
-        findings.not_applicable("the profiles of all Secrets went or came within the last 2 min");
+        findings.not_applicable("the profiles of all Secrets were created or deleted within the last 2 min");
     }
 }
 
@@ -133,7 +133,7 @@ pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut
         let other = *first.entry(consumer).or_insert(&namespace.name);
         if other != namespace.name {
             findings.report(
-                Finding::on(namespace, "two namespaces carry the name of the same consumer")
+                Finding::on(namespace, "two namespaces have the same consumer's name")
                     .at(format!("metadata.labels[{}]", names::LABEL_CONSUMER))
                     .expected("a name of its own")
                     .observed(format!("{consumer}, as namespace {other}")),

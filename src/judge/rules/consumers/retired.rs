@@ -16,7 +16,7 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
         match left.step.secrets_before {
             None => {
                 findings.cannot_tell(format!(
-                    "how many Secrets there were could not be read before {}",
+                    "the number of Secrets before {} could not be read",
                     did(left.step)
                 ));
                 continue;
@@ -45,7 +45,7 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
         findings.examine();
         for secret in lingering {
             findings.report(
-                Finding::on(secret, "the credentials for a member that left are still there")
+                Finding::on(secret, "a consumer Secret of a member that left still exists")
                     .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
                     .expected(span.within("no such Secret"))
                     .observed(redacted(&left.profile.name)),

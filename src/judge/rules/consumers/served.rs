@@ -58,7 +58,7 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
                 .find(|namespace| !is_read(evidence, &namespace.name));
             if let Some(namespace) = unread {
                 findings.cannot_tell(format!(
-                    "the runner may not list Secrets in namespace {}, {name}'s: grant list on secrets",
+                    "the runner lacks the permission to list Secrets in namespace {}, {name}'s: grant list on secrets",
                     namespace.name
                 ));
             }

@@ -21,7 +21,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
     ) {
         let change = set.step.change.clone().unwrap_or_default();
         let Some(wanted) = change.after else {
-            findings.cannot_tell(format!("{} does not tell what it changed", did(set.step)));
+            findings.cannot_tell(format!("{} does not record what it changed", did(set.step)));
             continue;
         };
         let name = |profile: &evidence::api::ClusterProfile| profile.spec.display_name.clone();
@@ -44,7 +44,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
         if let Some((before, after, at)) = lost.next() {
             findings.examine();
             findings.report(
-                Finding::on(after, "the display name that a consumer set was overwritten")
+                Finding::on(after, "a consumer's display name was overwritten")
                     .at("spec.displayName")
                     .expected(redacted_or_absent(Some(&wanted)))
                     .observed(format!(

@@ -42,19 +42,19 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
                 evidence.inventory().for_each(|_| findings.examine());
             }
             findings.note(format!(
-                "no dry run told whether the hub refuses a change: judged by the schema of {}",
+                "no dry run was answered: judged by the schema of {}",
                 version.name
             ));
         }
         (Some(version), _) => findings.cannot_tell(format!(
-            "the schema of {} allows a change of spec.clusterManager, and no dry run told whether a webhook refuses it",
+            "the schema of {} allows a change of spec.clusterManager, and no dry run showed whether a webhook rejects it",
             version.name
         )),
         (None, true) if evidence.is_whole(Kind::Timeline) => findings.note(
-            "neither a dry run nor the CRD told whether the hub refuses a change: judged by the window alone",
+            "neither a dry run nor the CRD was available: judged by the observed changes alone",
         ),
         (None, _) => {
-            findings.cannot_tell("no dry run told whether the hub refuses a change, and the CRD was not read");
+            findings.cannot_tell("no dry run showed whether the hub rejects a change, and the CRD was not read");
         }
     }
 }

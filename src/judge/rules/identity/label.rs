@@ -39,7 +39,9 @@ pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mu
 ///
 /// Other rules report a missing label, and a name that no label can hold.
 pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has both the manager label and a manager name that fits into it");
+    findings.not_applicable(
+        "no profile has both the manager label and a manager name that is a valid label value",
+    );
     for profile in evidence.inventory() {
         let manager = profile.manager();
         let Some(label) = profile.label(names::LABEL_MANAGER).filter(|_| is_usable(manager)) else {
@@ -48,7 +50,7 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
         findings.examine();
         if label != manager {
             findings.report(
-                Finding::on(profile, "manager label does not repeat the manager's name")
+                Finding::on(profile, "manager label differs from the manager's name")
                     .at(LABEL_PATH)
                     .expected(manager)
                     .observed(redacted(label)),
@@ -70,7 +72,7 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
         let message = if manager.is_empty() {
             "profile names no manager"
         } else {
-            "manager's name is no valid label value"
+            "manager's name is not a valid label value"
         };
         let name = profile
             .spec
@@ -164,14 +166,16 @@ fn judge_creations(
     match (untold, findings.examined) {
         (0, _) => {}
         (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
-            findings
-                .cannot_tell("the audit log tells of creations that the watch missed, but not what was sent");
+            findings.cannot_tell(
+                "the audit log has creations that the watch missed, but not their request bodies",
+            );
         }
         (_, 0) => {
-            findings.not_asked("the audit log does not tell what creations sent: log them at level Request");
+            findings
+                .not_asked("the audit log lacks the request bodies of creations: log them at level Request");
         }
         (_, _) => findings.note(format!(
-            "{untold} creations are not judged: the audit log does not tell what was sent"
+            "{untold} creations are not judged: the audit log lacks their request bodies"
         )),
     }
 }

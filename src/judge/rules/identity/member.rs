@@ -44,7 +44,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         }
     }
     if findings.examined == 0 {
-        findings.cannot_tell("no profile tells which cluster it describes");
+        findings.cannot_tell("no profile identifies its cluster");
     }
 
     let sets = ClusterSets::of(evidence);

@@ -59,7 +59,7 @@ pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findi
         judge_field_managers(evidence, &proven, findings);
     }
     if findings.examined == 0 {
-        findings.cannot_tell("neither an audit log nor managedFields tell who created a profile");
+        findings.cannot_tell("neither an audit log nor managedFields show who created a profile");
     }
 }
 
@@ -163,7 +163,7 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
                 findings.report(
                     Finding::on(
                         profile,
-                        "two field managers set one manager name: are they one manager?",
+                        "two field managers set the same manager name, and may be two managers",
                     )
                     .at(MANAGER_PART)
                     .expected(format!("set by {} alone", redacted(main)))

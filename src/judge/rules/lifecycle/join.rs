@@ -124,7 +124,7 @@ pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Fi
                     .map(|(path, seen)| format!("{path} {seen}"))
                     .collect();
                 Shortfall {
-                    message: "the status of a member that joined is not filled",
+                    message: "the status of a member that joined is incomplete",
                     path: lacks
                         .into_iter()
                         .next()

@@ -12,6 +12,6 @@ pub(in crate::rules) fn leave_retires_profile(evidence: &Evidence, findings: &mu
         evidence,
         findings,
         CONDITION_HEALTHY,
-        "the profile of a member that left lingers as healthy",
+        "the profile of a member that left still reports it as healthy",
     );
 }

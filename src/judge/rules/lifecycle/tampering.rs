@@ -45,7 +45,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
                 }
                 Some((heir, _)) => {
                     findings.cannot_tell(format!(
-                        "{}/{} came after {}, and whether it is the same member's is not known",
+                        "{}/{} came after {}, and it is unknown whether it is of the same member",
                         heir.metadata.namespace,
                         redacted(&heir.metadata.name),
                         did(deleted.step)
@@ -56,7 +56,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
             }
         }
         deleted.judge(evidence, findings, is_back, |_| Shortfall {
-            message: "the deleted profile of a joined member does not come back",
+            message: "the deleted profile of a joined member is not recreated",
             path: "metadata.name".to_owned(),
             expected: "a profile of the member".to_owned(),
             observed: "none".to_owned(),
@@ -101,7 +101,7 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
         DriverAction::TamperStatus,
     ) {
         let Some(change) = &tampered.step.change else {
-            findings.cannot_tell(format!("{} does not tell what it changed", did(tampered.step)));
+            findings.cannot_tell(format!("{} does not record what it changed", did(tampered.step)));
             continue;
         };
         let value = |profile: &ClusterProfile| value_at(profile, &change.path);
@@ -118,7 +118,7 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
                 value.as_deref() != untrue && (value.is_some() || change.before.is_none())
             },
             |profile| Shortfall {
-                message: "an untrue status is not set right",
+                message: "an untrue status is not corrected",
                 path: redacted(&change.path),
                 expected: match &change.before {
                     Some(before) => redacted(before),
@@ -162,7 +162,7 @@ pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findi
                 profile.is_some_and(|profile| profile.label(names::LABEL_MANAGER) == Some(profile.manager()))
             },
             |profile| Shortfall {
-                message: "the manager label does not come back once it is removed",
+                message: "a removed manager label is not restored",
                 path: format!("metadata.labels[{}]", names::LABEL_MANAGER),
                 expected: profile.map_or(ABSENT.to_owned(), |profile| redacted(profile.manager())),
                 observed: redacted_or_absent(label(profile).as_deref()),

@@ -23,23 +23,18 @@ const LONGEST_VALUE: usize = 1024;
 ///
 /// The profile contains only those of the member's ClusterProperties that have the label.
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(
-        "no member that was asked has a ClusterProperty that a manager would not know of itself",
-    );
+    findings.not_applicable("no member that was asked has a ClusterProperty that only the member can know");
     // A manager may know by itself what the standard properties tell, and what it has named itself.
     let about = |property: &ClusterProperty, _| !is_common_knowledge(&property.name);
     let agrees =
         |said: Option<&str>, property: &ClusterProperty| property.labelled || said != Some(&*property.value);
     compare(evidence, findings, about, agrees, |profile, property, _| {
-        Finding::on(
-            profile,
-            "a ClusterProperty without the label shows in the profile",
-        )
-        .at(path(&property.name))
-        .expected(format!(
-            "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
-        ))
-        .observed(redacted(&property.value))
+        Finding::on(profile, "a ClusterProperty without the label is in the profile")
+            .at(path(&property.name))
+            .expected(format!(
+                "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
+            ))
+            .observed(redacted(&property.value))
     });
 }
 
@@ -72,7 +67,7 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
     compare(evidence, findings, is_due, agrees, |profile, property, said| {
         Finding::on(
             profile,
-            "a property has another value than the member's ClusterProperty",
+            "a property's value differs from the member's ClusterProperty",
         )
         .at(format!("{}.value", path(&property.name)))
         .expected(redacted(&property.value))

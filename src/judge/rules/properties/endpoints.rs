@@ -26,7 +26,7 @@ pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings:
         findings,
         |profile| profile.property(names::PROPERTY_ENDPOINTS).is_some(),
         |profile| {
-            Finding::on(profile, "profile does not tell the endpoints of its member")
+            Finding::on(profile, "profile has no endpoints of its member")
                 .at(PATH)
                 .expected("a list of URLs of the member's API server")
                 .observed(ABSENT)
@@ -47,7 +47,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
         |value, faults| {
             let endpoints = Endpoints::read(value);
             if endpoints.entries().is_empty() {
-                faults.add("no endpoint can be read from the property", value);
+                faults.add("the property contains no endpoint", value);
             }
             for entry in endpoints.entries() {
                 if let Some(fault) = fault(entry) {
@@ -70,7 +70,7 @@ pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findin
         expected,
         |value, faults| {
             if !matches!(Endpoints::read(value), Endpoints::List(_)) {
-                faults.add("endpoints are no JSON list of strings", value);
+                faults.add("endpoints are not a JSON list of strings", value);
             }
         },
     );

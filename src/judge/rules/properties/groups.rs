@@ -19,10 +19,10 @@ pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, 
         names::PROPERTY_RESOURCE_GROUPS,
         expected,
         |value, faults| match strings(value) {
-            None => faults.add("groups of custom resources are no JSON list of strings", value),
+            None => faults.add("custom resource groups are not a JSON list of strings", value),
             Some(groups) => {
                 for group in groups.iter().filter(|group| !is_dns_subdomain(group)) {
-                    faults.add("group of custom resources is no DNS subdomain", group);
+                    faults.add("custom resource group is not a DNS subdomain", group);
                 }
             }
         },

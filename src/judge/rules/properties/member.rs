@@ -54,7 +54,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
             0 => seen.to_string(),
             tolerance => format!("{seen}, give or take {tolerance}"),
         };
-        Finding::on(*profile, "the number of nodes is not the member's")
+        Finding::on(*profile, "the node count differs from the member's")
             .at(format!("status.properties[{PROPERTY_NODE_COUNT}].value"))
             .expected(expected)
             .observed(format!("{said}, for at least {seconds} s"))
@@ -97,7 +97,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
             ("", foreign) => format!("with {foreign}, of which the member has none"),
             (lacking, foreign) => format!("without {lacking}; with {foreign}, of which the member has none"),
         };
-        Finding::on(*profile, "the groups of custom resources are not the member's")
+        Finding::on(*profile, "the custom resource groups differ from the member's")
             .at(format!("status.properties[{PROPERTY_RESOURCE_GROUPS}].value"))
             .expected("the API groups that the member's custom resource definitions have")
             .observed(observed)

@@ -28,7 +28,7 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
         |value, faults| {
             let Ok(entries) = serde_json::from_str::<Vec<Entry>>(value) else {
                 faults.add(
-                    "metrics endpoints are no JSON list of objects with strings",
+                    "metrics endpoints are not a JSON list of objects with strings",
                     value,
                 );
                 return;
@@ -38,7 +38,7 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
                     let keys = pairs.iter().map(|(kind, _)| &**kind);
                     let keys = keys.collect::<Vec<_>>().join(", ");
                     faults.add(
-                        "entry of the metrics endpoints does not have just one key",
+                        "entry of the metrics endpoints does not have exactly one key",
                         &format!("{{{keys}}}"),
                     );
                     continue;

@@ -76,19 +76,19 @@ fn fault<'a>(
     known: &mut Known<'a>,
 ) -> Option<(&'static str, String)> {
     let Some(time) = on_our_clock(evidence, text) else {
-        let message = "observation of a property is not dated in RFC 3339";
+        let message = "lastObservedTime of a property is not in RFC 3339";
         return Some((message, "a time in RFC 3339".to_owned()));
     };
     let seen = version.at.as_microsecond();
     if time > seen.saturating_add(CLOCKS_APART) {
         let now = timestamp(seen.saturating_add(skew(evidence)));
-        let message = "observation of a property is dated in the future";
+        let message = "lastObservedTime of a property is in the future";
         return Some((message, format!("not after {now}, give or take 5 min")));
     }
     match known {
         // Times may come with fractions of a second, and without.
         Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
-            let message = "observation of a property is dated before an earlier one";
+            let message = "lastObservedTime of a property moved backwards";
             return Some((message, format!("not before {}", redacted(written))));
         }
         Known::Time(latest, _) if *latest >= time => {}

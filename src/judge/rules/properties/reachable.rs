@@ -75,7 +75,7 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         findings.report(
             Finding::on(profile, "no endpoint of the profile answers")
                 .at(format!("status.properties[{PROPERTY_ENDPOINTS}].value"))
-                .expected("an endpoint that answers HTTP over TLS from where the runner stands")
+                .expected("an endpoint that answers HTTPS requests of the runner")
                 .observed(told.join("; ")),
         );
     }

@@ -28,10 +28,13 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
         for name in names.filter(|name| is_candidate(name)) {
             if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
                 findings.report(
-                    Finding::on(profile, "name of a property is nearly that of a standard one")
-                        .at(format!("status.properties[{}].name", redacted(name)))
-                        .expected(*meant)
-                        .observed(redacted(name)),
+                    Finding::on(
+                        profile,
+                        "name of a property is a likely misspelling of a standard one",
+                    )
+                    .at(format!("status.properties[{}].name", redacted(name)))
+                    .expected(*meant)
+                    .observed(redacted(name)),
                 );
             }
         }

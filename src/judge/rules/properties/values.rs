@@ -59,7 +59,7 @@ impl Faults<'_> {
     pub(super) fn add(&mut self, message: &str, observed: &str) {
         let (message, observed) = match self.count {
             count if count < MOST => (message, redacted_part(observed, self.value)),
-            MOST => ("there are more entries of that kind", "…".to_owned()),
+            MOST => ("there are more such entries", "…".to_owned()),
             _ => return,
         };
         self.count += 1;

@@ -53,7 +53,7 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
     }
     if lacking > 0 {
         findings.note(format!(
-            "the audit log does not tell all that the watch saw: {lacking} profiles were judged from the watch too"
+            "the audit log lacks changes that the watch saw: {lacking} profiles were also judged from the watch"
         ));
     }
 }
@@ -150,7 +150,7 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
     }
 }
 
-const ON_AVERAGE: &str = "on average the profile is written more often than every 30 s";
+const ON_AVERAGE: &str = "on average, the profile is written more often than every 30 s";
 
 /// So many writes in so much time.
 struct Mean {

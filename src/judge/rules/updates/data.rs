@@ -33,13 +33,10 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
             let found = overdraw(&moments, BURST, 0).or_else(|| overdraw(&moments, 1, LASTING));
             if let Some(found) = found {
                 findings.report(
-                    Finding::on(
-                        history.last(),
-                        "a property carries data that changes all the time",
-                    )
-                    .at(format!("status.properties[{}].value", redacted(name)))
-                    .expected(found.expected())
-                    .observed(found.observed("changes")),
+                    Finding::on(history.last(), "a property changes too often")
+                        .at(format!("status.properties[{}].value", redacted(name)))
+                        .expected(found.expected())
+                        .observed(found.observed("changes")),
                 );
             }
         }

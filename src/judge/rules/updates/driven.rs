@@ -199,7 +199,7 @@ impl Cost {
         };
         Finding::on(
             history.last(),
-            "a restart of the manager costs a profile more than the burst",
+            "a restart of the manager costs a profile more writes than the burst",
         )
         .at("status")
         .expected(format!(

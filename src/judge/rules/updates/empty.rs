@@ -54,18 +54,15 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     }
     for ((key, writer), writes) in writes {
         let Some(first) = writes.first_empty else { continue };
-        let finding = Finding::on(
-            names.reference(key),
-            "the status is written though nothing in it changed",
-        )
-        .at("status")
-        .expected("a write only where something in the status changed")
-        .observed(format!(
-            "{} of {} writes by {} changed nothing, first at {first}",
-            writes.empty,
-            writes.told,
-            named(writer)
-        ));
+        let finding = Finding::on(names.reference(key), "the status is written without a change")
+            .at("status")
+            .expected("writes only if the status changed")
+            .observed(format!(
+                "{} of {} writes by {} changed nothing, first at {first}",
+                writes.empty,
+                writes.told,
+                named(writer)
+            ));
         findings.report(match writes.empty {
             // Its answer may have been lost, so that it was sent again.
             1 => finding.advisory(),
@@ -75,10 +72,10 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     match (untold, findings.examined) {
         (0, _) => {}
         (_, 0) => findings.not_asked(
-            "the audit log does not tell whether status writes changed anything: log them at level RequestResponse",
+            "the audit log does not show whether status writes changed anything: log them at level RequestResponse",
         ),
         _ => findings.note(format!(
-            "{untold} status writes are not judged: the audit log does not tell whether they changed anything"
+            "{untold} status writes are not judged: the audit log does not show whether they changed anything"
         )),
     }
 }

@@ -24,17 +24,16 @@ pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mu
             .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
         return;
     }
-    findings.not_applicable("no profile has a status that anybody owns");
+    findings.not_applicable("no profile has a status with an owner in managedFields");
     judge_requests(evidence, findings);
     let writers_seen = *evidence.asked(Kind::Writers) == Asked::Yes;
     if writers_seen {
         for profile in evidence.inventory() {
             judge_owners(profile, findings);
         }
-        findings
-            .note("managedFields tell by which way the parts of a profile were last written, not each write");
+        findings.note("managedFields show only the last writer of each field");
     } else if findings.examined == 0 {
-        findings.cannot_tell("neither managedFields nor request bodies in the audit log were there to tell");
+        findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
     }
 }
 
@@ -105,7 +104,7 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
     }
     if bodiless > 0 {
         findings.note(format!(
-            "the audit log tells of {bodiless} patches without their bodies: level Request has them judged"
+            "{bodiless} patches are not judged: the audit log lacks their bodies; log them at level Request"
         ));
     }
 }
@@ -163,7 +162,7 @@ fn way(writer: &Writer) -> String {
 ///
 /// If several field managers write one status, all of them use server-side apply.
 pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has a status that anybody owns");
+    findings.not_applicable("no profile has a status with an owner in managedFields");
     for profile in evidence.inventory() {
         let writers = profile.metadata.writers.as_deref().unwrap_or_default();
         let owners: Vec<&Writer> = writers.iter().filter(|writer| owns_status(writer)).collect();
@@ -217,7 +216,7 @@ fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) ->
     let count = names_of(owners).len();
     Finding::on(
         profile,
-        "several write the status, and not all by server-side apply",
+        "several field managers write the status, and not all use server-side apply",
     )
     .at(part.map_or("status", |part| part))
     .expected("Apply")

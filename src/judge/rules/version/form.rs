@@ -24,7 +24,7 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         findings.examine();
         if read(version).is_none() && !version.starts_with(UNSTAMPED) {
             findings.report(
-                Finding::on(profile, "version cannot be read as one of Kubernetes")
+                Finding::on(profile, "version is not a Kubernetes version")
                     .at(PATH)
                     .expected("a version such as v1.34.1, 1.34.1, v1.32.4+k3s1 or v1.31.9-gke.1046000")
                     .observed(redacted(version)),

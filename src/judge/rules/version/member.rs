@@ -30,7 +30,7 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
         |Difference {
              profile, said, seen, ..
          }| {
-            Finding::on(*profile, "the version is not the one that the member runs")
+            Finding::on(*profile, "the version differs from the member's")
                 .at("status.version.kubernetes")
                 .expected(redacted(seen))
                 .observed(redacted(said))

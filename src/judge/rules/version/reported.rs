@@ -36,13 +36,10 @@ pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
         if evidence.is_settled(profile) && lasts(evidence, history, &conditions, owes) {
             findings.examine();
             findings.report(
-                Finding::on(
-                    profile,
-                    "profile of a healthy member does not tell its Kubernetes version",
-                )
-                .at(PATH)
-                .expected("the version that the member's API server tells, such as v1.34.1")
-                .observed(ABSENT),
+                Finding::on(profile, "profile of a healthy member has no Kubernetes version")
+                    .at(PATH)
+                    .expected("the version that the member's API server reports, such as v1.34.1")
+                    .observed(ABSENT),
             );
         } else {
             excused = true;
