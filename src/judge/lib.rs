@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 pub use selection::Selection;
 use serde::{Deserialize, Serialize};
 pub use tally::{Count, Tally};
-pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError, decide_with};
+pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with};
 
 use crate::rules::{Applies, Finding, Findings, Level, Rule};
 

@@ -17,7 +17,7 @@ mod stage;
 mod time;
 mod world;
 
-pub use error::ExampleError;
+pub use error::{ExampleError, Flaw};
 pub use expectation::{Example, Expectation, ExpectedFinding};
 pub use world::World;
 
