@@ -1,4 +1,4 @@
-//! Waivers: violations that are known, argued and dated. What is waived is told as waived, never as passed.
+//! Waivers: accepted violations, each with a reason and an end date. Reports show them as waived, never as passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,7 +168,7 @@ impl Waiver {
         }
     }
 
-    /// Whether a run of that scope looks at all that the waiver is for.
+    /// Whether a run of that scope covers everything that the waiver is for.
     fn is_within(&self, scope: &Scope) -> bool {
         let namespace = self
             .object
@@ -189,7 +189,7 @@ impl Waiver {
 }
 
 impl WaiverOutcome {
-    /// What is wrong with the waiver itself, if anything: a waiver that does nothing hides that the world has changed.
+    /// Returns what is wrong with the waiver itself, if anything: an unused waiver may hide a later violation.
     pub fn complaint(&self) -> Option<String> {
         let waiver = &self.waiver;
         if self.expired {
@@ -276,7 +276,7 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
         .unwrap_or_else(|| (Verdict::Waived, Some(grounds(verdict, outcomes))));
 }
 
-/// Why a rule counts as waived: the words of the waivers that cover it.
+/// Returns why a rule counts as waived: the reasons of the waivers that cover it.
 fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> String {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
     let told = places.into_iter().map(|place| {
@@ -289,7 +289,7 @@ fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether an object's path has the form of the pattern.
+/// Whether an object's path matches the pattern.
 fn matches(pattern: &str, object: &ObjectRef) -> bool {
     match (pattern.split_once('/'), object.namespace.as_str()) {
         (None, "") => glob(pattern, &object.name),
@@ -298,7 +298,7 @@ fn matches(pattern: &str, object: &ObjectRef) -> bool {
     }
 }
 
-/// Whether a text has the form of a pattern in which `*` stands for any text.
+/// Whether a text matches a pattern in which `*` stands for any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == text;

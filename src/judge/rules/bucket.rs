@@ -2,10 +2,10 @@
 
 use super::write_time::{Micros, SECOND, WriteTime, timestamp};
 
-/// How many writes an object may take at once: the bucket's capacity.
+/// The bucket's capacity: how many writes an object may get in one burst.
 pub const BURST: i64 = 10;
 
-/// How long it takes to earn one more, in seconds.
+/// The time in which one more write becomes available, in seconds.
 pub const REFILL_SECONDS: i64 = 30;
 
 const REFILL: Micros = REFILL_SECONDS * SECOND;
@@ -15,11 +15,11 @@ const REFILL: Micros = REFILL_SECONDS * SECOND;
 pub(super) struct Overdraw {
     /// How many writes.
     pub(super) writes: i64,
-    /// When the first of them was made, as told.
+    /// When the first of them was made, as reported.
     pub(super) from: Micros,
-    /// When the last of them was made, as told: the first one too many.
+    /// When the last of them was made, as reported: the first one too many.
     pub(super) until: Micros,
-    /// How many the bucket had for that span, and for as much more as it may have been.
+    /// How many the bucket allows in that span, at its longest.
     pub(super) allowed: i64,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -
     })
 }
 
-/// What each write leaves in the bucket at best, wherever in their moments the writes took place.
+/// Returns what each write leaves in the bucket at best, given the uncertainty of the write times.
 ///
 /// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
 /// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
@@ -84,7 +84,7 @@ pub(super) fn draws(
 }
 
 impl Draw {
-    /// Whether the bucket did not have the write.
+    /// Whether the write overdraws the bucket.
     fn is_too_much(&self) -> bool {
         self.left < 0
     }

@@ -1,7 +1,7 @@
 //! The rules: each a file of facts under `suites/` and a function of the same name in this module.
 //!
-//! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
-//! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
+//! A rule is a pure function of the [`Evidence`](evidence::Evidence): no clock, no network, no state. It reports what it
+//! examined and found in [`Findings`]; the judge turns that into a verdict.
 
 mod access;
 mod answer;

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::text::is_placeholder;
 
-/// Why there is nothing to judge where no profile is in the namespace of a ClusterSet.
+/// The reason for no verdict if no profile is in the namespace of a ClusterSet.
 pub(super) const NO_SETS: &str =
     "no profile is in a namespace that is a ClusterSet's by its label or --clusterset";
 
