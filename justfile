@@ -63,7 +63,7 @@ bench-reports *ARGS:
 bench-hub *ARGS:
     cargo bench --bench hub -- {{ARGS}}
 
-# Start a new rule: its file and the place of its function. Usage: just new-rule suite/name
+# Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}
 

@@ -266,7 +266,10 @@ fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
     // What is said later replaces what was recorded.
     let unseen = ["--clusterset", "flet=production"];
     let told = expect(3, &[&["replay", &record, run[3]][..], &unseen].concat());
-    assert!(told.contains("namespace flet was not seen"), "{told}");
+    assert!(
+        told.contains("namespace flet represents a ClusterSet, as declared, but was not seen"),
+        "{told}"
+    );
 }
 
 #[test]

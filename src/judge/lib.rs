@@ -1,6 +1,6 @@
 //! Rules × evidence → verdicts, and the decision.
 //!
-//! Judging knows no clock and no hub: the same evidence gives the same verdicts, whoever judges it and whenever.
+//! Judging uses no clock and no network: the same evidence always gives the same verdicts.
 
 pub mod rules;
 mod selection;
@@ -17,11 +17,11 @@ use schemars::JsonSchema;
 pub use selection::Selection;
 use serde::{Deserialize, Serialize};
 pub use tally::{Count, Tally};
-pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError, decide_with};
+pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with};
 
 use crate::rules::{Applies, Finding, Findings, Level, Rule};
 
-/// Why a rule is skipped that the user did not pick.
+/// The reason for skipping a rule that the user did not select.
 pub const DESELECTED: &str = "deselected";
 
 /// The verdict on one rule.
@@ -65,13 +65,13 @@ pub struct RuleVerdict {
     pub verdict: Verdict,
     /// How many things were examined.
     pub examined: usize,
-    /// Why it neither passed nor failed nor warned; of what is waived, the waivers' words.
+    /// Why it did not pass, fail or warn; for a waived rule, the reasons of its waivers.
     pub reason: Option<String>,
     /// The violations, those that are waived aside.
     pub findings: Vec<Finding>,
     /// The violations that are waived, each with the place of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
-    /// What keeps the rule from passing, even where all that was found is waived: evidence that could not be had.
+    /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
     pub doubts: Vec<String>,
     /// Remarks, such as which evidence was used.
     pub notes: Vec<String>,
@@ -92,7 +92,7 @@ pub struct Judgement {
     pub tally: Tally,
     /// A verdict for every rule of the edition, in the ledger's order.
     pub verdicts: Vec<RuleVerdict>,
-    /// What came of each waiver, in their order; empty where none were given.
+    /// The outcome of each waiver, in their order; empty if none were given.
     pub waivers: Vec<WaiverOutcome>,
 }
 
@@ -116,9 +116,8 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     }
 }
 
-/// The ledger's decision: failures first, then doubts; and nothing is conformant that was not judged, or not for as
-/// long as it was to be. Of MAY rules
-/// none can fail; of SHOULD rules only under `--strict`.
+/// Decides: failures first, then doubts. A run that judged nothing, or was cut short, is never conformant. MAY rules
+/// cannot fail, SHOULD rules only in strict runs.
 fn decide(tally: &Tally, partial: bool) -> Decision {
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
@@ -165,7 +164,7 @@ fn verdict(
     }
 }
 
-/// Why a rule is not judged at all, if so.
+/// Returns why a rule is not judged at all, if so.
 fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &Selection) -> Option<String> {
     if !selection.holds(rule.id) {
         return Some(DESELECTED.to_owned());
@@ -176,11 +175,11 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
-            return Some(format!("declared absent with `--no-feature {feature}`"));
+            return Some(format!("declared absent: feature {feature}"));
         }
         if applies.only_if_claimed() && !claim.features.contains(&feature) {
             return Some(format!(
-                "edition {} asks for this only of those who claim it: `--feature {feature}`",
+                "edition {} requires this only of implementations that claim the feature {feature}",
                 claim.edition
             ));
         }
@@ -209,7 +208,7 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
     }
 }
 
-/// Turns what a rule found into its verdict. What was seen to be broken is broken, whatever else was missed.
+/// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
 fn weigh(
     rule: &Rule,
     evidence: &Evidence,
@@ -241,7 +240,7 @@ fn weigh(
     }
 }
 
-/// What the violations and the doubts come to, where there are any.
+/// Returns the verdict that violations or doubts lead to, if there are any.
 fn weigh_found(
     rule: &Rule,
     found: &[Finding],
@@ -262,8 +261,8 @@ fn weigh_found(
     (!found.is_empty()).then_some((Verdict::Warn, None))
 }
 
-/// The gaps that keep a rule from passing: those in every kind that it needs, and those in all kinds of which it
-/// needs one.
+/// Returns the gaps that keep a rule from passing: those in every kind that it needs, and, if all alternatives have
+/// gaps, those in the alternatives.
 fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
     let of = |kind: &Kind| {
         let mut missed = gaps(evidence, *kind);
@@ -281,8 +280,8 @@ fn missed(rule: &Rule, evidence: &Evidence) -> Vec<String> {
     missed
 }
 
-/// The objects of one kind of evidence that could not be read: what is in them was not examined. Of profiles, those
-/// that are known to be outside of the scope do not count.
+/// Returns the objects of one kind of evidence that could not be read, and so were not examined. Profiles that are
+/// known to be outside of the scope do not count.
 fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let object_kind = match kind {
         Kind::Inventory | Kind::Timeline => names::KIND,
@@ -305,8 +304,8 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     Some(format!("{first}{more}"))
 }
 
-/// The gaps of one kind, each cause once. Those of a single member are the rules' to tell: a member that its manager
-/// reports as down is not missed.
+/// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
+/// manager reports as down is no gap.
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();

@@ -1,6 +1,6 @@
-//! Which rules the user picked.
+//! The rules that the user selected.
 
-/// Which rules the user picked, by substrings of their ids like `cargo test`.
+/// The rules that the user selected, by substrings of their ids like `cargo test`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A rule must match one of these; empty: all do.
@@ -12,7 +12,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the user picked that rule.
+    /// Whether the user selected that rule.
     pub fn holds(&self, id: &str) -> bool {
         let matches = |pattern: &String| {
             if self.exact {

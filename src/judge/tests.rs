@@ -88,7 +88,7 @@ fn the_level_decides_what_a_violation_weighs() {
     ] {
         let rule = rule(level, "needs: [inventory]", breaks);
         assert_eq!(outcome(rule, &inventory).0, plain, "{level}");
-        assert_eq!(outcome(rule, &strict).0, under_strict, "{level} under --strict");
+        assert_eq!(outcome(rule, &strict).0, under_strict, "{level}, strictly");
     }
     assert_eq!(
         outcome(rule("MUST", "needs: [inventory]", hints), &inventory).0,
@@ -289,7 +289,7 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
     assert_eq!(verdict, Verdict::Skipped);
     assert_eq!(
         reason.as_deref(),
-        Some("declared absent with `--no-feature consumer-secrets`")
+        Some("declared absent: feature consumer-secrets")
     );
 
     let claimed = Box::leak(Box::new(Rule {

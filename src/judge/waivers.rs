@@ -1,4 +1,4 @@
-//! Waivers: violations that are known, argued and dated. What is waived is told as waived, never as passed.
+//! Waivers: accepted violations, each with a reason and an end date. Reports show them as waived, never as passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,7 @@ use serde_saphyr::Spanned;
 use url::Url;
 
 use super::{Decision, Judgement, RuleVerdict, Tally, Verdict, decide, weigh_found};
-use crate::rules::{
-    Finding, {self},
-};
+use crate::rules::{self, Finding};
 
 /// A file of waivers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,7 +76,30 @@ pub enum WaiversError {
         /// Which one, counted from 1.
         number: usize,
         /// What is wrong, and what to do.
-        flaw: String,
+        flaw: WaiverFlaw,
+    },
+}
+
+/// What is wrong with one waiver, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WaiverFlaw {
+    /// Its rule does not exist.
+    #[error("{0}")]
+    UnknownRule(#[from] UnknownName),
+    /// It gives no reason.
+    #[error("`reason` is empty: say why the violation is accepted")]
+    EmptyReason,
+    /// Its link is none that reports may show.
+    #[error("`link` is not an http or https URL: say where the violation is discussed or tracked")]
+    Link,
+    /// Its object is not of the form `namespace/name`.
+    #[error("`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all")]
+    Object,
+    /// An earlier one has the same rule and object.
+    #[error("it is for the same violations as waiver {first}: keep one of them")]
+    Repeated {
+        /// The earlier one, counted from 1.
+        first: usize,
     },
 }
 
@@ -109,9 +130,7 @@ impl Waivers {
             let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
             value.check().map_err(wrong)?;
             if let Some(first) = known.insert((&value.rule, &value.object), number) {
-                return Err(wrong(format!(
-                    "it is for the same violations as waiver {first}: keep one of them"
-                )));
+                return Err(wrong(WaiverFlaw::Repeated { first }));
             }
         }
         Ok(Self {
@@ -127,32 +146,29 @@ impl Waivers {
 }
 
 impl Waiver {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), WaiverFlaw> {
         if rules::find(&self.rule).is_none() {
             let known = rules::all().iter().map(|rule| rule.id);
-            return Err(UnknownName::among("rule", &self.rule, known).to_string());
+            return Err(UnknownName::among("rule", &self.rule, known).into());
         }
         if self.reason.trim().is_empty() {
-            return Err("`reason` is empty: say why the violation is lived with".to_owned());
+            return Err(WaiverFlaw::EmptyReason);
         }
         // Reports make a link of it, which must not run anything.
         let leads_somewhere =
             Url::parse(&self.link).is_ok_and(|link| matches!(link.scheme(), "http" | "https"));
         if !leads_somewhere {
-            return Err(
-                "`link` is no http or https URL: say where the violation is discussed or tracked".to_owned(),
-            );
+            return Err(WaiverFlaw::Link);
         }
         match &self.object {
-            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => Err(
-                "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all"
-                    .to_owned(),
-            ),
+            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => {
+                Err(WaiverFlaw::Object)
+            }
             _ => Ok(()),
         }
     }
 
-    /// Whether a run of that scope looks at all that the waiver is for.
+    /// Whether a run of that scope covers everything that the waiver is for.
     fn is_within(&self, scope: &Scope) -> bool {
         let namespace = self
             .object
@@ -173,7 +189,7 @@ impl Waiver {
 }
 
 impl WaiverOutcome {
-    /// What is wrong with the waiver itself, if anything: a waiver that does nothing hides that the world has changed.
+    /// Returns what is wrong with the waiver itself, if anything: an unused waiver may hide a later violation.
     pub fn complaint(&self) -> Option<String> {
         let waiver = &self.waiver;
         if self.expired {
@@ -260,7 +276,7 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
         .unwrap_or_else(|| (Verdict::Waived, Some(grounds(verdict, outcomes))));
 }
 
-/// Why a rule counts as waived: the words of the waivers that cover it.
+/// Returns why a rule counts as waived: the reasons of the waivers that cover it.
 fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> String {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
     let told = places.into_iter().map(|place| {
@@ -273,7 +289,7 @@ fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether an object's path has the form of the pattern.
+/// Whether an object's path matches the pattern.
 fn matches(pattern: &str, object: &ObjectRef) -> bool {
     match (pattern.split_once('/'), object.namespace.as_str()) {
         (None, "") => glob(pattern, &object.name),
@@ -282,7 +298,7 @@ fn matches(pattern: &str, object: &ObjectRef) -> bool {
     }
 }
 
-/// Whether a text has the form of a pattern in which `*` stands for any text.
+/// Whether a text matches a pattern in which `*` stands for any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == text;

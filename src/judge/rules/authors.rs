@@ -1,4 +1,4 @@
-//! Who changed or deleted a profile, as far as the evidence tells.
+//! Finds who changed or deleted a profile.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use evidence::{
 };
 
 use super::{
-    moment::{LATE, skew},
-    text::shown,
+    text::redacted,
+    write_time::{LATE, skew},
 };
 
 /// The field managers of a profile; none where the hub does not tell.
@@ -18,8 +18,8 @@ pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
     writers.iter().map(|writer| &*writer.manager).collect()
 }
 
-/// The field managers that wrote between two versions; none where the hub does not tell. One that only lost a field to
-/// another did not write: the hub lets its time be.
+/// The field managers that wrote between two versions; empty without managedFields. One that only lost a field to another
+/// did not write: the hub does not change its time.
 pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> BTreeSet<&'a str> {
     let old = before.metadata.writers.as_deref().unwrap_or_default();
     let new = after.metadata.writers.as_deref().unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn judged_writers(evidence: &Evidence) -> BTreeSet<&str> {
     versions.flat_map(|version| writers(&version.profile)).collect()
 }
 
-/// The deletion of a profile that the audit log tells of, at most so long before it was seen as a watch may be late.
+/// Returns the deletion of a profile in the audit log, close enough to the time at which the watch saw it.
 pub(super) fn deletion<'a>(evidence: &'a Evidence, profile: &ObjectRef, seen: i64) -> Option<&'a Request> {
     let requests = evidence.requests.as_ref()?;
     let mut events = requests.events.iter().rev();
@@ -56,7 +56,7 @@ pub(super) fn deletion<'a>(evidence: &'a Evidence, profile: &ObjectRef, seen: i6
     })
 }
 
-/// Whether somebody wrote one of the profiles that are judged, by the audit log.
+/// Whether a user wrote one of the judged profiles, by the audit log.
 pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
     let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
     let mut writes = requests.filter(|event| event.is_write() && &*event.user == user);
@@ -73,13 +73,12 @@ pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
     })
 }
 
-/// ` by …`, for a person; empty where nobody is known.
+/// Returns ` by …` for messages; empty if no author is known.
 pub(super) fn by(names: &BTreeSet<&str>) -> String {
-    match names.is_empty() {
-        true => String::new(),
-        false => {
-            let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-            format!(" by {}", names.join(", "))
-        }
+    if names.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
+        format!(" by {}", names.join(", "))
     }
 }

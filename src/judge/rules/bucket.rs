@@ -1,11 +1,11 @@
 //! The budget of writes that one object has: a token bucket (KEP-4322 › Scalability implication).
 
-use super::moment::{Micros, Moment, SECOND, timestamp};
+use super::write_time::{Micros, SECOND, WriteTime, timestamp};
 
-/// How many writes an object may take at once: the bucket's capacity.
+/// The bucket's capacity: how many writes an object may get in one burst.
 pub const BURST: i64 = 10;
 
-/// How long it takes to earn one more, in seconds.
+/// The time in which one more write becomes available, in seconds.
 pub const REFILL_SECONDS: i64 = 30;
 
 const REFILL: Micros = REFILL_SECONDS * SECOND;
@@ -15,11 +15,11 @@ const REFILL: Micros = REFILL_SECONDS * SECOND;
 pub(super) struct Overdraw {
     /// How many writes.
     pub(super) writes: i64,
-    /// When the first of them was made, as told.
+    /// When the first of them was made, as reported.
     pub(super) from: Micros,
-    /// When the last of them was made, as told: the first one too many.
+    /// When the last of them was made, as reported: the first one too many.
     pub(super) until: Micros,
-    /// How many the bucket had for that span, and for as much more as it may have been.
+    /// How many the bucket allows in that span, at its longest.
     pub(super) allowed: i64,
 }
 
@@ -41,23 +41,27 @@ pub(super) struct Draw {
 
 /// The first write that overdraws a bucket which is full before the first one, if any does wherever in their
 /// moments the writes took place. Only runs that last at least `at_least` count. The moments are in order.
-pub(super) fn overdraw(moments: &[Moment], capacity: i64, at_least: Micros) -> Option<Overdraw> {
+pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -> Option<Overdraw> {
     let draw = draws(moments, capacity, at_least).find(Draw::is_too_much)?;
     let (first, last) = (moments[draw.first], moments[draw.last]);
     Some(Overdraw {
         writes: i64::try_from(draw.last - draw.first + 1).unwrap_or(i64::MAX),
-        from: first.told,
-        until: last.told,
+        from: first.reported,
+        until: last.reported,
         allowed: allowed(capacity, last.latest - first.earliest),
     })
 }
 
-/// What each write leaves in the bucket at best, wherever in their moments the writes took place.
+/// Returns what each write leaves in the bucket at best, given the uncertainty of the write times.
 ///
 /// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
 /// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
 /// the earlier one from which on the balance is worst.
-pub(super) fn draws(moments: &[Moment], capacity: i64, at_least: Micros) -> impl Iterator<Item = Draw> + '_ {
+pub(super) fn draws(
+    moments: &[WriteTime],
+    capacity: i64,
+    at_least: Micros,
+) -> impl Iterator<Item = Draw> + '_ {
     // In time units: a write costs one refill, and time pays it back.
     let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
     let start_balance = move |index: usize| cost(index).saturating_sub(moments[index].earliest);
@@ -80,7 +84,7 @@ pub(super) fn draws(moments: &[Moment], capacity: i64, at_least: Micros) -> impl
 }
 
 impl Draw {
-    /// Whether the bucket did not have the write.
+    /// Whether the write overdraws the bucket.
     fn is_too_much(&self) -> bool {
         self.left < 0
     }
@@ -124,10 +128,10 @@ mod tests {
     use super::*;
 
     /// Writes seen at these seconds.
-    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<Moment> {
+    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<WriteTime> {
         seconds
             .into_iter()
-            .map(|second| Moment::seen(timestamp(second * SECOND)))
+            .map(|second| WriteTime::seen(timestamp(second * SECOND)))
             .collect()
     }
 
@@ -180,12 +184,12 @@ mod tests {
     }
 
     /// The writes as a watch delivers them: in order, each less than a second late.
-    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<Moment> {
+    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<WriteTime> {
         let mut last = Micros::MIN;
         let mut moments = Vec::new();
         for (time, delay) in times.iter().zip(delays.iter().cycle()) {
             last = last.max(time + Micros::from(*delay));
-            moments.push(Moment::seen(timestamp(last)));
+            moments.push(WriteTime::seen(timestamp(last)));
         }
         moments
     }

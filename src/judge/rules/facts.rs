@@ -97,10 +97,21 @@ pub enum Basis {
 
 /// A rule's file that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read the facts of {rule}: {message}")]
-pub struct FactsError {
-    rule: &'static str,
-    message: String,
+pub enum FactsError {
+    /// It is not YAML of that shape.
+    #[error("failed to read the facts of {rule}: {source}")]
+    Unreadable {
+        /// The rule's id.
+        rule: &'static str,
+        /// Where and why.
+        source: Box<serde_saphyr::Error>,
+    },
+    /// The rule is derived, and the step of reasoning is missing.
+    #[error("failed to read the facts of {rule}: a derived rule states its reasoning")]
+    NoReasoning {
+        /// The rule's id.
+        rule: &'static str,
+    },
 }
 
 impl Facts {
@@ -109,17 +120,14 @@ impl Facts {
         // Without this a bare `n` or `y` in an example would be a boolean.
         let options = serde_saphyr::options! { strict_booleans: true };
         let facts: Facts =
-            serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError {
+            serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError::Unreadable {
                 rule,
-                message: error.to_string(),
+                source: Box::new(error),
             })?;
-        match facts.basis {
-            Basis::Derived if facts.reasoning.is_none() => Err(FactsError {
-                rule,
-                message: "a derived rule states its reasoning".to_owned(),
-            }),
-            _ => Ok(facts),
+        if facts.basis == Basis::Derived && facts.reasoning.is_none() {
+            return Err(FactsError::NoReasoning { rule });
         }
+        Ok(facts)
     }
 
     /// How the rule stands in an edition; none where the edition does not have it.

@@ -1,10 +1,10 @@
-//! What a rule has to say.
+//! The results of one rule.
 
 use evidence::ObjectRef;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::text::told;
+use super::text::redacted_field;
 
 /// One violation: which object, where in it, what was expected and what was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub struct Findings {
     pub list: Vec<Finding>,
     /// Why the rule could not tell, for each cause once.
     pub inconclusive: Vec<String>,
-    /// Which evidence would have told, and was not asked for.
+    /// Which evidence would have redacted_field, and was not asked for.
     pub not_asked: Option<String>,
     /// Why there was nothing that the rule applies to.
     pub not_applicable: Option<String>,
@@ -49,26 +49,26 @@ impl Finding {
             path: String::new(),
             expected: String::new(),
             observed: String::new(),
-            message: told(&message.into()),
+            message: redacted_field(&message.into()),
             advisory: false,
         }
     }
 
     /// The field that offends.
     pub fn at(mut self, path: impl Into<String>) -> Self {
-        self.path = told(&path.into());
+        self.path = redacted_field(&path.into());
         self
     }
 
     /// What was expected.
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = told(&expected.into());
+        self.expected = redacted_field(&expected.into());
         self
     }
 
     /// What was seen instead.
     pub fn observed(mut self, observed: impl Into<String>) -> Self {
-        self.observed = told(&observed.into());
+        self.observed = redacted_field(&observed.into());
         self
     }
 

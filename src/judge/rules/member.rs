@@ -1,8 +1,8 @@
-//! What a profile says of its member, beside what the member says of itself.
+//! Compares what a profile reports with what its member reports.
 //!
-//! A manager learns of a change a while after it took place, and so does the runner. So a profile is not held to one
-//! look: it is wrong where nothing that it said for longer than a grace was so at any time meanwhile, as far as looks
-//! without a break between them tell. Where they do not go back that far, they tell nothing.
+//! Both the manager and the runner see a change some time after it happened, so a single snapshot cannot prove a
+//! mismatch. A profile is wrong if, for longer than a grace period, it never agreed with any of an unbroken series of
+//! looks at the member. A shorter series proves nothing.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -15,34 +15,34 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Finding, Findings};
+use super::finding::{Finding, Findings};
 
 /// A profile that is judged, and the member that it describes.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
     /// The profile, which may be gone.
     pub(super) history: &'a ProfileHistory,
-    /// What its member said.
+    /// The looks at its member.
     pub(super) member: &'a Member,
 }
 
-/// How what profiles say is compared with what their members say.
+/// How profiles are compared with their members.
 pub(super) struct Comparison<'f, 'a, P, M> {
     /// The part that members are asked for.
     pub(super) part: MemberPart,
     /// For how long the two may differ, in seconds.
     pub(super) grace: i64,
-    /// Whether the manager stands for what a profile says.
+    /// Whether the manager vouches for a profile's content.
     pub(super) vouches: fn(&ClusterProfile) -> bool,
-    /// What a profile says; none: nothing.
+    /// The value that a profile reports, if any.
     pub(super) said: &'f dyn Fn(&'a ClusterProfile) -> Option<P>,
-    /// What a look has seen; none where it could not be had.
+    /// The value that a look has seen; none if it was unavailable.
     pub(super) seen: &'f dyn Fn(&'a Look) -> Option<M>,
-    /// Whether what is said agrees with what was seen, given what was seen before: it may have been so in between.
+    /// Whether the reported value agrees with the seen one, given the one before: it may have been so in between.
     pub(super) agrees: &'f dyn Fn(&P, &M, Option<&M>) -> bool,
 }
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 pub(super) enum Outcome<'a, P, M> {
     /// The profile was never wrong for longer than the grace.
     Agrees,
@@ -60,15 +60,15 @@ pub(super) enum Outcome<'a, P, M> {
 pub(super) struct Difference<'a, P, M> {
     /// The profile, in the last version that was wrong.
     pub(super) profile: &'a ClusterProfile,
-    /// What it says.
+    /// The value that it reports.
     pub(super) said: P,
-    /// What the member says.
+    /// The value that the member reports.
     pub(super) seen: M,
     /// For how long at least it has been wrong, in seconds.
     pub(super) seconds: i64,
 }
 
-/// What was seen by one look, and what the profile has said since the look before.
+/// The value seen by one look, and the values that the profile reported since the look before.
 struct Moment<'a, P, M> {
     look: &'a Look,
     seen: M,
@@ -76,7 +76,7 @@ struct Moment<'a, P, M> {
     said: Vec<P>,
 }
 
-/// For those members that a rule cannot tell of: each cause once, with the first of them.
+/// Members that a rule cannot judge: each cause once, with the first member.
 #[derive(Default)]
 pub(super) struct Doubts(Vec<Doubt>);
 
@@ -86,8 +86,8 @@ struct Doubt {
     count: usize,
 }
 
-/// Why no rule on members has anything to say where none was asked.
-const NOT_ASKED: &str = "no way to a member of a profile was given: add `--members FILE`";
+/// Why rules on members are skipped if none was asked.
+const NOT_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
 
 /// The judged profiles whose members were to be asked. Notes the members that belong to no profile.
 pub(super) fn pairs<'a>(
@@ -104,7 +104,7 @@ pub(super) fn pairs<'a>(
         if evidence.histories_named(namespace, name).next().is_none() {
             doubts.add(
                 &member.profile,
-                "a way to its member was given, but there is no such profile",
+                "a kubeconfig of its member was given, but there is no such profile",
             );
         }
         members.insert((namespace, name), member);
@@ -117,14 +117,13 @@ pub(super) fn pairs<'a>(
     evidence.histories().filter_map(pair).collect()
 }
 
-/// Whether the member is under the manager's care, as far as the profile tells: where it is not, nobody keeps the rest
-/// of the status as it should be.
+/// Whether the member is under management, by its profile. If it is not, the manager does not maintain the status.
 pub(super) fn is_joined(profile: &ClusterProfile) -> bool {
     let joined = profile.condition(CONDITION_JOINED);
     profile.metadata.deletion_timestamp.is_none() && joined.is_none_or(|joined| &*joined.status == "True")
 }
 
-/// Whether the manager also claims to reach a healthy member: what it says of another one may be of old.
+/// Whether the manager also claims to reach a healthy member: the status of another one may be stale.
 pub(super) fn vouches(profile: &ClusterProfile) -> bool {
     let healthy = profile.condition(CONDITION_HEALTHY);
     is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
@@ -187,7 +186,7 @@ pub(super) fn stood<'a>(
 }
 
 impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
-    /// Compares all judged profiles with their members. `finding` tells of one that differs.
+    /// Compares all judged profiles with their members. `finding` describes one that differs.
     pub(super) fn each(
         &self,
         evidence: &'a Evidence,
@@ -208,7 +207,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         doubts.tell(findings);
     }
 
-    /// Notes why a comparison has told nothing, where that matters.
+    /// Records why a comparison has no result, if that matters.
     pub(super) fn doubt(
         &self,
         evidence: &Evidence,
@@ -292,7 +291,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         })
     }
 
-    /// Whether what was said at one of two moments agrees with what was seen at the other.
+    /// Whether the value reported at one of two moments agrees with the one seen at the other.
     fn agree(&self, stretch: &[Moment<P, M>], one: usize, other: usize) -> bool {
         let said_at = |said: usize, seen: usize| {
             let before = seen.checked_sub(1).map(|before| &stretch[before].seen);
@@ -310,8 +309,8 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     fn too_short(&self) -> String {
         let minutes = self.grace / 60;
         format!(
-            "it differs from its member, which was not watched for longer than the grace of {minutes} min without a \
-             break (`--observe {}m`)",
+            "it differs from its member, which was not watched without a break for longer than the grace period of \
+             {minutes} min: observe for at least {} min",
             minutes + 1
         )
     }
@@ -346,7 +345,7 @@ impl Doubts {
         }
     }
 
-    /// Notes that a rule cannot tell of a member, as that part of it could not be had.
+    /// Records that a rule cannot judge a member, as that part was unavailable.
     pub(super) fn add_missing(&mut self, evidence: &Evidence, pair: Pair, part: MemberPart) {
         self.add(&pair.member.profile, &pair.reason(evidence, part));
     }

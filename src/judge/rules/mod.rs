@@ -1,10 +1,9 @@
 //! The rules: each a file of facts under `suites/` and a function of the same name in this module.
 //!
-//! A rule is a pure function of the [`Evidence`]: no clock, no network, no state. It says what it examined and what
-//! it found in [`Findings`]; whether that passes, fails or is inconclusive is for the judge to say.
+//! A rule is a pure function of the [`Evidence`](evidence::Evidence): no clock, no network, no state. It reports what it
+//! examined and found in [`Findings`]; the judge turns that into a verdict.
 
 mod access;
-mod alike;
 mod answer;
 mod authors;
 mod bucket;
@@ -16,24 +15,19 @@ mod facts;
 mod finding;
 mod identity;
 mod lifecycle;
-mod likeness;
 mod member;
-mod moment;
 mod presence;
 mod properties;
 mod registry;
-mod sameness;
+mod same_cluster;
 mod sets;
 mod text;
 mod updates;
 mod version;
+mod write_time;
 
 pub use bucket::{BURST, REFILL_SECONDS};
-use evidence::{Evidence, api::endpoints};
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
-pub use registry::{Rule, all, find};
+pub use registry::{Examine, Rule, all, find};
 pub use updates::{Draw, Source, Spending, Spendings};
-
-/// A rule's function.
-pub type Examine = fn(&Evidence, &mut Findings);

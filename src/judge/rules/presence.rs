@@ -1,21 +1,21 @@
-//! What a manager has to fill in, and may take a moment for.
+//! Fields that a manager must fill within a grace period.
 
 use evidence::{Evidence, GRACE_SECONDS, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, on_our_clock},
+    finding::{Finding, Findings},
+    write_time::{Micros, SECOND, end, on_our_clock},
 };
 
-/// How long a manager may take until what it owes counts as missing.
+/// The time that a manager has to fill a field.
 pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
 
-/// Why there is no verdict where all profiles are new.
+/// The reason for no verdict if all profiles are new.
 pub(super) const TOO_EARLY: &str =
     "too early to tell: no profile has been there for longer than the grace of 2 min";
 
-/// Each profile in scope has something. A profile that lacks it is not held to it while it is new or going; where
-/// that leaves no profile to judge, it is too early to tell.
+/// Reports the profiles that lack something. New and terminating profiles may lack it; if there are no others, it is too
+/// early to tell.
 pub(super) fn each_has(
     evidence: &Evidence,
     findings: &mut Findings,
@@ -38,9 +38,9 @@ pub(super) fn each_has(
     }
 }
 
-/// Whether something that holds of a profile's last version has held for longer than the grace: since the watch saw
-/// it begin, or, where it was there before, since the last transition of any of these conditions, or since the
-/// profile's creation. Where the time of the look is not known, it has.
+/// Whether something that is true of a profile's last version has been true for longer than the grace period: since the
+/// watch saw it begin or, if it was so before, since the last transition of these conditions or the profile's creation.
+/// True if the time of the evidence is unknown.
 pub(super) fn lasts(
     evidence: &Evidence,
     history: &ProfileHistory,
@@ -52,17 +52,16 @@ pub(super) fn lasts(
     let held = held.take_while(|version| holds(&version.profile));
     let first = held.last().unwrap_or(&history.versions[0]);
     let seen = first.at.as_microsecond();
-    let since = match std::ptr::eq(first, &history.versions[0]) {
-        true => {
-            let transitions = conditions
-                .iter()
-                .filter_map(|kind| transition(evidence, &first.profile, kind));
-            let created = first.profile.metadata.creation_timestamp.as_deref();
-            let created = created.and_then(|time| on_our_clock(evidence, time));
-            let told = transitions.max().max(created);
-            told.map_or(seen, |told| told.min(seen))
-        }
-        false => seen,
+    let since = if std::ptr::eq(first, &history.versions[0]) {
+        let transitions = conditions
+            .iter()
+            .filter_map(|kind| transition(evidence, &first.profile, kind));
+        let created = first.profile.metadata.creation_timestamp.as_deref();
+        let created = created.and_then(|time| on_our_clock(evidence, time));
+        let told = transitions.max().max(created);
+        told.map_or(seen, |told| told.min(seen))
+    } else {
+        seen
     };
     end - since >= GRACE
 }

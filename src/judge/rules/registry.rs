@@ -1,11 +1,18 @@
-//! Which rules there are, in the ledger's order: binds each id to its file and its function.
+//! All rules in the order of the reports: binds each id to its file and its function.
+//!
+//! The function of `suite/name` is in the folder `suite`. Its documentation begins with the id, so grep finds it.
 
 use std::sync::LazyLock;
 
+use evidence::Evidence;
+
 use super::{
-    Examine, Facts, access, clustersets, conditions, consumers, identity, lifecycle, properties, updates,
-    version,
+    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
+    properties, updates, version,
 };
+
+/// A rule's function.
+pub type Examine = fn(&Evidence, &mut Findings);
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -143,5 +150,96 @@ impl Rule {
     /// The part of the id before the slash.
     pub fn suite(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use super::all;
+
+    /// A folder or file of this crate's sources.
+    fn source(path: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("rules").join(path)
+    }
+
+    /// The bindings above, as written: each id with the module and the name of its function.
+    fn bindings() -> Vec<(String, String, String)> {
+        let text = fs::read_to_string(source("registry.rs")).expect("this file");
+        let lines = text.lines().filter_map(|line| {
+            let (id, path) = line.trim().strip_prefix('"')?.split_once("\" => ")?;
+            let (suite, function) = path.strip_suffix(',')?.split_once("::")?;
+            Some((id.to_owned(), suite.to_owned(), function.to_owned()))
+        });
+        lines.collect()
+    }
+
+    /// The functions of a suite's files, each with the first line of its documentation.
+    fn functions(suite: &str) -> Vec<(String, String)> {
+        let mut functions = Vec::new();
+        for file in fs::read_dir(source(suite)).expect("a folder for each suite") {
+            let text = fs::read_to_string(file.expect("an entry").path()).expect("a source file");
+            let mut documentation: Option<&str> = None;
+            for line in text.lines() {
+                if let Some(words) = line.strip_prefix("///") {
+                    documentation.get_or_insert(words.trim());
+                } else if line.starts_with("#[") {
+                    // An attribute stands between documentation and function.
+                } else {
+                    let function = line.split_once("fn ").and_then(|(_, rest)| rest.split_once('('));
+                    if let Some((name, _)) = function.filter(|_| !line.starts_with(' ')) {
+                        functions.push((name.to_owned(), documentation.unwrap_or_default().to_owned()));
+                    }
+                    documentation = None;
+                }
+            }
+        }
+        functions
+    }
+
+    /// `grep -rn '`suite/name`' src/judge/rules` leads to the function of every rule.
+    #[test]
+    fn the_documentation_of_a_rule_s_function_begins_with_its_id() {
+        let bindings = bindings();
+        assert_eq!(bindings.len(), all().len(), "some bindings were not understood");
+        let suites: BTreeSet<&str> = bindings.iter().map(|(_, suite, _)| &**suite).collect();
+        let mut claims: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for suite in suites {
+            for (name, first) in functions(suite) {
+                if let Some(id) = first.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'))
+                    && id.contains('/')
+                {
+                    let claim = format!("{suite}::{name}");
+                    claims.entry(id.to_owned()).or_default().push(claim);
+                }
+            }
+        }
+        let mut complaints = Vec::new();
+        for (id, suite, function) in bindings {
+            let bound = format!("{suite}::{function}");
+            if id.replace('-', "_") != format!("{suite}/{function}") {
+                complaints.push(format!("{id} is bound to {bound}, which has another name"));
+            }
+            match claims.remove(&id).unwrap_or_default().as_slice() {
+                [one] if *one == bound => {}
+                [] => complaints.push(format!("begin the documentation of {bound} with the line `{id}`")),
+                others => complaints.push(format!(
+                    "{id} is bound to {bound}, but stands at the head of {}",
+                    others.join(" and ")
+                )),
+            }
+        }
+        for (id, functions) in claims {
+            complaints.push(format!(
+                "{} has the id {id}, which is not registered",
+                functions.join(" and ")
+            ));
+        }
+        assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! Of which ClusterSet profiles and namespaces are, as far as they tell.
+//! The ClusterSets of profiles and namespaces.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::text::is_placeholder;
 
-/// Why there is nothing to judge where no profile is in the namespace of a ClusterSet.
+/// The reason for no verdict if no profile is in the namespace of a ClusterSet.
 pub(super) const NO_SETS: &str =
     "no profile is in a namespace that is a ClusterSet's by its label or --clusterset";
 
@@ -40,8 +40,8 @@ impl<'a> ClusterSets<'a> {
 
     /// The ClusterSet of a profile: as it says itself, or as its namespace does.
     pub(super) fn of_profile(&self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        let told = told(profile).map(|(_, set)| set).next();
-        told.or_else(|| self.of_namespace(&profile.metadata.namespace))
+        let claimed = claims(profile).map(|(_, set)| set).next();
+        claimed.or_else(|| self.of_namespace(&profile.metadata.namespace))
     }
 }
 
@@ -55,8 +55,8 @@ pub(super) fn label<'a>(labels: &'a Labels, key: &str) -> Option<&'a str> {
     labels.get(key).map(String::as_str).filter(|set| !set.is_empty())
 }
 
-/// What a profile says of its ClusterSet, each time with the path of the field that says it.
-pub(super) fn told(profile: &ClusterProfile) -> impl Iterator<Item = (&'static str, &str)> {
+/// The ClusterSets that a profile claims to be of, each with the path of the field.
+pub(super) fn claims(profile: &ClusterProfile) -> impl Iterator<Item = (&'static str, &str)> {
     let property = profile.property(names::PROPERTY_CLUSTERSET);
     [
         (

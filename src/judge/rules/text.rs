@@ -1,4 +1,4 @@
-//! How findings show text of the hub, and which of it says nothing.
+//! How findings quote the hub's text: redacted and cut; and which values are placeholders.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use evidence::redact::without_credentials;
 /// What a finding shows for a field that is not there.
 pub(super) const ABSENT: &str = "(absent)";
 
-/// How many characters of the hub's text a finding shows.
-const SHOWN: usize = 200;
+/// Maximum length of one quoted value, in characters.
+const VALUE: usize = 200;
 
-/// How many characters a part of a finding has at most, several values of the hub included.
-const TOLD: usize = 2000;
+/// Maximum length of a whole field of a finding, in characters.
+const FIELD: usize = 2000;
 
-/// Values that stand where none is known, in lower case.
+/// Values that mean "not known", in lower case.
 const PLACEHOLDERS: [&str; 8] = [
     "",
     "-",
@@ -25,14 +25,14 @@ const PLACEHOLDERS: [&str; 8] = [
     "unknown",
 ];
 
-/// Text of the hub for a finding: as it is, but without credentials, and cut when it is long.
-pub(super) fn shown(text: &str) -> String {
-    cut(text, SHOWN)
+/// A value of the hub, for a finding: without credentials, and cut if it is long.
+pub(super) fn redacted(text: &str) -> String {
+    cut(text, VALUE)
 }
 
-/// The same for a whole part of a finding, whatever its rule has made of the hub's text.
-pub(super) fn told(text: &str) -> String {
-    cut(text, TOLD)
+/// The same for a whole field of a finding, which may quote several values.
+pub(super) fn redacted_field(text: &str) -> String {
+    cut(text, FIELD)
 }
 
 fn cut(text: &str, longest: usize) -> String {
@@ -43,20 +43,21 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-/// The same for an address: what stands before an `@` is a credential, with or without a scheme before it.
-pub(super) fn shown_address(text: &str) -> String {
+/// The same for an address: text before an `@` is a credential, even without a scheme.
+pub(super) fn redacted_address(text: &str) -> String {
     match text.rsplit_once('@') {
-        Some((_, host)) if !text.contains("//") => shown(&format!("…@{host}")),
-        _ => shown(text),
+        Some((_, host)) if !text.contains("//") => redacted(&format!("…@{host}")),
+        _ => redacted(text),
     }
 }
 
-/// The same for a part of a text. Where the text holds a credential, the part may be a piece of it that
-/// nobody could tell by itself, so that the text is shown in its place.
-pub(super) fn shown_part(part: &str, text: &str) -> String {
-    match holds_credential(text) {
-        true => shown(text),
-        false => shown(part),
+/// The same for a part of a text. If the text holds a credential, the part may be an unrecognizable piece of it, so
+/// the redacted text is returned instead.
+pub(super) fn redacted_part(part: &str, text: &str) -> String {
+    if holds_credential(text) {
+        redacted(text)
+    } else {
+        redacted(part)
     }
 }
 
@@ -66,11 +67,11 @@ pub(super) fn holds_credential(text: &str) -> bool {
 }
 
 /// The same for a field that may be absent.
-pub(super) fn shown_or_absent(text: Option<&str>) -> String {
-    text.map_or_else(|| ABSENT.to_owned(), shown)
+pub(super) fn redacted_or_absent(text: Option<&str>) -> String {
+    text.map_or_else(|| ABSENT.to_owned(), redacted)
 }
 
-/// Whether a value only holds the place of one that is not known.
+/// Whether a value is a placeholder for an unknown one.
 pub(super) fn is_placeholder(value: &str) -> bool {
     PLACEHOLDERS
         .iter()
@@ -83,21 +84,24 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_between_characters() {
-        assert_eq!(shown("short"), "short");
+        assert_eq!(redacted("short"), "short");
         let long = "é".repeat(201);
-        assert_eq!(shown(&long), format!("{}… (201 characters)", "é".repeat(200)));
-        assert_eq!(shown_or_absent(None), "(absent)");
+        assert_eq!(redacted(&long), format!("{}… (201 characters)", "é".repeat(200)));
+        assert_eq!(redacted_or_absent(None), "(absent)");
     }
 
     #[test]
     fn credentials_are_not_shown() {
-        assert_eq!(shown("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
-        assert_eq!(shown_address("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
-        assert_eq!(shown_address("user:secret@a:1"), "…@a:1");
+        assert_eq!(redacted("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(
+            redacted_address("https://user:secret@a:1/x@y"),
+            "https://…@a:1/x@y"
+        );
+        assert_eq!(redacted_address("user:secret@a:1"), "…@a:1");
         let words = "a.example, Bearer 0123456789abcdef0123";
-        assert_eq!(shown_part("0123456789abcdef0123", words), "a.example, …");
-        assert_eq!(shown_part("b", "a, b"), "b");
+        assert_eq!(redacted_part("0123456789abcdef0123", words), "a.example, …");
+        assert_eq!(redacted_part("b", "a, b"), "b");
         let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
-        assert_eq!(shown(&token), "…");
+        assert_eq!(redacted(&token), "…");
     }
 }

@@ -44,7 +44,12 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
         | (Expectation::Inapplicable, Verdict::NotApplicable)
         | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
         (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
-        (expected, _) => return Some(format!("expected {expected:?}, got {verdict:#?}")),
+        (expected, got) => {
+            let (reason, findings) = (&verdict.reason, &verdict.findings);
+            return Some(format!(
+                "expected {expected:?}, got {got:?} ({reason:?}) with {findings:#?}"
+            ));
+        }
     };
     let findings = &verdict.findings;
     if let Some(expected) = finding
@@ -349,6 +354,12 @@ fn suites_stand_in_the_order_of_the_documents() {
 fn facts_are_complete_and_read_alike() {
     for rule in rules::all() {
         let (id, facts) = (rule.id, &rule.facts);
+        for text in [&facts.title, &facts.source, &facts.remedy]
+            .into_iter()
+            .chain(&facts.reasoning)
+        {
+            assert!(!text.contains("TODO"), "suites/{id}.yaml: fill in `{text}`");
+        }
         assert!(is_headline(&facts.title, char::is_lowercase), "{id}: title");
         assert!(facts.title.len() <= 100, "{id}: the title is long");
         assert!(

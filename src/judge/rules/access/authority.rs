@@ -9,8 +9,8 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
 use super::entries::{entries, examined, filled};
 use crate::rules::{
-    Findings,
-    moment::{CLOCKS_APART, Micros, SECOND, end, timestamp},
+    finding::Findings,
+    write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";
@@ -18,7 +18,9 @@ const DATA: &str = ".cluster.certificate-authority-data";
 /// How many certificates of a bundle a finding tells of.
 const TOLD: usize = 3;
 
-/// The data of an authority decode to PEM with at least one certificate.
+/// `access/ca-data-is-certificates`
+///
+/// The CA data of an access provider decode to PEM with at least one certificate.
 pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
     let none = "no access provider has certificate-authority-data";
     let authorities = filled(evidence, findings, none, |provider| {
@@ -31,14 +33,16 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
         };
         findings.report(
             entry
-                .finding(DATA, "data of the certificate authority hold no certificate")
+                .finding(DATA, "certificate-authority-data contains no certificate")
                 .expected("base64 of PEM with at least one X.509 certificate")
                 .observed(shape(pem.as_deref())),
         );
     }
 }
 
-/// At least one certificate of an authority is in its validity period at the end of the look.
+/// `access/ca-data-current`
+///
+/// At least one certificate of each CA bundle is valid at the end of the run.
 pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no access provider has the certificates of an authority");
     let now = end(evidence);
@@ -52,16 +56,19 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
             continue;
         }
         let Some(now) = now else {
-            findings.not_asked(
-                "a dump does not tell when it was made, nor so which certificates had expired by then",
-            );
+            findings
+                .not_asked("the time of the dump is unknown, so expired certificates cannot be recognized");
             return;
         };
         findings.examine();
         if validities.iter().any(|validity| validity.holds(now)) {
             continue;
         }
-        let mut told: Vec<String> = validities.iter().take(TOLD).map(|one| one.told(now)).collect();
+        let mut told: Vec<String> = validities
+            .iter()
+            .take(TOLD)
+            .map(|one| one.describe(now))
+            .collect();
         if let Some(more) = validities.len().checked_sub(TOLD).filter(|more| *more > 0) {
             told.push(format!("and {more} more like it"));
         }
@@ -74,7 +81,9 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// Nobody but the manager has the manager's files.
+/// `access/no-local-paths`
+///
+/// No access provider refers to a file: only the manager has the manager's files.
 pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
     for entry in examined(evidence, findings) {
         let path = entry.provider.cluster.certificate_authority.as_deref();
@@ -83,7 +92,7 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
                 entry
                     .finding(
                         ".cluster.certificate-authority",
-                        "access provider names a file, and a profile has none",
+                        "access provider refers to a file, which its readers do not have",
                     )
                     .expected("the certificates themselves, in certificate-authority-data")
                     .observed("a path"),
@@ -94,9 +103,10 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
 
 /// What the data of an authority decode to. Base64 may be broken into lines.
 pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
-    let data = match data.contains(['\n', '\r']) {
-        true => Cow::from(data.replace(['\n', '\r'], "")),
-        false => data.into(),
+    let data = if data.contains(['\n', '\r']) {
+        Cow::from(data.replace(['\n', '\r'], ""))
+    } else {
+        data.into()
     };
     BASE64_STANDARD.decode(&*data).ok()
 }
@@ -130,9 +140,9 @@ fn shape(pem: Option<&[u8]>) -> String {
     if is_pem(bytes) {
         "PEM without an X.509 certificate".to_owned()
     } else if again.is_some_and(|bytes| is_pem(&bytes)) {
-        "PEM that was encoded twice".to_owned()
+        "PEM encoded in base64 twice".to_owned()
     } else {
-        format!("{} bytes that are no PEM", bytes.len())
+        format!("{} bytes that are not PEM", bytes.len())
     }
 }
 
@@ -150,10 +160,11 @@ impl Validity {
     }
 
     /// Why it is not valid.
-    fn told(self, now: Micros) -> String {
-        match now < self.from {
-            true => format!("one not valid before {}", timestamp(self.from)),
-            false => format!("one expired at {}", timestamp(self.until)),
+    fn describe(self, now: Micros) -> String {
+        if now < self.from {
+            format!("one not valid before {}", timestamp(self.from))
+        } else {
+            format!("one expired at {}", timestamp(self.until))
         }
     }
 }

@@ -5,7 +5,7 @@ use evidence::{
     api::{AccessProvider, ClusterProfile},
 };
 
-use crate::rules::{Finding, Findings};
+use crate::rules::finding::{Finding, Findings};
 
 /// One access provider.
 #[derive(Clone, Copy)]

@@ -7,19 +7,21 @@ use evidence::{
 use serde_json::Value;
 
 use super::entries::{Entry, entries};
-use crate::rules::{Findings, text::ABSENT};
+use crate::rules::{finding::Findings, text::ABSENT};
 
 /// At most so many items of one extension are told one by one.
 const MOST: usize = 20;
 
-/// Settings that a plugin is handed as they are: at most once for each provider, and an object.
+/// `access/exec-extension-well-formed`
+///
+/// A provider has at most one exec extension, which is an object.
 pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_EXEC) {
         if !extension.extension.text().starts_with('{') {
             report_shape(
                 entry,
                 extension,
-                "settings of the plugin are no object",
+                "exec extension is not an object",
                 "an object",
                 findings,
             );
@@ -27,7 +29,9 @@ pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings
     }
 }
 
-/// Further arguments of a plugin: a list of strings.
+/// `access/additional-args-well-formed`
+///
+/// Additional arguments of a plugin are a list of strings.
 pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_ARGS) {
         match extension.extension.value() {
@@ -38,19 +42,21 @@ pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, finding
                     entry,
                     extension,
                     items,
-                    "additional argument is no string",
+                    "additional argument is not a string",
                     findings,
                 );
             }
             _ => {
-                let message = "additional arguments are no list of strings";
+                let message = "additional arguments are not a list of strings";
                 report_shape(entry, extension, message, "a list of strings", findings);
             }
         }
     }
 }
 
-/// Further environment variables of a plugin: a map of strings.
+/// `access/additional-envs-well-formed`
+///
+/// Additional environment variables of a plugin are a map of strings.
 pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, findings: &mut Findings) {
     for (entry, extension) in each(evidence, findings, names::EXTENSION_ENVS) {
         match extension.extension.value() {
@@ -60,12 +66,12 @@ pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, finding
                     entry,
                     extension,
                     fields,
-                    "additional variable is no string",
+                    "additional variable is not a string",
                     findings,
                 );
             }
             _ => {
-                let message = "additional variables are no map of strings";
+                let message = "additional variables are not a map of strings";
                 report_shape(entry, extension, message, "a map of strings", findings);
             }
         }
@@ -91,7 +97,7 @@ fn each<'a>(
         if named.len() > 1 {
             findings.report(
                 entry
-                    .finding(&path(name), "an extension stands more than once")
+                    .finding(&path(name), "an extension occurs more than once")
                     .expected("one extension of that name")
                     .observed(named.len().to_string()),
             );

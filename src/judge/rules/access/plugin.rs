@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Doubts, is_joined, stood, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// What was tried for one profile.
@@ -20,11 +20,14 @@ struct Tried<'a> {
 }
 
 /// `access/plugin-yields-credential`
+///
+/// The plugin of an access provider returns a credential that the member accepts.
 pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: &mut Findings) {
     let tried = tried(evidence);
-    findings.not_applicable(match tried.is_empty() {
-        true => "no profile has an access provider that the provider file names",
-        false => "no plugin was run for a member that had been joined for long enough",
+    findings.not_applicable(if tried.is_empty() {
+        "no profile has an access provider that the provider file contains"
+    } else {
+        "no plugin was run for a member that had been joined for long enough"
     });
     let mut doubts = Doubts::default();
     let mut unnamed = Vec::new();
@@ -46,20 +49,20 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
                 findings.report(
                     Finding::on(
                         profile,
-                        "the member does not accept the credential that the plugin yields",
+                        "the member rejects the credential that the plugin returns",
                     )
                     .at(path(profile, provider))
                     .expected("a credential that the member accepts")
-                    .observed(shown(&format!("it answers {code} {message}"))),
+                    .observed(redacted(&format!("it answers {code} {message}"))),
                 );
             }
             LoginOutcome::NoCredential { reason } if stood(vouches) => {
                 findings.examine();
                 findings.report(
-                    Finding::on(profile, "the access provider's plugin yields no credential")
+                    Finding::on(profile, "the access provider's plugin returns no credential")
                         .at(path(profile, provider))
                         .expected("an ExecCredential with a credential")
-                        .observed(shown(reason)),
+                        .observed(redacted(reason)),
                 );
             }
             LoginOutcome::Unanswered { reason } if stood(vouches) => {
@@ -102,8 +105,8 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
             more => format!("{first} and {more} more"),
         };
         findings.note(format!(
-            "no plugin was run for {}: the provider file names none of their access providers",
-            shown(&whose)
+            "no plugin was run for {}: the provider file contains none of their access providers",
+            redacted(&whose)
         ));
     }
 }
@@ -111,9 +114,10 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
 /// Where the profile has that provider.
 fn path(profile: &ClusterProfile, provider: &str) -> String {
     let providers = &profile.status.access_providers;
-    let list = match providers.iter().any(|entry| *entry.name == *provider) {
-        true => "accessProviders",
-        false => "credentialProviders",
+    let list = if providers.iter().any(|entry| *entry.name == *provider) {
+        "accessProviders"
+    } else {
+        "credentialProviders"
     };
-    format!("status.{list}[{}].cluster", shown(provider))
+    format!("status.{list}[{}].cluster", redacted(provider))
 }

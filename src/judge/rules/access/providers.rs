@@ -6,12 +6,15 @@ use evidence::Evidence;
 
 use super::entries::{lists, of_profile};
 use crate::rules::{
-    Finding, Findings,
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted},
 };
 
-/// Each access provider has a name, and no two of a list have the same. The two lists may name one provider: then the
-/// newer list counts.
+/// `access/provider-named`
+///
+/// Each access provider has a name that is unique in its list.
+///
+/// The two lists may name the same provider: the newer list takes precedence.
 pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has an access provider");
     for profile in evidence.inventory() {
@@ -29,16 +32,18 @@ pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findi
             } else if !names.insert((entry.list, name)) {
                 findings.report(
                     entry
-                        .finding(".name", "two access providers of a list have one name")
+                        .finding(".name", "two access providers of a list have the same name")
                         .expected("a name of its own")
-                        .observed(shown(name)),
+                        .observed(redacted(name)),
                 );
             }
         }
     }
 }
 
-/// A profile that fills the deprecated list fills the one that replaced it as well.
+/// `access/not-deprecated-only`
+///
+/// A profile that fills the deprecated provider list also fills its replacement.
 pub(in crate::rules) fn not_deprecated_only(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has an access provider");
     for profile in evidence.inventory() {

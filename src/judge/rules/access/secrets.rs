@@ -9,12 +9,14 @@ use evidence::{
 };
 
 use super::{authority, entries::of_profile};
-use crate::rules::{Finding, Findings};
+use crate::rules::finding::{Finding, Findings};
 
 /// At most so many credentials of one profile are told one by one.
 const MOST: usize = 20;
 
-/// No text of a profile holds a credential, in no version that was seen: one that was taken back has been read.
+/// `access/no-secrets`
+///
+/// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
     for history in evidence.histories() {
         findings.examine();
@@ -167,10 +169,8 @@ impl Search<'_> {
                 .at(path)
                 .expected("no credential")
                 .observed(format!("{} of {} characters{encoding}", leak.kind, leak.length));
-            self.findings.report(match is_sure {
-                true => finding,
-                false => finding.advisory(),
-            });
+            self.findings
+                .report(if is_sure { finding } else { finding.advisory() });
         }
     }
 }
@@ -185,20 +185,22 @@ fn in_address(address: &str) -> Vec<Leak> {
     if !address.contains('@') {
         return leaks_in_text(address);
     }
-    let url = match address.contains("//") {
-        true => address.to_owned(),
-        false => format!("https://{address}"),
+    let url = if address.contains("//") {
+        address.to_owned()
+    } else {
+        format!("https://{address}")
     };
     let leaks = leaks_in_text(&url);
-    match has_userinfo(&url) && leaks.is_empty() {
-        true => vec![Leak {
+    if has_userinfo(&url) && leaks.is_empty() {
+        vec![Leak {
             kind: LeakKind::UserInfo,
             grade: Grade::Possible,
             length: address.find('@').unwrap_or_default(),
             place: String::new(),
             encoded: false,
-        }],
-        false => leaks,
+        }]
+    } else {
+        leaks
     }
 }
 

@@ -6,10 +6,13 @@ use super::{
     entries::{entries, examined, filled},
     url::fault,
 };
-use crate::rules::{Findings, text::shown_address};
+use crate::rules::{finding::Findings, text::redacted_address};
 
-/// Each server that is told is an absolute URL with a host. A provider without one is not held to it here: whether it
-/// has to have one is the hub's matter, whose newer definition requires it.
+/// `access/server-is-url`
+///
+/// Each server of an access provider is an absolute URL with a host.
+///
+/// A provider without a server is accepted here: the hub's CRD decides whether a server is required.
 pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
     let servers = filled(
         evidence,
@@ -20,7 +23,7 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
     let silent = entries(evidence).count() - servers.len();
     if silent > 0 {
         findings.note(format!(
-            "{silent} access providers tell no server, so that nobody reaches the member by them"
+            "{silent} access providers have no server, so consumers cannot reach the member with them"
         ));
     }
     for (entry, server) in servers {
@@ -29,13 +32,15 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
                 entry
                     .finding(".cluster.server", format!("server {fault}"))
                     .expected("an absolute URL with a host, such as https://a.example:6443")
-                    .observed(shown_address(server)),
+                    .observed(redacted_address(server)),
             );
         }
     }
 }
 
-/// Certificates are checked, and there are some: the server is not spoken to in the clear.
+/// `access/tls-verified`
+///
+/// Clients use TLS and verify the server's certificate.
 pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Findings) {
     for entry in examined(evidence, findings) {
         let cluster = &entry.provider.cluster;
@@ -44,7 +49,7 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
                 entry
                     .finding(
                         ".cluster.insecure-skip-tls-verify",
-                        "the server's certificate goes unchecked",
+                        "the server's certificate is not verified",
                     )
                     .expected("false")
                     .observed("true"),
@@ -57,7 +62,7 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
         if scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http")) {
             findings.report(
                 entry
-                    .finding(".cluster.server", "server is spoken to without TLS")
+                    .finding(".cluster.server", "server is accessed without TLS")
                     .expected("https")
                     .observed("http"),
             );
@@ -65,7 +70,9 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
     }
 }
 
-/// Each proxy is one that clients can go through.
+/// `access/proxy-url-well-formed`
+///
+/// Each proxy is a URL that clients support.
 pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let proxies = filled(
         evidence,
@@ -79,7 +86,7 @@ pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mu
                 entry
                     .finding(".cluster.proxy-url", format!("proxy {fault}"))
                     .expected("an http, https or socks5 URL with a host")
-                    .observed(shown_address(proxy)),
+                    .observed(redacted_address(proxy)),
             );
         }
     }

@@ -6,7 +6,7 @@ use url::Url;
 /// `schemes` are those that it may have.
 pub(super) fn fault(text: &str, schemes: &[&str]) -> Option<&'static str> {
     let Some((scheme, rest)) = text.split_once("://") else {
-        return Some("is no absolute URL");
+        return Some("is not an absolute URL");
     };
     // The parser mends what clients stumble over.
     if text.contains('\\')
@@ -14,10 +14,10 @@ pub(super) fn fault(text: &str, schemes: &[&str]) -> Option<&'static str> {
             .chars()
             .all(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
     {
-        return Some("is no valid URL");
+        return Some("is not a valid URL");
     }
     if !schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-        return Some("is no URL of a scheme that clients know");
+        return Some("is a URL with an unsupported scheme");
     }
     if rest.is_empty() || rest.starts_with(['/', '?', '#', ':']) {
         return Some("has no host");
@@ -51,21 +51,21 @@ mod tests {
             assert_eq!(fault(text, &["https"]), None, "{text}");
         }
         let bad = [
-            ("a.example:6443", "is no absolute URL"),
-            ("https:a.example", "is no absolute URL"),
-            ("", "is no absolute URL"),
+            ("a.example:6443", "is not an absolute URL"),
+            ("https:a.example", "is not an absolute URL"),
+            ("", "is not an absolute URL"),
             ("https://", "has no host"),
             ("https:///path", "has no host"),
             ("https://:6443", "has no host"),
             ("https://user@", "has no host"),
             ("https://?x", "has no host"),
-            ("https://a b.example", "is no valid URL"),
-            (" https://a.example", "is no valid URL"),
-            ("https://a.example\n", "is no valid URL"),
-            ("https:\\\\a.example", "is no absolute URL"),
-            ("https://a.example\\x", "is no valid URL"),
-            ("http://a.example", "is no URL of a scheme that clients know"),
-            ("://a.example", "is no URL of a scheme that clients know"),
+            ("https://a b.example", "is not a valid URL"),
+            (" https://a.example", "is not a valid URL"),
+            ("https://a.example\n", "is not a valid URL"),
+            ("https:\\\\a.example", "is not an absolute URL"),
+            ("https://a.example\\x", "is not a valid URL"),
+            ("http://a.example", "is a URL with an unsupported scheme"),
+            ("://a.example", "is a URL with an unsupported scheme"),
             ("https://a.example:port", "has no valid port"),
             ("https://a.example:65536", "has no valid port"),
             ("https://2001:db8::1", "has no valid port"),

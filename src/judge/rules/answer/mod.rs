@@ -1,13 +1,13 @@
-//! What the implementation made of a driver's step.
+//! How the implementation answered a driver's step.
 //!
-//! A step leaves time for an answer, and says until when the run looked for it. What a watch delivers may be late, so
-//! that nothing is held against anybody which may have been in time; and where the run did not look long enough, or
-//! the watch missed part of the time, nobody can tell.
+//! A step allows time for an answer, and records until when the run looked for it. A watch may deliver late, so an
+//! answer that may have been in time counts as given. If the run did not look long enough, or the watch missed part of
+//! the time, the answer is unknown.
 
-mod course;
+mod history;
 mod steps;
 mod verdict;
 
-pub(super) use course::{State, alive, course, steps_about};
-pub(super) use steps::{Done, done, steps};
-pub(super) use verdict::{Answer, Shortfall, Span, did, member, to_the_second};
+pub(super) use history::{State, alive, did, member, states, steps_about, to_the_second};
+pub(super) use steps::{ExecutedStep, executed, steps};
+pub(super) use verdict::{Answer, Shortfall, Span};

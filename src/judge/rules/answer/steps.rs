@@ -5,15 +5,12 @@ use evidence::{
     api::ClusterProfile,
 };
 
-use super::{
-    course::{State, course},
-    verdict::did,
-};
-use crate::rules::{Findings, text::shown};
+use super::history::{State, did, states};
+use crate::rules::{finding::Findings, text::redacted};
 
 /// A step that was done, and all that was seen of the profile that it is about.
 #[derive(Debug)]
-pub(in crate::rules) struct Done<'a> {
+pub(in crate::rules) struct ExecutedStep<'a> {
     /// The step.
     pub(in crate::rules) step: &'a DriverStep,
     /// The profile that it is about.
@@ -34,7 +31,9 @@ pub(in crate::rules) fn steps<'a>(
         return Vec::new();
     };
     if let Asked::No(reason) = evidence.asked(Kind::Timeline) {
-        findings.not_asked(format!("what came of it was not watched: {reason}"));
+        findings.not_asked(format!(
+            "the results of the driver's steps were not watched: {reason}"
+        ));
         return Vec::new();
     }
     let mut any = false;
@@ -53,7 +52,7 @@ pub(in crate::rules) fn steps<'a>(
 }
 
 fn failed(step: &DriverStep, reason: &str) -> String {
-    format!("{} failed: {}", did(step), shown(reason))
+    format!("{} failed: {}", did(step), redacted(reason))
 }
 
 /// Says why a scenario has no step of an action.
@@ -77,33 +76,30 @@ fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, ac
         StepOutcome::Done => None,
     });
     findings.cannot_tell(match cause {
-        Some(cause) => format!("the run did not come to `{action}`: {cause}"),
-        None => format!("the run did not come to `{action}`"),
+        Some(cause) => format!("the run did not reach `{action}`: {cause}"),
+        None => format!("the run did not reach `{action}`"),
     });
 }
 
 /// The same, each with its profile. Says why where the profile is not known, or was never seen.
-pub(in crate::rules) fn done<'a>(
+pub(in crate::rules) fn executed<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
     scenario: Scenario,
     action: DriverAction,
-) -> Vec<Done<'a>> {
+) -> Vec<ExecutedStep<'a>> {
     let mut all = Vec::new();
     for step in steps(evidence, findings, scenario, action) {
         let Some(profile) = &step.profile else {
-            findings.cannot_tell(format!(
-                "no profile is known to be that of {}",
-                shown(&step.member)
-            ));
+            findings.cannot_tell(format!("the profile of {} is unknown", redacted(&step.member)));
             continue;
         };
-        let states = course(evidence, profile);
+        let states = states(evidence, profile);
         if states.is_empty() {
             findings.cannot_tell(format!("the watch never showed {profile}"));
             continue;
         }
-        all.push(Done {
+        all.push(ExecutedStep {
             step,
             profile,
             states,
@@ -112,7 +108,7 @@ pub(in crate::rules) fn done<'a>(
     all
 }
 
-impl<'a> Done<'a> {
+impl<'a> ExecutedStep<'a> {
     /// The profile as it was when the step began; none where there was none.
     pub(in crate::rules) fn before(&self) -> Option<&'a ClusterProfile> {
         let known = self.states.iter().take_while(|state| state.at < self.step.from);
@@ -145,10 +141,10 @@ impl<'a> Done<'a> {
             Some(status) => findings.cannot_tell(format!(
                 "{kind} of {} was {} before {}",
                 self.profile.path(),
-                shown(status),
+                redacted(status),
                 did(self.step)
             )),
-            None => findings.not_applicable(format!("no profile that was concerned reports {kind}")),
+            None => findings.not_applicable(format!("no affected profile reports {kind}")),
         }
         false
     }

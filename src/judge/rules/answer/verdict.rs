@@ -1,19 +1,15 @@
 //! Whether a step was answered in time.
 
-use evidence::{
-    DriverStep, Evidence, ObjectRef, ProfileHistory, Version,
-    api::{ClusterProfile, names},
-};
+use evidence::{DriverStep, Evidence, ObjectRef, ProfileHistory, Version, api::ClusterProfile};
 use jiff::Timestamp;
 
 use super::{
-    course::{State, newborns},
-    steps::Done,
+    history::{State, did, newborns, to_the_second},
+    steps::ExecutedStep,
 };
 use crate::rules::{
-    Finding, Findings,
-    moment::{earliest, missed_between},
-    text::shown,
+    finding::{Finding, Findings},
+    write_time::{earliest, missed_between},
 };
 
 /// How a step was answered.
@@ -95,7 +91,7 @@ impl<'a> Span<'a> {
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
         let missed = missed_between(self.evidence, profile, self.from, self.deadline)?;
         Some(format!(
-            "the watch missed part of what came after {}, from {} on",
+            "the watch missed part of the time after {}, from {} on",
             did(self.step),
             to_the_second(missed)
         ))
@@ -155,7 +151,7 @@ impl<'a> Span<'a> {
     }
 }
 
-impl Done<'_> {
+impl ExecutedStep<'_> {
     /// Judges whether the profile is as expected when the time is over; else `missing` says what is wrong.
     pub(in crate::rules) fn judge(
         &self,
@@ -184,26 +180,4 @@ impl Done<'_> {
             }
         }
     }
-}
-
-/// A step, for a person.
-pub(in crate::rules) fn did(step: &DriverStep) -> String {
-    match step.member.as_str() {
-        "" => format!("`{}`", step.action),
-        member => format!("`{}` of {}", step.action, shown(member)),
-    }
-}
-
-/// A member of which no profile is known, as the object of a finding.
-pub(in crate::rules) fn member(step: &DriverStep) -> ObjectRef {
-    ObjectRef {
-        kind: names::KIND.to_owned(),
-        name: step.member.clone(),
-        ..ObjectRef::default()
-    }
-}
-
-/// A time as reports tell it.
-pub(in crate::rules) fn to_the_second(at: Timestamp) -> Timestamp {
-    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
-    alike::Marks,
-    likeness::{COMPARED, Trait},
     presence::lasts,
-    sets::{ClusterSets, told},
+    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity},
+    sets::{ClusterSets, claims},
 };
 
 /// The profiles of one namespace.
@@ -48,14 +47,14 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
 
 /// Whether a profile says of which ClusterSet it is.
 pub(super) fn speaks(profile: &ClusterProfile) -> bool {
-    told(profile).next().is_some()
+    claims(profile).next().is_some()
 }
 
 /// Whether a profile, neither new nor going, has said the same of its ClusterSet for longer than the grace.
 pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
     let profile = history.last();
     let says_the_same = |earlier: &ClusterProfile| {
-        let (earlier, now) = (told(earlier), told(profile));
+        let (earlier, now) = (claims(earlier), claims(profile));
         earlier.map(|(_, set)| set).eq(now.map(|(_, set)| set))
     };
     evidence.is_settled(profile)
@@ -66,9 +65,9 @@ impl<'a> Inventory<'a> {
     /// The ClusterSet of which all its profiles say that they are. One that holds profiles of several ClusterSets, or
     /// also some of none, is a plain inventory.
     pub(super) fn set(&self) -> Option<&'a str> {
-        let (_, set) = self.steady.iter().flat_map(|profile| told(profile)).next()?;
+        let (_, set) = self.steady.iter().flat_map(|profile| claims(profile)).next()?;
         let agrees =
-            |profile: &&ClusterProfile| speaks(profile) && told(profile).all(|(_, other)| other == set);
+            |profile: &&ClusterProfile| speaks(profile) && claims(profile).all(|(_, other)| other == set);
         self.steady.iter().all(agrees).then_some(set)
     }
 
@@ -84,15 +83,15 @@ impl<'a> Inventory<'a> {
         let there: Vec<&ClusterProfile> = others.iter().flat_map(|other| &other.steady).copied().collect();
         let all: Vec<&ClusterProfile> = here.iter().chain(&there).copied().collect();
         let mut is_there = vec![false; here.len()];
-        for kind in Trait::ALL {
-            let mut marks = Marks::default();
+        for kind in SharedIdentity::ALL {
+            let mut index = DigestIndex::default();
             for (place, profile) in all.iter().enumerate() {
-                kind.each_digest(profile, |digest| marks.add(digest, place));
+                kind.each_digest(profile, |digest| index.add(digest, place));
             }
-            for group in marks.groups() {
+            for group in index.groups() {
                 let (ours, theirs) = group.split_at(group.partition_point(|place| *place < here.len()));
                 for place in ours {
-                    let mut theirs = theirs.iter().take(COMPARED);
+                    let mut theirs = theirs.iter().take(MAX_COMPARED);
                     is_there[*place] |= theirs.any(|their| kind.joins(sets, all[*place], all[*their]));
                 }
             }

@@ -9,16 +9,18 @@ use evidence::{
 
 use super::inventory::{Inventory, inventories};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::TOO_EARLY,
     sets::{ClusterSets, label},
-    text::{shown, shown_or_absent},
+    text::{redacted, redacted_or_absent},
 };
 
+/// `clustersets/namespace-labelled`
+///
 /// A namespace whose profiles represent a ClusterSet has a label with the set's name.
 ///
-/// Its profiles represent one where that is declared, where the namespace has the label's other key, or where all of
-/// them say that they are of one. What label a profile's own statement contradicts is for another rule to say.
+/// Its profiles represent a set if that is declared, if the namespace has the alternative label key, or if all of them
+/// name that set. A separate rule reports a profile that contradicts the label.
 pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(
         "no namespace represents a ClusterSet, as far as profiles, labels and --clusterset tell",
@@ -68,13 +70,14 @@ impl Hub<'_> {
         let told = declared.or_else(|| inventory?.set());
         let Some(namespace) = self.namespaces.get(name) else {
             if told.is_some() {
-                let by = match declared {
-                    Some(_) => "--clusterset says",
-                    None => "its profiles say",
+                let by = if declared.is_some() {
+                    "as declared"
+                } else {
+                    "as its profiles say"
                 };
                 findings.cannot_tell(format!(
-                    "namespace {} was not seen, and represents a ClusterSet, as {by}",
-                    shown(name)
+                    "namespace {} represents a ClusterSet, {by}, but was not seen",
+                    redacted(name)
                 ));
             }
             return;
@@ -89,9 +92,9 @@ impl Hub<'_> {
                 _ => {
                     if inventory.is_some_and(Inventory::has_members) {
                         findings.note(format!(
-                            "namespace {} is taken for a plain inventory, though profiles in it are of ClusterSets: \
-                             --clusterset says otherwise",
-                            shown(name)
+                            "namespace {} is treated as a plain inventory, though profiles in it are of ClusterSets: \
+                             declare its ClusterSet if it has one",
+                            redacted(name)
                         ));
                     }
                     return;
@@ -140,8 +143,8 @@ fn lacks_label(namespace: &Namespace, set: &str) -> Finding {
         "namespace of a ClusterSet lacks the label with the set's name",
     )
     .at(path(key))
-    .expected(shown(set))
-    .observed(shown_or_absent(namespace.labels.get(key).map(String::as_str)))
+    .expected(redacted(set))
+    .observed(redacted_or_absent(namespace.labels.get(key).map(String::as_str)))
 }
 
 fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
@@ -149,11 +152,11 @@ fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
     let value = namespace.labels.get(other).map(String::as_str);
     Finding::on(
         namespace,
-        "namespace names its ClusterSet under the key of the API's Go package, not under the KEP's",
+        "namespace labels its ClusterSet with the key of the API's Go package instead of the KEP's",
     )
     .at(path(names::LABEL_CLUSTERSET))
-    .expected(shown(set))
-    .observed(format!("{other}={}", shown_or_absent(value)))
+    .expected(redacted(set))
+    .observed(format!("{other}={}", redacted_or_absent(value)))
 }
 
 fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
@@ -164,9 +167,9 @@ fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
     let (key, set) = labelled.unwrap_or((names::LABEL_CLUSTERSET, ""));
     Finding::on(
         namespace,
-        "namespace's label names another ClusterSet than the one declared",
+        "namespace's label differs from the declared ClusterSet",
     )
     .at(path(key))
-    .expected(shown(declared))
-    .observed(shown(set))
+    .expected(redacted(declared))
+    .observed(redacted(set))
 }

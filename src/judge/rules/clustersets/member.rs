@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
-    alike::Marks,
-    likeness::{COMPARED, Trait},
-    sameness::{is_surely_one, note_bounds},
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
     sets::{ClusterSets, NO_SETS},
-    text::{shown, shown_or_absent},
+    text::{redacted, redacted_or_absent},
 };
 
-/// With how many earlier profiles in all, whatever their ClusterSets, a profile is compared.
-const COMPARED_IN_ALL: usize = 8 * COMPARED;
+/// Maximum number of earlier profiles that a profile is compared with, in all ClusterSets together.
+const COMPARED_IN_ALL: usize = 8 * MAX_COMPARED;
 
 /// A profile in a ClusterSet's namespace.
 #[derive(Clone, Copy)]
@@ -24,10 +22,11 @@ struct Member<'a> {
     is_settled: bool,
 }
 
+/// `clustersets/one-set-per-cluster`
+///
 /// No cluster has profiles in the namespaces of two ClusterSets.
 ///
-/// While a cluster moves from one to another, it may have both for a moment: two profiles of which one is new or goes
-/// are no finding.
+/// A cluster that moves between sets may briefly have both, so a pair with a new or terminating profile is accepted.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_SETS);
     note_bounds(evidence, findings);
@@ -52,12 +51,12 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         return;
     }
 
-    let mut marks = Trait::ALL.map(|_| Marks::default());
+    let mut index = SharedIdentity::ALL.map(|_| DigestIndex::default());
     for (place, member) in members.iter().enumerate() {
         let mut is_told = false;
-        for (kind, marks) in Trait::ALL.into_iter().zip(&mut marks) {
+        for (kind, index) in SharedIdentity::ALL.into_iter().zip(&mut index) {
             kind.each_digest(member.profile, |digest| {
-                marks.add(digest, place);
+                index.add(digest, place);
                 is_told = true;
             });
         }
@@ -66,12 +65,12 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         }
     }
     if findings.examined == 0 && members.iter().any(|member| scope.holds(member.profile)) {
-        findings.cannot_tell("no profile in a ClusterSet's namespace tells which cluster it describes");
+        findings.cannot_tell("no profile in a ClusterSet's namespace identifies its cluster");
     }
 
     let mut twins = BTreeMap::new();
-    for (kind, marks) in Trait::ALL.into_iter().zip(marks) {
-        for group in marks.groups() {
+    for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
+        for group in index.groups() {
             for (place, twin) in across_sets(&members, &sets, &group) {
                 twins.entry(place).or_insert((kind, twin));
             }
@@ -79,9 +78,10 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     }
     for (place, (kind, twin)) in twins {
         let (later, earlier) = (members[place], members[twin]);
-        let (object, twin) = match scope.holds(later.profile) {
-            true => (later, earlier),
-            false => (earlier, later),
+        let (object, twin) = if scope.holds(later.profile) {
+            (later, earlier)
+        } else {
+            (earlier, later)
         };
         if scope.holds(object.profile) {
             findings.report(finding(kind, object, twin));
@@ -103,15 +103,15 @@ fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usiz
         let mut others = known.iter().filter(|other| !of_set(other));
         let twin = others.find(|other| is_surely_one(sets, members[**other].profile, member.profile));
         twins.extend(twin.map(|twin| (*place, *twin)));
-        if known.len() < COMPARED_IN_ALL && known.iter().filter(of_set).count() < COMPARED {
+        if known.len() < COMPARED_IN_ALL && known.iter().filter(of_set).count() < MAX_COMPARED {
             known.push(*place);
         }
     }
     twins
 }
 
-fn finding(kind: Trait, member: Member, twin: Member) -> Finding {
-    let (path, value, what) = kind.told(member.profile, twin.profile);
+fn finding(kind: SharedIdentity, member: Member, twin: Member) -> Finding {
+    let (path, value, what) = kind.describe(member.profile, twin.profile);
     Finding::on(
         member.profile,
         format!("one cluster is in the namespaces of two ClusterSets: {what}"),
@@ -119,12 +119,12 @@ fn finding(kind: Trait, member: Member, twin: Member) -> Finding {
     .at(path)
     .expected(format!(
         "a cluster that is in ClusterSet {} alone",
-        shown(member.set)
+        redacted(member.set)
     ))
     .observed(format!(
         "{}, as in {} of ClusterSet {}",
-        shown_or_absent(value),
+        redacted_or_absent(value),
         ObjectRef::from(twin.profile),
-        shown(twin.set)
+        redacted(twin.set)
     ))
 }

@@ -4,14 +4,17 @@ use evidence::Evidence;
 
 use super::inventory::{is_steady, speaks};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::TOO_EARLY,
-    sets::{ClusterSets, NO_SETS, told},
-    text::shown,
+    sets::{ClusterSets, NO_SETS, claims},
+    text::redacted,
 };
 
-/// No profile in a ClusterSet's namespace says that it is of another ClusterSet. One that says nothing is of the set
-/// by where it is.
+/// `clustersets/one-set-per-namespace`
+///
+/// No profile in a ClusterSet's namespace claims another ClusterSet.
+///
+/// A profile without a claim belongs to the set of its namespace.
 pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_SETS);
     let sets = ClusterSets::of(evidence);
@@ -24,10 +27,10 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
             continue;
         };
         if !speaks(profile) {
-            findings.not_applicable("no profile in a ClusterSet's namespace says of which ClusterSet it is");
+            findings.not_applicable("no profile in a ClusterSet's namespace names its ClusterSet");
             continue;
         }
-        let mut others = told(profile).filter(|(_, other)| *other != set).peekable();
+        let mut others = claims(profile).filter(|(_, other)| *other != set).peekable();
         if others.peek().is_some() && !is_steady(evidence, history) {
             // It may be about to move to another namespace.
             excused = true;
@@ -43,10 +46,10 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
                 .at(path)
                 .expected(format!(
                     "{}, as its namespace {}",
-                    shown(set),
-                    shown(&profile.metadata.namespace)
+                    redacted(set),
+                    redacted(&profile.metadata.namespace)
                 ))
-                .observed(shown(other)),
+                .observed(redacted(other)),
             );
         }
     }

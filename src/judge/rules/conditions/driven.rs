@@ -10,23 +10,25 @@ use evidence::{
 
 use super::has_status;
 use crate::rules::{
-    Findings,
-    answer::{Answer, Shortfall, Span, course, done},
-    text::{ABSENT, shown},
+    answer::{Answer, Shortfall, Span, executed, states},
+    finding::Findings,
+    text::{ABSENT, redacted},
 };
 
 /// `conditions/healthy-follows-outage`
 ///
-/// That the condition returns is judged where it was seen to leave.
+/// ControlPlaneHealthy leaves True during an outage, and returns to True after it.
+///
+/// The return is judged only where the condition was seen to leave True.
 pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
     if is_never_reported(evidence) {
         findings.not_applicable(format!(
-            "no profile of a member to be broken reports {CONDITION_HEALTHY}"
+            "no profile of a member that was broken reports {CONDITION_HEALTHY}"
         ));
         return;
     }
     let mut broken = Vec::new();
-    for one in done(evidence, findings, Scenario::Outage, DriverAction::Break) {
+    for one in executed(evidence, findings, Scenario::Outage, DriverAction::Break) {
         if !one.was_true(findings, CONDITION_HEALTHY) {
             continue;
         }
@@ -36,14 +38,14 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             findings,
             |profile| !is_true(profile, CONDITION_HEALTHY),
             |profile| Shortfall {
-                message: "a control plane that is down is still called healthy",
+                message: "the control plane is down, but still reported as healthy",
                 path: path(CONDITION_HEALTHY),
                 expected: "False or Unknown".to_owned(),
                 observed: status(profile, CONDITION_HEALTHY),
             },
         );
     }
-    for one in done(evidence, findings, Scenario::Outage, DriverAction::Heal) {
+    for one in executed(evidence, findings, Scenario::Outage, DriverAction::Heal) {
         if !broken.contains(&one.step.member.as_str()) || is_true(one.before(), CONDITION_HEALTHY) {
             continue;
         }
@@ -56,7 +58,7 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
             findings,
             |profile| is_true(profile, CONDITION_HEALTHY),
             |profile| Shortfall {
-                message: "a control plane that is up again is not called healthy",
+                message: "the control plane is up again, but not reported as healthy",
                 path: path(CONDITION_HEALTHY),
                 expected: "True".to_owned(),
                 observed: status(profile, CONDITION_HEALTHY),
@@ -72,19 +74,21 @@ fn is_never_reported(evidence: &Evidence) -> bool {
     let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
     let mut states = steps
         .filter_map(|step| step.profile.as_ref())
-        .flat_map(|profile| course(evidence, profile))
+        .flat_map(|profile| states(evidence, profile))
         .filter_map(|state| state.profile)
         .peekable();
     states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
 }
 
 /// `conditions/joined-follows-leave`
+///
+/// After a member left, its profile no longer has Joined=True.
 pub(in crate::rules) fn joined_follows_leave(evidence: &Evidence, findings: &mut Findings) {
     falls_with_leave(
         evidence,
         findings,
         CONDITION_JOINED,
-        "a member that left is still called joined",
+        "a member that left is still reported as joined",
     );
 }
 
@@ -95,7 +99,7 @@ pub(in crate::rules) fn falls_with_leave(
     kind: &str,
     message: &'static str,
 ) {
-    for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+    for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         let span = Span::of(evidence, left.step);
         if matches!(span.answer(left.profile, &left.states, is_gone), Answer::Given) {
             findings.examine();
@@ -136,7 +140,7 @@ fn status(profile: Option<&ClusterProfile>, kind: &str) -> String {
         None => "no profile".to_owned(),
         Some(profile) => match profile.condition(kind) {
             None => ABSENT.to_owned(),
-            Some(condition) => shown(&condition.status),
+            Some(condition) => redacted(&condition.status),
         },
     }
 }

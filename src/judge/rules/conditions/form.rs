@@ -10,9 +10,9 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{CLOCKS_APART, Micros, end, skew, timestamp},
-    text::{self, ABSENT, shown_or_absent},
+    finding::{Finding, Findings},
+    text::{self, ABSENT, redacted_or_absent},
+    write_time::{CLOCKS_APART, Micros, end, skew, timestamp},
 };
 
 /// The lengths that the API allows.
@@ -20,11 +20,14 @@ const LONGEST_TYPE: usize = 316;
 const LONGEST_REASON: usize = 1024;
 
 /// `conditions/well-formed`
+///
+/// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
     let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
     if now.is_none() {
-        findings.note("the time of the look is not known: lastTransitionTime was not checked for the future");
+        findings
+            .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
     for profile in evidence.inventory() {
         if profile.status.conditions.is_empty() {
@@ -50,7 +53,7 @@ fn judge(
             Finding::on(profile, message)
                 .at(format!(
                     "status.conditions[{}]{field}",
-                    text::shown(&condition.kind)
+                    text::redacted(&condition.kind)
                 ))
                 .expected(expected)
                 .observed(observed),
@@ -68,17 +71,17 @@ fn judge(
     if !is_type(&condition.kind) {
         report(
             ".type",
-            "the type of a condition does not have the form of one",
+            "the type of a condition is invalid",
             "CamelCase, with a DNS prefix and a slash before it if need be",
-            &shown(&condition.kind),
+            &redacted(&condition.kind),
         );
     }
     if !matches!(&*condition.status, "True" | "False" | "Unknown") {
         report(
             ".status",
-            "the status of a condition is none of the three",
+            "the status of a condition is invalid",
             "True, False or Unknown",
-            &shown(&condition.status),
+            &redacted(&condition.status),
         );
     }
     if !is_reason(&condition.reason) {
@@ -86,14 +89,14 @@ fn judge(
             ".reason",
             "a condition has no reason in CamelCase",
             "a word in CamelCase",
-            &shown(&condition.reason),
+            &redacted(&condition.reason),
         );
     }
     let path = ".lastTransitionTime";
     let Some(text) = condition.last_transition_time.as_deref() else {
         report(
             path,
-            "a condition does not tell since when it holds",
+            "a condition has no transition time",
             "a time in RFC 3339",
             ABSENT,
         );
@@ -104,7 +107,7 @@ fn judge(
             path,
             "a condition's transition time is not in RFC 3339",
             "a time in RFC 3339",
-            &shown(text),
+            &redacted(text),
         );
         return;
     };
@@ -121,8 +124,8 @@ fn judge(
 }
 
 /// Text from the hub, or what stands for its absence.
-fn shown(text: &str) -> String {
-    shown_or_absent(Some(text).filter(|text| !text.is_empty()))
+fn redacted(text: &str) -> String {
+    redacted_or_absent(Some(text).filter(|text| !text.is_empty()))
 }
 
 /// Whether it has the form that the API demands of a reason: a letter first, then letters, digits, `_`, `,` and
@@ -151,6 +154,8 @@ fn is_type(text: &str) -> bool {
 }
 
 /// `conditions/observed-generation-not-ahead`
+///
+/// No condition has an `observedGeneration` greater than the object's generation.
 pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition tells the generation that it was set upon");
     for profile in evidence.inventory() {
@@ -167,7 +172,7 @@ pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findi
                 findings.report(
                     Finding::on(
                         profile,
-                        "a condition was set upon a generation that does not exist yet",
+                        "a condition has an observedGeneration that does not exist yet",
                     )
                     .at(format!(
                         "status.conditions[{}].observedGeneration",

@@ -9,12 +9,14 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
+    finding::{Finding, Findings},
     presence::{GRACE, lasts, transition},
+    write_time::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
 };
 
 /// `conditions/healthy-needs-joined`
+///
+/// A member with Joined=False does not have ControlPlaneHealthy=True.
 pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has both conditions");
     for history in evidence.histories() {
@@ -38,7 +40,7 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
             findings.report(
                 Finding::on(
                     profile,
-                    "the control plane is called healthy while the member is not joined",
+                    "the control plane is reported as healthy though the member is not joined",
                 )
                 .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
                 .expected("Unknown or False, as Joined is False")
@@ -60,6 +62,8 @@ fn is_contradiction(profile: &ClusterProfile) -> bool {
 }
 
 /// `conditions/status-follows-joined`
+///
+/// The profile of a joined member has a version and ControlPlaneHealthy once the grace period is over.
 pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was joined for longer than the grace of 2 min");
     let Some(end) = end(evidence) else { return };
@@ -130,7 +134,7 @@ fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
 
 fn lacks_status(version: &Version, seconds: i64) -> Finding {
     let lacking = lacking(&version.profile);
-    Finding::on(&version.profile, "a joined member's status is not filled")
+    Finding::on(&version.profile, "the status of a joined member is incomplete")
         .at(lacking[0])
         .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
         .observed(format!("{} absent for {seconds} s", lacking.join(" and ")))

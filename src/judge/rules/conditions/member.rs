@@ -6,20 +6,23 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
-    text::shown,
+    text::redacted,
 };
 
 /// `conditions/healthy-agrees-with-member`
+///
+/// ControlPlaneHealthy agrees with the member's `/readyz` and control plane leases.
 pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked tells of the health of its control plane");
+    findings.not_applicable("no profile whose member was asked reports ControlPlaneHealthy");
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
         let comparison = Comparison {
-            part: match pair.never_told(MemberPart::Readyz) {
-                true => MemberPart::Readyz,
-                false => MemberPart::Leases,
+            part: if pair.never_told(MemberPart::Readyz) {
+                MemberPart::Readyz
+            } else {
+                MemberPart::Leases
             },
             grace: GRACE_SECONDS,
             vouches: is_joined,
@@ -55,7 +58,7 @@ fn health(look: &Look) -> Option<Health> {
     if !readyz.ready {
         ailments.push(match readyz.failed.as_slice() {
             [] => "/readyz fails".to_owned(),
-            failed => shown(&format!("/readyz fails: {}", failed.join(", "))),
+            failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
         });
     }
     let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds;
@@ -64,7 +67,7 @@ fn health(look: &Look) -> Option<Health> {
         name, age_seconds, ..
     } in leases.unwrap_or_default().iter().filter(stale)
     {
-        ailments.push(shown(&format!(
+        ailments.push(redacted(&format!(
             "{name} has not renewed its lease for {age_seconds} s"
         )));
     }
@@ -89,13 +92,13 @@ fn finding(difference: &Difference<&Condition, Health>) -> Finding {
     let finding = |message: &str| {
         Finding::on(*profile, message)
             .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
-            .observed(format!("{}, for at least {seconds} s", shown(&said.status)))
+            .observed(format!("{}, for at least {seconds} s", redacted(&said.status)))
     };
     if claims_health(said) {
-        return finding("the control plane is called healthy, and is not")
+        return finding("the control plane is reported as healthy, but is not")
             .expected(format!("False or Unknown: {}", seen.ailments.join("; ")));
     }
-    let finding = finding("the control plane is healthy, and is not called so")
+    let finding = finding("the control plane is healthy, but not reported as healthy")
         .expected("True: /readyz passes and the leases of the control plane are fresh");
     match &*said.status {
         // The manager may be cut off from a member that the runner reaches.

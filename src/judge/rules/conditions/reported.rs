@@ -5,14 +5,22 @@ use evidence::{
     api::names::{CONDITION_HEALTHY, CONDITION_JOINED},
 };
 
-use crate::rules::{Finding, Findings, presence::each_has, text::ABSENT};
+use crate::rules::{
+    finding::{Finding, Findings},
+    presence::each_has,
+    text::ABSENT,
+};
 
 /// `conditions/control-plane-healthy-reported`
+///
+/// Every profile has the condition ControlPlaneHealthy once the grace period is over.
 pub(in crate::rules) fn control_plane_healthy_reported(evidence: &Evidence, findings: &mut Findings) {
     is_reported(CONDITION_HEALTHY, evidence, findings);
 }
 
 /// `conditions/joined-reported`
+///
+/// Every profile has the condition Joined once the grace period is over.
 pub(in crate::rules) fn joined_reported(evidence: &Evidence, findings: &mut Findings) {
     is_reported(CONDITION_JOINED, evidence, findings);
 }

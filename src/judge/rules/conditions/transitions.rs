@@ -7,10 +7,10 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
     bucket::whole_seconds,
-    moment::{Micros, Moment, SECOND, missed_since, on_our_clock, status_writes},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one keeps an equal time. From two
@@ -18,6 +18,8 @@ use crate::rules::{
 const SURELY_LATER: Micros = 2 * SECOND;
 
 /// `conditions/transition-time-kept`
+///
+/// The transition time of a condition does not change while its status stays the same.
 pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
     findings
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
@@ -58,6 +60,8 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
 }
 
 /// `conditions/transition-time-moves`
+///
+/// The transition time of a condition moves forward when its status changes, and never back.
 pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition changed its status while it was watched");
     for history in evidence.histories() {
@@ -75,7 +79,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                 let kind = &*new.kind;
                 let known = since.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
                 let old_since = known.unwrap_or_else(|| {
-                    let first = Moment::seen(history.versions[0].at).earliest;
+                    let first = WriteTime::seen(history.versions[0].at).earliest;
                     let told = old.last_transition_time.as_deref();
                     let told = told.and_then(|text| on_our_clock(evidence, text));
                     told.map_or(first, |told| told.min(first))
@@ -115,6 +119,8 @@ const MOST_CHANGES: usize = 6;
 const FLAPPING_SPAN: Micros = 300 * SECOND;
 
 /// `conditions/not-flapping`
+///
+/// No condition changes its status more often than six times in five minutes.
 pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
     for history in evidence.histories() {
@@ -126,7 +132,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             continue;
         }
         findings.examine();
-        let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+        let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
         for write in status_writes(evidence, history) {
             for (old, new) in pairs(&write.before.profile, &write.after.profile) {
                 if old.status == new.status {
@@ -143,10 +149,10 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
                 .windows(MOST_CHANGES + 1)
                 .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
             let Some(run) = flaps else { continue };
-            let seconds = whole_seconds(run[MOST_CHANGES].told - run[0].told);
+            let seconds = whole_seconds(run[MOST_CHANGES].reported - run[0].reported);
             findings.report(
-                Finding::on(history.last(), "a condition changes its status again and again")
-                    .at(format!("status.conditions[{}].status", shown(kind)))
+                Finding::on(history.last(), "a condition changes its status too often")
+                    .at(format!("status.conditions[{}].status", redacted(kind)))
                     .expected("at most 6 changes in 5 min")
                     .observed(format!("{} changes in {seconds} s", run.len())),
             );
@@ -172,5 +178,5 @@ fn pairs<'a>(
 }
 
 fn path(kind: &str) -> String {
-    format!("status.conditions[{}].lastTransitionTime", shown(kind))
+    format!("status.conditions[{}].lastTransitionTime", redacted(kind))
 }

@@ -5,14 +5,20 @@ use std::collections::{BTreeMap, HashSet};
 use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
 use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// `consumers/secret-single-consumer`
+///
+/// Each consumer Secret contains one user's credentials, which no other consumer has.
 pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable("no Secret holds a kubeconfig"),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable("no Secret holds a kubeconfig")
     }
     let namespaces = namespaces(evidence);
     // Each credential, with the consumer and the Secret in which it came up first.
@@ -28,7 +34,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
                 Finding::on(secret, "the Secret holds the credentials of more than one user")
                     .at("data.Config.users")
                     .expected("one user's credentials")
-                    .observed(shown(&format!("those of {} and of {}", one.name, other.name))),
+                    .observed(redacted(&format!("those of {} and of {}", one.name, other.name))),
             );
         }
         // A namespace without a consumer's name is another rule's matter.

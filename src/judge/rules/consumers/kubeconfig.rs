@@ -4,18 +4,22 @@ use std::collections::HashSet;
 
 use evidence::{
     CredentialKind, Evidence, GRACE_SECONDS, Kubeconfig, KubeconfigCluster, ProfileHistory, Version,
-    api::names,
+    api::{
+        endpoints::{self, Endpoints},
+        names,
+    },
 };
 
 use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{self, Endpoints},
-    moment::{SECOND, end},
-    text::{ABSENT, holds_credential, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, holds_credential, redacted},
+    write_time::{SECOND, end},
 };
 
 /// `consumers/secret-has-kubeconfig`
+///
+/// Each consumer Secret contains a kubeconfig with a usable current context.
 pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     if subjects.is_empty() {
@@ -26,7 +30,7 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
         let secret = subject.secret;
         let report = |path: String, expected: &str, observed: String, findings: &mut Findings| {
             findings.report(
-                Finding::on(secret, "the Secret holds no kubeconfig that can be used")
+                Finding::on(secret, "the Secret contains no usable kubeconfig")
                     .at(path)
                     .expected(expected)
                     .observed(observed),
@@ -34,11 +38,11 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
         };
         let path = format!("data.{}", names::SECRET_CONFIG_KEY);
         match (&secret.kubeconfig, &secret.kubeconfig_error) {
-            (_, Some(error)) => report(path, "a kubeconfig", shown(error), findings),
+            (_, Some(error)) => report(path, "a kubeconfig", redacted(error), findings),
             (None, None) => {
                 let observed = match secret.keys.as_slice() {
                     [] => ABSENT.to_owned(),
-                    keys => shown(&format!("{ABSENT}; there are {}", keys.join(", "))),
+                    keys => redacted(&format!("{ABSENT}; there are {}", keys.join(", "))),
                 };
                 report(path, "a kubeconfig", observed, findings);
             }
@@ -70,7 +74,7 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
         expected,
         observed: match name {
             "" => ABSENT.to_owned(),
-            name => shown(name),
+            name => redacted(name),
         },
     };
     let current = kubeconfig.current_context.as_str();
@@ -87,18 +91,22 @@ fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
     if !kubeconfig.users.iter().any(|user| user.name == context.user) {
         return Err(fault("contexts.user", "the name of a user", &context.user));
     }
-    match cluster.server.is_empty() {
-        true => Err(fault("clusters.server", "the URL of an API server", "")),
-        false => Ok(cluster),
+    if cluster.server.is_empty() {
+        Err(fault("clusters.server", "the URL of an API server", ""))
+    } else {
+        Ok(cluster)
     }
 }
 
 /// `consumers/kubeconfig-self-contained`
+///
+/// No consumer kubeconfig refers to files or exec plugins.
 pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable(NO_KUBECONFIG),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable(NO_KUBECONFIG)
     }
     for subject in subjects {
         let Some(kubeconfig) = &subject.secret.kubeconfig else {
@@ -119,9 +127,9 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
             findings.report(
                 Finding::on(
                     subject.secret,
-                    "the kubeconfig names a file, which its reader does not have",
+                    "the kubeconfig refers to a file, which its reader does not have",
                 )
-                .at(shown(&format!("data.Config.{list}[{name}].{field}")))
+                .at(redacted(&format!("data.Config.{list}[{name}].{field}")))
                 .expected("the data itself")
                 .observed("a path"),
             );
@@ -134,7 +142,7 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
                         subject.secret,
                         "the kubeconfig runs a plugin, which its reader may not have",
                     )
-                    .at(shown(&format!("data.Config.users[{}].exec", user.name)))
+                    .at(redacted(&format!("data.Config.users[{}].exec", user.name)))
                     .expected("a credential")
                     .observed("an exec plugin"),
                 );
@@ -143,14 +151,17 @@ pub(in crate::rules) fn kubeconfig_self_contained(evidence: &Evidence, findings:
     }
 }
 
-const NO_KUBECONFIG: &str = "no Secret holds a kubeconfig that can be used";
+const NO_KUBECONFIG: &str = "no Secret contains a usable kubeconfig";
 
 /// `consumers/kubeconfig-points-at-member`
+///
+/// The server of a consumer kubeconfig is one of the profile's endpoints.
 pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
-    match subjects.is_empty() {
-        true => nothing_found(evidence, findings, NO_SECRET),
-        false => findings.not_applicable("no Secret's profile tells where its member is"),
+    if subjects.is_empty() {
+        nothing_found(evidence, findings, NO_SECRET)
+    } else {
+        findings.not_applicable("no Secret's profile has an endpoint or a server")
     }
     for subject in subjects {
         let Some(Ok(cluster)) = subject.secret.kubeconfig.as_ref().map(resolve) else {
@@ -179,18 +190,22 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
                 versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
             });
             // An endpoint in normal form may be a piece of a credential that nobody could tell by itself.
-            let expected = match properties.any(|property| holds_credential(&property.value)) {
-                true => "one of the profile's endpoints".to_owned(),
-                false => format!("one of {}", known.join(", ")),
+            let expected = if properties.any(|property| holds_credential(&property.value)) {
+                "one of the profile's endpoints".to_owned()
+            } else {
+                format!("one of {}", known.join(", "))
             };
             findings.report(
                 Finding::on(
                     subject.secret,
-                    "the kubeconfig leads elsewhere than the profile says",
+                    "the kubeconfig's server is not an endpoint of the profile",
                 )
-                .at(shown(&format!("data.Config.clusters[{}].server", cluster.name)))
-                .expected(shown(&expected))
-                .observed(shown(&cluster.server)),
+                .at(redacted(&format!(
+                    "data.Config.clusters[{}].server",
+                    cluster.name
+                )))
+                .expected(redacted(&expected))
+                .observed(redacted(&cluster.server)),
             );
         }
     }

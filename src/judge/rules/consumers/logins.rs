@@ -6,14 +6,16 @@ use evidence::{Evidence, Login, LoginOutcome, LoginWith};
 
 use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Doubts, is_joined, stood, vouches},
-    text::shown,
+    text::redacted,
 };
 
 const PATH: &str = "data.Config.users";
 
 /// `consumers/kubeconfig-works`
+///
+/// The member accepts the consumer's credential.
 pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Findings) {
     let mut doubts = Doubts::default();
     for (subject, login) in logins(evidence, findings) {
@@ -22,13 +24,10 @@ pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Fin
             LoginOutcome::Refused { code, message } => {
                 findings.examine();
                 findings.report(
-                    Finding::on(
-                        subject.secret,
-                        "the member does not accept the consumer's credential",
-                    )
-                    .at(PATH)
-                    .expected("a credential that the member accepts")
-                    .observed(shown(&format!("it answers {code} {message}"))),
+                    Finding::on(subject.secret, "the member rejects the consumer's credential")
+                        .at(PATH)
+                        .expected("a credential that the member accepts")
+                        .observed(redacted(&format!("it answers {code} {message}"))),
                 );
             }
             outcome => doubt(&subject, login, outcome, &mut doubts),
@@ -38,6 +37,8 @@ pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Fin
 }
 
 /// `consumers/least-privilege`
+///
+/// A consumer's credential does not grant full access to the member.
 pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Findings) {
     let mut doubts = Doubts::default();
     for (subject, login) in logins(evidence, findings) {
@@ -45,7 +46,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
             LoginOutcome::Accepted { everything: None, .. } => {
                 doubts.add(
                     secret(&subject),
-                    "the member does not tell what its credential may do",
+                    "the member does not report the permissions of the credential",
                 );
             }
             LoginOutcome::Accepted {
@@ -55,10 +56,10 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
                 findings.examine();
                 if *everything {
                     findings.report(
-                        Finding::on(subject.secret, "the consumer may do everything on the member")
+                        Finding::on(subject.secret, "the consumer has full access to the member")
                             .at(PATH)
                             .expected("a user with the rights that the consumer needs")
-                            .observed(shown(&format!("{user}, who may do everything to everything"))),
+                            .observed(redacted(&format!("{user}, with every verb on every resource"))),
                     );
                 }
             }
@@ -81,9 +82,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     let subjects = subjects(evidence);
     match (subjects.is_empty(), tried.is_empty()) {
         (true, _) => nothing_found(evidence, findings, NO_SECRET),
-        (false, true) => {
-            findings.not_asked("no Secret was tried on its member: add `--members from-secrets`")
-        }
+        (false, true) => findings.not_asked("no member was asked with the kubeconfig of a consumer's Secret"),
         (false, false) => {
             findings.not_applicable("no Secret of a joined member holds a credential that can be tried")
         }

@@ -8,12 +8,14 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::rules::{
-    Finding, Findings,
-    moment::{Micros, SECOND, end, on_our_clock},
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted},
+    write_time::{Micros, SECOND, end, on_our_clock},
 };
 
 /// `consumers/secret-namespace-labelled`
+///
+/// Each consumer Secret is in a namespace that is labelled with a consumer's name.
 pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let namespaces = namespaces(evidence);
@@ -33,7 +35,7 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
             findings.report(
                 Finding::on(
                     secret,
-                    "the Secret's namespace does not say which consumer it serves",
+                    "the Secret's namespace is not labelled with a consumer's name",
                 )
                 .at(format!(
                     "Namespace {} metadata.labels[{}]",
@@ -48,6 +50,8 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 }
 
 /// `consumers/secret-names-profile`
+///
+/// Each consumer Secret names an existing profile.
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let whole = evidence.gaps(Kind::Inventory).next().is_none();
@@ -64,8 +68,8 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
         if !exists {
             let observed = match (subject.namespace(), subject.name()) {
                 (_, "") => "an empty value".to_owned(),
-                (Some(namespace), name) => shown(&format!("{namespace}/{name}")),
-                (None, name) => shown(name),
+                (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
+                (None, name) => redacted(name),
             };
             findings.report(
                 Finding::on(
@@ -103,11 +107,13 @@ fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {
     if subjects(evidence).is_empty() {
         nothing_found(evidence, findings, NO_SECRET);
     } else {
-        findings.not_applicable("the profiles of all Secrets went or came within the last 2 min");
+        findings.not_applicable("the profiles of all Secrets were created or deleted within the last 2 min");
     }
 }
 
 /// `consumers/consumer-name-unique`
+///
+/// No two namespaces have the same consumer's name.
 pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut Findings) {
     let everything = is_everything_judged(evidence);
     let holding: HashSet<&str> = subjects(evidence)
@@ -127,7 +133,7 @@ pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut
         let other = *first.entry(consumer).or_insert(&namespace.name);
         if other != namespace.name {
             findings.report(
-                Finding::on(namespace, "two namespaces carry the name of the same consumer")
+                Finding::on(namespace, "two namespaces have the same consumer's name")
                     .at(format!("metadata.labels[{}]", names::LABEL_CONSUMER))
                     .expected("a name of its own")
                     .observed(format!("{consumer}, as namespace {other}")),

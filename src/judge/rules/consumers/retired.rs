@@ -3,18 +3,20 @@
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Done, Span, did, done},
-    text::shown,
+    answer::{ExecutedStep, Span, did, executed},
+    finding::{Finding, Findings},
+    text::redacted,
 };
 
 /// `consumers/secrets-retired`
+///
+/// After a member left, its consumer Secrets are deleted.
 pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Findings) {
-    for left in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+    for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         match left.step.secrets_before {
             None => {
                 findings.cannot_tell(format!(
-                    "how many Secrets there were could not be read before {}",
+                    "the number of Secrets before {} could not be read",
                     did(left.step)
                 ));
                 continue;
@@ -43,17 +45,17 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
         findings.examine();
         for secret in lingering {
             findings.report(
-                Finding::on(secret, "the credentials for a member that left are still there")
+                Finding::on(secret, "a consumer Secret of a member that left still exists")
                     .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
                     .expected(span.within("no such Secret"))
-                    .observed(shown(&left.profile.name)),
+                    .observed(redacted(&left.profile.name)),
             );
         }
     }
 }
 
 /// Whether the profile of a member that left is that of one that joined afterwards.
-fn is_taken_again(evidence: &Evidence, left: &Done) -> bool {
+fn is_taken_again(evidence: &Evidence, left: &ExecutedStep) -> bool {
     let drivers = evidence.driver.iter();
     let mut joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
     joins.any(|join| {

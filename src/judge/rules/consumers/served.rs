@@ -9,12 +9,14 @@ use evidence::{
 
 use super::subject::{consumer, namespaces};
 use crate::rules::{
-    Finding, Findings,
-    moment::{SECOND, end, on_our_clock},
+    finding::{Finding, Findings},
     text::ABSENT,
+    write_time::{SECOND, end, on_our_clock},
 };
 
 /// `consumers/declared-consumer-served`
+///
+/// Each declared consumer has a Secret for every profile.
 pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumers;
     if consumers.is_empty() {
@@ -56,7 +58,7 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
                 .find(|namespace| !is_read(evidence, &namespace.name));
             if let Some(namespace) = unread {
                 findings.cannot_tell(format!(
-                    "the runner may not list Secrets in namespace {}, {name}'s: grant list on secrets",
+                    "the runner lacks the permission to list Secrets in namespace {}, {name}'s: grant list on secrets",
                     namespace.name
                 ));
             }

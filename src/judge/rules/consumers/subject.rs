@@ -7,7 +7,7 @@ use evidence::{
     api::{Feature, names},
 };
 
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
 /// A Secret that is judged, and the profiles that it may be for.
 pub(super) struct Subject<'a> {
@@ -95,9 +95,7 @@ pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: 
     if claim.features.contains(&Feature::ConsumerSecrets) {
         findings.cannot_tell(format!("{what}, though consumer-secrets is claimed"));
     } else if !claim.consumers.is_empty() {
-        findings.cannot_tell(format!(
-            "{what}, though consumers are declared to need credentials"
-        ));
+        findings.cannot_tell(format!("{what}, though consumers are declared"));
     } else {
         findings.not_applicable(what);
     }

@@ -6,7 +6,7 @@ use evidence::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, S
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-use super::{time::moment, world::profile_reference};
+use super::{reference::profile_reference, time::moment};
 
 /// What was done; every action that is not `lacking` could have been.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,25 +4,74 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// An example that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("failed to read the example `{example}`: {message}")]
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read the example `{example}`: {flaw}")]
 pub struct ExampleError {
-    /// The example's name; `unnamed` where it has none.
+    /// The example's name; `unnamed` if it has none.
     pub example: String,
     /// What is wrong with it.
-    pub message: String,
+    #[source]
+    pub flaw: Flaw,
+}
+
+/// What is wrong with an example.
+#[derive(Debug, thiserror::Error)]
+pub enum Flaw {
+    /// The example or its world has another shape.
+    #[error("{0}")]
+    Shape(#[from] serde_json::Error),
+    /// A part of the world has another shape.
+    #[error("{part}: {source}")]
+    Part {
+        /// Which part, or which key.
+        part: &'static str,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A part has a key that its type does not know.
+    #[error("{part}: unknown key `{path}`")]
+    UnknownKey {
+        /// Which part.
+        part: &'static str,
+        /// The path of the key within it.
+        path: String,
+    },
+    /// A `${…}` that is neither an offset in time nor a certificate authority.
+    #[error("`{text}` is not an offset in time: {source}")]
+    Offset {
+        /// The whole text.
+        text: String,
+        /// Why it cannot be read.
+        source: jiff::Error,
+    },
+    /// A `${CA …}` that names no certificate authority.
+    #[error("`{0}` names no certificate authority")]
+    Authority(String),
+    /// A step that cannot happen, such as the deletion of a missing profile.
+    #[error("{0}")]
+    Step(String),
+    /// Parts that are missing or do not go together.
+    #[error("{0}")]
+    Parts(&'static str),
+}
+
+impl From<&'static str> for Flaw {
+    fn from(message: &'static str) -> Self {
+        Flaw::Parts(message)
+    }
 }
 
 /// Reads a value that may hold only keys which its type knows. The types of the evidence are lenient, as they
 /// must read what a hub serves; an example that misspells a key would silently show nothing.
-pub(super) fn strictly<T>(what: &str, value: &Value) -> Result<T, String>
+pub(super) fn strictly<T>(part: &'static str, value: &Value) -> Result<T, Flaw>
 where
     T: Serialize + DeserializeOwned,
 {
-    let read: T = serde_json::from_value(value.clone()).map_err(|error| format!("{what}: {error}"))?;
-    let known = serde_json::to_value(&read).map_err(|error| format!("{what}: {error}"))?;
+    let unreadable = |source| Flaw::Part { part, source };
+    let read: T = serde_json::from_value(value.clone()).map_err(unreadable)?;
+    let known = serde_json::to_value(&read).map_err(unreadable)?;
     match lost(value, &known) {
-        Some(path) => Err(format!("{what}: unknown key `{path}`")),
+        Some(path) => Err(Flaw::UnknownKey { part, path }),
         None => Ok(read),
     }
 }

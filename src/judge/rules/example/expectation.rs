@@ -4,8 +4,12 @@ use evidence::{Evidence, api::Edition};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ExampleError, World, time};
-use crate::rules::{Finding, Rule};
+use super::{
+    error::{ExampleError, Flaw},
+    time,
+    world::World,
+};
+use crate::rules::{finding::Finding, registry::Rule};
 
 /// One example of a rule's file.
 #[derive(Clone, Debug)]
@@ -82,9 +86,9 @@ impl Example {
     /// Where it has unknown keys, not exactly one world, or steps that cannot happen.
     pub fn parse(value: &Value, default: Edition) -> Result<Self, ExampleError> {
         let name = value.get("name").and_then(Value::as_str).unwrap_or("unnamed");
-        Self::read(value, default).map_err(|message| ExampleError {
+        Self::read(value, default).map_err(|flaw| ExampleError {
             example: name.to_owned(),
-            message,
+            flaw,
         })
     }
 
@@ -108,10 +112,10 @@ impl Example {
         &self.evidence
     }
 
-    fn read(value: &Value, default: Edition) -> Result<Self, String> {
+    fn read(value: &Value, default: Edition) -> Result<Self, Flaw> {
         let mut value = value.clone();
         time::fill_in(&mut value)?;
-        let text: Text = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let text: Text = serde_json::from_value(value)?;
         let told = text.finding.is_some() || text.findings.is_some();
         let fails = Expectation::Fails {
             finding: text.finding,
@@ -128,16 +132,15 @@ impl Example {
         .filter_map(|(world, expectation)| Some((world?, expectation)));
         let (Some((world, expectation)), None) = (given.next(), given.next()) else {
             return Err(
-                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable` and `skipped`"
-                    .to_owned(),
+                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable` and `skipped`".into(),
             );
         };
         if told && !matches!(expectation, Expectation::Fails { .. }) {
-            return Err("`finding` and `findings` go with `fails` only".to_owned());
+            return Err("`finding` and `findings` go with `fails` only".into());
         }
         let judges = matches!(expectation, Expectation::Passes | Expectation::Fails { .. });
         if text.reason.is_some() && judges {
-            return Err("`reason` goes with `inconclusive`, `inapplicable` and `skipped` only".to_owned());
+            return Err("`reason` goes with `inconclusive`, `inapplicable` and `skipped` only".into());
         }
         let edition = text.edition.unwrap_or(default);
         Ok(Self {

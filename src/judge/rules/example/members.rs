@@ -6,21 +6,21 @@ use serde_json::{Map, Value, json};
 
 use super::{
     conforming::{self, text},
-    error::strictly,
+    error::{Flaw, strictly},
+    reference::profile_reference,
     time::{Repeats, moment},
-    world::profile_reference,
 };
 
 /// Reads a member: `profile` is a path (`a` unless given), `looks` are overlays onto a look that agrees with the
 /// conforming profile, each with its `at`; one at the beginning unless given.
-pub(super) fn member(overlay: &Value) -> Result<Member, String> {
+pub(super) fn member(overlay: &Value) -> Result<Member, Flaw> {
     let mut fields = overlay.as_object().ok_or("a member is a mapping")?.clone();
     fields.insert("profile".to_owned(), reference(&fields, "profile"));
     fields.entry("way").or_insert_with(|| "the example".into());
     let looks = match fields.remove("looks") {
         None => vec![json!({})],
         Some(Value::Array(looks)) => looks,
-        Some(_) => return Err("a member's `looks` are a list".to_owned()),
+        Some(_) => return Err("a member's `looks` are a list".into()),
     };
     let looks = looks.iter().map(look).collect::<Result<Vec<_>, _>>()?.concat();
     fields.insert("looks".to_owned(), looks.into());
@@ -28,7 +28,7 @@ pub(super) fn member(overlay: &Value) -> Result<Member, String> {
 }
 
 /// One look, as often as it repeats.
-fn look(overlay: &Value) -> Result<Vec<Value>, String> {
+fn look(overlay: &Value) -> Result<Vec<Value>, Flaw> {
     let mut fields = overlay.as_object().ok_or("a look is a mapping")?.clone();
     let repeats = Repeats::take(&mut fields)?;
     let one = |at: SignedDuration| {
@@ -42,7 +42,7 @@ fn look(overlay: &Value) -> Result<Vec<Value>, String> {
 }
 
 /// Reads a call of an endpoint: it answered 401 unless told.
-pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, String> {
+pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, Flaw> {
     let mut fields = overlay
         .as_object()
         .ok_or("an endpoint call is a mapping")?
@@ -55,7 +55,7 @@ pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, String> {
 }
 
 /// Reads a login: with `secret: namespace/name` or `plugin: NAME`; accepted unless told.
-pub(super) fn login(overlay: &Value) -> Result<Login, String> {
+pub(super) fn login(overlay: &Value) -> Result<Login, Flaw> {
     let mut fields = overlay.as_object().ok_or("a login is a mapping")?.clone();
     let at = Repeats::take(&mut fields)?.first();
     fields.insert("profile".to_owned(), reference(&fields, "profile"));
@@ -67,7 +67,7 @@ pub(super) fn login(overlay: &Value) -> Result<Login, String> {
             }})
         }
         (None, Some(Value::String(provider))) => json!({"plugin": provider}),
-        _ => return Err("a login is with a `secret` or with a `plugin`".to_owned()),
+        _ => return Err("a login is with a `secret` or with a `plugin`".into()),
     };
     let outcome = fields.remove("outcome");
     let outcome =

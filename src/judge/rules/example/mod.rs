@@ -10,13 +10,14 @@ mod driver;
 mod error;
 mod expectation;
 mod members;
+mod reference;
 mod requests;
 mod secrets;
 mod stage;
 mod time;
 mod world;
 
-pub use error::ExampleError;
+pub use error::{ExampleError, Flaw};
 pub use expectation::{Example, Expectation, ExpectedFinding};
 pub use world::World;
 

@@ -5,29 +5,30 @@ use serde_json::{Value, json};
 
 use super::{
     conforming::MANAGER,
-    error::strictly,
+    error::{Flaw, strictly},
     time::{Repeats, moment},
 };
 
 /// Reads all requests, those that repeat as often as they do, in the order of time.
-pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, String> {
+pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, Flaw> {
     let mut events = Vec::new();
     for text in texts {
         events.extend(repeated(text)?);
     }
     events.sort_by_key(|event| event.at);
-    match events
+    if events
         .iter()
         .all(|event| covers.from <= event.at && event.at <= covers.until)
     {
-        true => Ok(Requests { covers, events }),
-        false => Err("a request lies outside of the observed time".to_owned()),
+        Ok(Requests { covers, events })
+    } else {
+        Err("a request lies outside of the observed time".into())
     }
 }
 
-fn repeated(text: &Value) -> Result<Vec<Request>, String> {
+fn repeated(text: &Value) -> Result<Vec<Request>, Flaw> {
     let mut fields = text.as_object().ok_or("a request is a mapping")?.clone();
-    let repeats = Repeats::take(&mut fields).map_err(|error| format!("a request: {error}"))?;
+    let repeats = Repeats::take(&mut fields)?;
     let mut whole = json!({
         "at": moment(repeats.first()), "verb": "patch", "user": MANAGER, "userAgent": MANAGER,
         "namespace": "default", "name": "a", "subresource": "", "code": 200, "dryRun": false,

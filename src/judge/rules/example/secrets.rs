@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 
 use super::{
     conforming::{self, text},
-    error::strictly,
+    error::{Flaw, strictly},
 };
 
 /// Reads all Secrets. One whose labels name no profile is the `first` profile's.
-pub(super) fn all(overlays: &[Value], first: Option<&Value>) -> Result<Vec<Secret>, String> {
+pub(super) fn all(overlays: &[Value], first: Option<&Value>) -> Result<Vec<Secret>, Flaw> {
     overlays.iter().map(|overlay| secret(overlay, first)).collect()
 }
 
-fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, String> {
+fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, Flaw> {
     let mut overlay = overlay.clone();
     let fields = overlay.as_object_mut().ok_or("a secret is a mapping")?;
     let server = take_text(fields, "server")?;
@@ -55,10 +55,10 @@ fn profile_of(overlay: &Value, first: Option<&Value>) -> Value {
     }
 }
 
-fn take_text(fields: &mut serde_json::Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+fn take_text(fields: &mut serde_json::Map<String, Value>, key: &str) -> Result<Option<String>, Flaw> {
     match fields.remove(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("a secret's `{key}` is a string")),
+        Some(_) => Err("a secret's `server` and `token` are strings".into()),
     }
 }

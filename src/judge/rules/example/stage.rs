@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
-    error::strictly,
+    error::{Flaw, strictly},
     time::{STEP_TIME, STEP_TURN, moment, stamp},
 };
 
@@ -88,7 +88,7 @@ impl Stage {
     }
 
     /// Adds a profile that was there before the runner looked.
-    pub(super) fn list(&mut self, overlay: &Value) -> Result<(), String> {
+    pub(super) fn list(&mut self, overlay: &Value) -> Result<(), Flaw> {
         self.enter(overlay, AGE, SignedDuration::ZERO, Origin::Listed)
     }
 
@@ -98,22 +98,22 @@ impl Stage {
     }
 
     /// Plays one step, as often as it repeats, of an example that lasts for `length`.
-    pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
+    pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), Flaw> {
         if step.times.is_some() != step.every.is_some() {
-            return Err(format!(
+            return Err(Flaw::Step(format!(
                 "the step at {:#} needs both `every` and `times`",
                 step.at
-            ));
+            )));
         }
         (0..step.times.unwrap_or(1)).try_for_each(|turn| self.play_once(&step.in_turn(turn), length))
     }
 
-    fn play_once(&mut self, step: &Step, length: SignedDuration) -> Result<(), String> {
+    fn play_once(&mut self, step: &Step, length: SignedDuration) -> Result<(), Flaw> {
         let at = step.at;
         if at < self.latest || at > length {
-            return Err(format!(
+            return Err(Flaw::Step(format!(
                 "the step at {at:#} is out of order or after the end ({length:#})"
-            ));
+            )));
         }
         self.latest = at;
         match (&step.change, &step.create, &step.relist, &step.delete) {
@@ -121,9 +121,9 @@ impl Stage {
             (None, Some(overlay), None, None) => self.enter(overlay, at, at, Origin::Created),
             (None, None, Some(overlay), None) => self.enter(overlay, at, at, Origin::Relisted),
             (None, None, None, Some(path)) => self.delete(path, moment(at)),
-            _ => Err(format!(
+            _ => Err(Flaw::Step(format!(
                 "the step at {at:#} needs exactly one of `change`, `create`, `relist` and `delete`"
-            )),
+            ))),
         }
     }
 
@@ -138,10 +138,13 @@ impl Stage {
         created: SignedDuration,
         at: SignedDuration,
         origin: Origin,
-    ) -> Result<(), String> {
+    ) -> Result<(), Flaw> {
         let key = conforming::key(overlay);
         if self.living(&key).is_some() {
-            return Err(format!("there already is a profile {}/{}", key.1, key.0));
+            return Err(Flaw::Step(format!(
+                "there already is a profile {}/{}",
+                key.1, key.0
+            )));
         }
         let mut json = conforming::profile(overlay, self.edition, created);
         let lives = self.tracks.iter().filter(|track| track.key == key).count();
@@ -163,11 +166,11 @@ impl Stage {
         Ok(())
     }
 
-    fn change(&mut self, patch: &Value, at: Timestamp) -> Result<(), String> {
+    fn change(&mut self, patch: &Value, at: Timestamp) -> Result<(), Flaw> {
         let key = conforming::key(patch);
         let index = self
             .living(&key)
-            .ok_or_else(|| format!("there is no profile {}/{} to change", key.1, key.0))?;
+            .ok_or_else(|| Flaw::Step(format!("there is no profile {}/{} to change", key.1, key.0)))?;
         let mut json = self.tracks[index].json.clone();
         let (spec, generation) = (json["spec"].clone(), json["metadata"]["generation"].as_i64());
         json_patch::merge(&mut json, patch);
@@ -181,11 +184,11 @@ impl Stage {
         Ok(())
     }
 
-    fn delete(&mut self, path: &str, at: Timestamp) -> Result<(), String> {
+    fn delete(&mut self, path: &str, at: Timestamp) -> Result<(), Flaw> {
         let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
         let index = self
             .living(&(name.to_owned(), namespace.to_owned()))
-            .ok_or_else(|| format!("there is no profile {namespace}/{name} to delete"))?;
+            .ok_or_else(|| Flaw::Step(format!("there is no profile {namespace}/{name} to delete")))?;
         self.tracks[index].history.deleted = Some(at);
         Ok(())
     }
@@ -202,7 +205,7 @@ impl Stage {
         json: &mut Value,
         at: Timestamp,
         previous: Option<&ClusterProfile>,
-    ) -> Result<Version, String> {
+    ) -> Result<Version, Flaw> {
         self.resource_version += 1;
         json["metadata"]["resourceVersion"] = self.resource_version.to_string().into();
         let mut profile: ClusterProfile = strictly("profile", json)?;

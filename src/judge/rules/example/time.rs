@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
-use super::certificates::ca_data;
+use super::{certificates::ca_data, error::Flaw};
 
 static BASE: LazyLock<Timestamp> =
     LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
@@ -28,7 +28,7 @@ pub(super) fn stamp(offset: SignedDuration) -> String {
 
 /// Turns each string `${30s}` into the timestamp that it stands for, and each `${CA current}` into the data of that
 /// certificate authority.
-pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
+pub(super) fn fill_in(value: &mut Value) -> Result<(), Flaw> {
     match value {
         Value::String(text) => {
             if text == STEP_TIME || text == STEP_TURN {
@@ -36,11 +36,12 @@ pub(super) fn fill_in(value: &mut Value) -> Result<(), String> {
             }
             let place = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             if let Some(names) = place.and_then(|place| place.strip_prefix("CA ")) {
-                *text = ca_data(names).ok_or_else(|| format!("`{text}` names no certificate authority"))?;
+                *text = ca_data(names).ok_or_else(|| Flaw::Authority(text.clone()))?;
             } else if let Some(offset) = place {
-                let offset: SignedDuration = offset
-                    .parse()
-                    .map_err(|error| format!("`{text}` is no offset in time: {error}"))?;
+                let offset: SignedDuration = offset.parse().map_err(|source| Flaw::Offset {
+                    text: text.clone(),
+                    source,
+                })?;
                 *text = stamp(offset);
             }
             Ok(())
@@ -60,12 +61,12 @@ pub(super) struct Repeats {
 
 impl Repeats {
     /// Takes them out of what they are told of.
-    pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, String> {
-        let mut duration = |key: &str| match fields.remove(key) {
+    pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, Flaw> {
+        let mut duration = |key: &'static str| match fields.remove(key) {
             None => Ok(None),
             Some(value) => serde_json::from_value::<SignedDuration>(value)
                 .map(Some)
-                .map_err(|error| format!("`{key}`: {error}")),
+                .map_err(|source| Flaw::Part { part: key, source }),
         };
         let at = duration("at")?.unwrap_or_default();
         let every = duration("every")?;
@@ -77,7 +78,7 @@ impl Repeats {
                 .ok_or("`times` is a number")?,
         };
         if (times > 1) != every.is_some() {
-            return Err("what repeats has both `every` and `times`".to_owned());
+            return Err("what repeats has both `every` and `times`".into());
         }
         Ok(Self {
             at,

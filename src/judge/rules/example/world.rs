@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, ObjectRef, Probe, ProbeMethod,
-    ProbeOutcome, Scope, ServedVersion, Window,
+    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
+    Scope, ServedVersion, Window,
     api::{Edition, Feature},
 };
 use jiff::SignedDuration;
@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 use super::{
     conforming,
     driver::DriverText,
-    error::strictly,
-    members, requests, secrets,
+    error::{Flaw, strictly},
+    members,
+    reference::profile_reference,
+    requests, secrets,
     stage::{Stage, Step},
     time::moment,
 };
@@ -97,16 +99,16 @@ const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
 
 impl World {
     /// Reads a world: a list of profiles, or a mapping.
-    pub(super) fn parse(value: &Value) -> Result<Self, String> {
+    pub(super) fn parse(value: &Value) -> Result<Self, Flaw> {
         let mapping = match value {
             Value::Array(profiles) => json!({"profiles": profiles}),
             other => other.clone(),
         };
-        serde_json::from_value(mapping).map_err(|error| error.to_string())
+        Ok(serde_json::from_value(mapping)?)
     }
 
     /// The evidence that one would collect in this world.
-    pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, String> {
+    pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, Flaw> {
         let moves = self.steps.is_some() || self.driver.is_some();
         let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
         let length = match (observed, &self.requests) {
@@ -158,7 +160,7 @@ impl World {
         })
     }
 
-    fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, String> {
+    fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, Flaw> {
         let given = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
@@ -179,9 +181,12 @@ impl World {
         ];
         let asked = given
             .into_iter()
-            .map(|(kind, given)| match given && !self.not_asked.contains(&kind) {
-                true => (kind, Asked::Yes),
-                false => (kind, Asked::No(format!("the example has no {kind}"))),
+            .map(|(kind, given)| {
+                if given && !self.not_asked.contains(&kind) {
+                    (kind, Asked::Yes)
+                } else {
+                    (kind, Asked::No(format!("the example has no {kind}")))
+                }
             })
             .collect();
         Ok(Header {
@@ -215,7 +220,7 @@ impl World {
         })
     }
 
-    fn served(&self, edition: Edition) -> Result<Vec<ServedVersion>, String> {
+    fn served(&self, edition: Edition) -> Result<Vec<ServedVersion>, Flaw> {
         match &self.served {
             Some(versions) => versions
                 .iter()
@@ -230,7 +235,7 @@ impl World {
     }
 
     /// The namespaces that hold something (`held`: whether Secrets), and those that the example names.
-    fn namespaces<'a>(&'a self, mut held: BTreeMap<&'a str, bool>) -> Result<Vec<Namespace>, String> {
+    fn namespaces<'a>(&'a self, mut held: BTreeMap<&'a str, bool>) -> Result<Vec<Namespace>, Flaw> {
         let mut overlays: BTreeMap<&str, &Value> = BTreeMap::new();
         for overlay in &self.namespaces {
             let name = conforming::text(overlay, &["name"]).ok_or("a namespace has no name")?;
@@ -250,7 +255,7 @@ impl World {
 }
 
 /// Reads every entry of a list that may be absent.
-fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, Flaw>) -> Result<Vec<T>, Flaw> {
     texts.iter().flatten().map(one).collect()
 }
 
@@ -292,16 +297,5 @@ impl GapText {
             }),
             reason: self.reason.clone(),
         }
-    }
-}
-
-/// A reference to a profile of the example.
-pub(super) fn profile_reference(namespace: &str, name: &str) -> ObjectRef {
-    ObjectRef {
-        kind: evidence::api::names::KIND.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        uid: format!("uid-{namespace}-{name}"),
-        resource_version: String::new(),
     }
 }

@@ -3,15 +3,17 @@
 use evidence::{DriverAction, Evidence, Scenario};
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Span, did, done, to_the_second},
+    answer::{Span, did, executed, to_the_second},
     authors::{authors, by},
-    text::shown_or_absent,
+    finding::{Finding, Findings},
+    text::redacted_or_absent,
 };
 
-/// A display name that a consumer has set stays.
+/// `identity/display-name-kept`
+///
+/// The manager does not overwrite a display name that a consumer set.
 pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Findings) {
-    for set in done(
+    for set in executed(
         evidence,
         findings,
         Scenario::Tampering,
@@ -19,7 +21,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
     ) {
         let change = set.step.change.clone().unwrap_or_default();
         let Some(wanted) = change.after else {
-            findings.cannot_tell(format!("{} does not tell what it changed", did(set.step)));
+            findings.cannot_tell(format!("{} does not record what it changed", did(set.step)));
             continue;
         };
         let name = |profile: &evidence::api::ClusterProfile| profile.spec.display_name.clone();
@@ -42,12 +44,12 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
         if let Some((before, after, at)) = lost.next() {
             findings.examine();
             findings.report(
-                Finding::on(after, "the display name that a consumer set was overwritten")
+                Finding::on(after, "a consumer's display name was overwritten")
                     .at("spec.displayName")
-                    .expected(shown_or_absent(Some(&wanted)))
+                    .expected(redacted_or_absent(Some(&wanted)))
                     .observed(format!(
                         "{} from {} on{}",
-                        shown_or_absent(name(after).as_deref()),
+                        redacted_or_absent(name(after).as_deref()),
                         to_the_second(at),
                         by(&authors(before, after))
                     )),

@@ -2,12 +2,17 @@
 
 use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
 
-use crate::rules::{Finding, Findings, text::shown_or_absent};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted_or_absent,
+};
 
-/// `spec.clusterManager` never changes in the window, and the hub refuses to change it.
+/// `identity/manager-immutable`
 ///
-/// What the hub does is told by dry runs. Where none of them was answered, the schema of the version that was read
-/// tells it, though only in one way: a webhook may do what a schema leaves out.
+/// `spec.clusterManager` never changes during the run, and the hub rejects a change of it.
+///
+/// Dry runs show whether the hub rejects it. Without an answered dry run, the CRD's schema can prove that it does, but
+/// not that it does not: a webhook may reject what the schema allows.
 pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Findings) {
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     if watched {
@@ -37,19 +42,19 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
                 evidence.inventory().for_each(|_| findings.examine());
             }
             findings.note(format!(
-                "no dry run told whether the hub refuses a change: judged by the schema of {}",
+                "no dry run was answered: judged by the schema of {}",
                 version.name
             ));
         }
         (Some(version), _) => findings.cannot_tell(format!(
-            "the schema of {} allows a change of spec.clusterManager, and no dry run told whether a webhook refuses it",
+            "the schema of {} allows a change of spec.clusterManager, and no dry run showed whether a webhook rejects it",
             version.name
         )),
         (None, true) if evidence.is_whole(Kind::Timeline) => findings.note(
-            "neither a dry run nor the CRD told whether the hub refuses a change: judged by the window alone",
+            "neither a dry run nor the CRD was available: judged by the observed changes alone",
         ),
         (None, _) => {
-            findings.cannot_tell("no dry run told whether the hub refuses a change, and the CRD was not read");
+            findings.cannot_tell("no dry run showed whether the hub rejects a change, and the CRD was not read");
         }
     }
 }
@@ -66,8 +71,8 @@ fn judge_changes(evidence: &Evidence, findings: &mut Findings) {
                 findings.report(
                     Finding::on(&after.profile, "manager of the profile was changed")
                         .at("spec.clusterManager.name")
-                        .expected(shown_or_absent(name(before).as_deref()))
-                        .observed(shown_or_absent(name(after).as_deref())),
+                        .expected(redacted_or_absent(name(before).as_deref()))
+                        .observed(redacted_or_absent(name(after).as_deref())),
                 );
             }
         }

@@ -9,13 +9,15 @@ use evidence::{
 
 use super::owners::{created_name, is_creation};
 use crate::rules::{
-    Finding, Findings,
-    text::{ABSENT, shown, shown_or_absent},
+    finding::{Finding, Findings},
+    text::{ABSENT, redacted, redacted_or_absent},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
 const NAME_PATH: &str = "spec.clusterManager.name";
 
+/// `identity/manager-label-present`
+///
 /// Every profile has the manager label.
 pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
@@ -31,11 +33,15 @@ pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mu
     }
 }
 
-/// The manager label's value is the manager's name.
+/// `identity/manager-label-matches`
 ///
-/// A label that is absent and a name that no label can hold are the findings of other rules.
+/// The value of the manager label equals `spec.clusterManager.name`.
+///
+/// Other rules report a missing label, and a name that no label can hold.
 pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has both the manager label and a manager name that fits into it");
+    findings.not_applicable(
+        "no profile has both the manager label and a manager name that is a valid label value",
+    );
     for profile in evidence.inventory() {
         let manager = profile.manager();
         let Some(label) = profile.label(names::LABEL_MANAGER).filter(|_| is_usable(manager)) else {
@@ -44,16 +50,18 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
         findings.examine();
         if label != manager {
             findings.report(
-                Finding::on(profile, "manager label does not repeat the manager's name")
+                Finding::on(profile, "manager label differs from the manager's name")
                     .at(LABEL_PATH)
                     .expected(manager)
-                    .observed(shown(label)),
+                    .observed(redacted(label)),
             );
         }
     }
 }
 
-/// The manager's name can be a label's value, so that the label can repeat it.
+/// `identity/manager-name-usable`
+///
+/// The manager's name is a valid label value, so that the manager label can hold it.
 pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
@@ -61,9 +69,10 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
         if is_usable(manager) {
             continue;
         }
-        let message = match manager.is_empty() {
-            true => "profile names no manager",
-            false => "manager's name is no valid label value",
+        let message = if manager.is_empty() {
+            "profile names no manager"
+        } else {
+            "manager's name is not a valid label value"
         };
         let name = profile
             .spec
@@ -74,15 +83,17 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
             Finding::on(profile, message)
                 .at(NAME_PATH)
                 .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
-                .observed(shown_or_absent(name)),
+                .observed(redacted_or_absent(name)),
         );
     }
 }
 
+/// `identity/manager-label-from-creation`
+///
 /// The first version of a profile already has the manager label.
 ///
-/// The watch shows first versions as they are stored. The audit log shows what was sent, to which a webhook may
-/// have added: it speaks only of profiles whose creation the watch did not see.
+/// The watch shows first versions as stored. The audit log shows requests, which a webhook may have completed, so it
+/// is used only for profiles whose creation the watch did not see.
 pub(in crate::rules) fn manager_label_from_creation(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
@@ -155,14 +166,16 @@ fn judge_creations(
     match (untold, findings.examined) {
         (0, _) => {}
         (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
-            findings
-                .cannot_tell("the audit log tells of creations that the watch missed, but not what was sent");
+            findings.cannot_tell(
+                "the audit log has creations that the watch missed, but not their request bodies",
+            );
         }
         (_, 0) => {
-            findings.not_asked("the audit log does not tell what creations sent: log them at level Request");
+            findings
+                .not_asked("the audit log lacks the request bodies of creations: log them at level Request");
         }
         (_, _) => findings.note(format!(
-            "{untold} creations are not judged: the audit log does not tell what was sent"
+            "{untold} creations are not judged: the audit log lacks their request bodies"
         )),
     }
 }
@@ -213,7 +226,7 @@ fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>)
 fn expected_value(manager: &str) -> String {
     match manager {
         "" => "the name of the cluster manager".to_owned(),
-        manager => shown(manager),
+        manager => redacted(manager),
     }
 }
 

@@ -8,16 +8,16 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    alike::{Marks, digest},
-    likeness::{COMPARED, Trait},
-    sameness::note_bounds,
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, digest, note_bounds},
     sets::ClusterSets,
-    text::shown_or_absent,
+    text::redacted_or_absent,
 };
 
-/// No two profiles describe the same member: on the hub, or, in editions that define an inventory as the profiles
-/// of one namespace, in one namespace.
+/// `identity/one-profile-per-cluster`
+///
+/// No two profiles describe the same member: on the hub or, in editions that define an inventory as the profiles of
+/// one namespace, in that namespace.
 pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;
@@ -29,13 +29,13 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Trait::ALL.map(|_| Marks::default());
+    let mut index = SharedIdentity::ALL.map(|_| DigestIndex::default());
     for (place, profile) in members.iter().enumerate() {
         let inventory = by_namespace.then_some(&*profile.metadata.namespace);
         let mut told = false;
-        for (kind, marks) in Trait::ALL.into_iter().zip(&mut marks) {
+        for (kind, index) in SharedIdentity::ALL.into_iter().zip(&mut index) {
             kind.each_digest(profile, |value| {
-                marks.add(digest((inventory, value)), place);
+                index.add(digest((inventory, value)), place);
                 told = true;
             });
         }
@@ -44,15 +44,17 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         }
     }
     if findings.examined == 0 {
-        findings.cannot_tell("no profile tells which cluster it describes");
+        findings.cannot_tell("no profile identifies its cluster");
     }
 
     let sets = ClusterSets::of(evidence);
     let mut twins = BTreeMap::new();
-    for (kind, marks) in Trait::ALL.into_iter().zip(marks) {
-        for group in marks.groups() {
+    for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
+        for group in index.groups() {
             for (rank, place) in group.iter().enumerate().skip(1) {
-                let earlier = group[..rank.min(COMPARED)].iter().map(|place| members[*place]);
+                let earlier = group[..rank.min(MAX_COMPARED)]
+                    .iter()
+                    .map(|place| members[*place]);
                 let mut same = earlier.filter(|earlier| {
                     let (earlier, profile) = (*earlier, members[*place]);
                     kind.joins(&sets, earlier, profile) && !kind.may_be_shared(earlier, profile)
@@ -65,9 +67,10 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     }
     for (place, (kind, twin)) in twins {
         let profile = members[place];
-        let (object, twin) = match scope.holds(profile) {
-            true => (profile, twin),
-            false => (twin, profile),
+        let (object, twin) = if scope.holds(profile) {
+            (profile, twin)
+        } else {
+            (twin, profile)
         };
         if scope.holds(object) {
             findings.report(finding(kind, object, twin));
@@ -75,14 +78,14 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     }
 }
 
-fn finding(kind: Trait, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {
-    let (path, value, what) = kind.told(profile, twin);
+fn finding(kind: SharedIdentity, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {
+    let (path, value, what) = kind.describe(profile, twin);
     Finding::on(profile, format!("two profiles describe one cluster: {what}"))
         .at(path)
         .expected("a cluster that no other profile describes")
         .observed(format!(
             "{}, as in {}",
-            shown_or_absent(value),
+            redacted_or_absent(value),
             ObjectRef::from(twin)
         ))
 }

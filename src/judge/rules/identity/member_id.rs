@@ -8,15 +8,17 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    alike::{Marks, digest},
-    text::{ABSENT, shown},
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, digest},
+    text::{ABSENT, redacted},
 };
 
 const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
 const NONE_SET: &str = "no profile has the label inventory-member-id";
 
-/// Where the label is, it is not empty.
+/// `identity/member-id-non-empty`
+///
+/// A member id label that is present is not empty.
 pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     for profile in evidence.inventory() {
@@ -35,7 +37,9 @@ pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// The label is there.
+/// `identity/member-id-set`
+///
+/// Every profile has the member id label.
 pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
@@ -50,7 +54,9 @@ pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findin
     }
 }
 
-/// A member id, once set, does not change while the profile lives. That it is missing for a while is no other id.
+/// `identity/member-id-stable`
+///
+/// A member id does not change while the profile exists. Its temporary absence is no change.
 pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     for history in evidence.histories() {
@@ -67,8 +73,8 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
                 findings.report(
                     Finding::on(profile, "member id was changed")
                         .at(PATH)
-                        .expected(shown(known))
-                        .observed(shown(id)),
+                        .expected(redacted(known))
+                        .observed(redacted(id)),
                 );
                 known = id;
             }
@@ -76,7 +82,9 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
     }
 }
 
-/// Within one namespace no two profiles have the same member id, whoever made them.
+/// `identity/member-id-unique`
+///
+/// No two profiles of a namespace have the same member id, even from different managers.
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     let scope = &evidence.header.scope;
@@ -85,17 +93,17 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Marks::default();
+    let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         if let Some((namespace, id)) = key(profile) {
-            marks.add(digest((namespace, id)), place);
+            index.add(digest((namespace, id)), place);
             if scope.holds(profile) {
                 findings.examine();
             }
         }
     }
     let mut twins = BTreeMap::new();
-    for group in marks.groups() {
+    for group in index.groups() {
         let first = profiles[group[0]];
         let others = group.into_iter().skip(1);
         twins.extend(
@@ -106,16 +114,17 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
     }
     for (place, first) in twins {
         let profile = profiles[place];
-        let (object, rival) = match scope.holds(profile) {
-            true => (profile, first),
-            false => (first, profile),
+        let (object, rival) = if scope.holds(profile) {
+            (profile, first)
+        } else {
+            (first, profile)
         };
         if let Some((_, id)) = key(object).filter(|_| scope.holds(object)) {
             findings.report(
                 Finding::on(object, "two profiles of one namespace have the same member id")
                     .at(PATH)
                     .expected("an id that no other profile of the namespace has")
-                    .observed(format!("{}, as has {}", shown(id), ObjectRef::from(rival))),
+                    .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
             );
         }
     }

@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
-    alike::{Marks, digest},
-    sameness::{Relation, by_all, by_ids, note_bounds},
+    finding::{Finding, Findings},
+    same_cluster::{DigestIndex, Relation, by_all, by_ids, digest, note_bounds},
     sets::ClusterSets,
-    text::shown,
+    text::redacted,
 };
 
 /// How many profiles of one name, at most, another one of that name is compared with.
-const COMPARED: usize = 8;
+const MAX_COMPARED: usize = 8;
 
-/// No two clusters share a name on the hub.
+/// `identity/name-unique`
 ///
-/// A manager may publish one member in several namespaces under one name. Two managers' profiles of one name, or
-/// two that say that they are different clusters, are two clusters.
+/// No two clusters share a profile name on the hub.
+///
+/// A manager may publish one member under one name in several namespaces. Profiles of one name describe two clusters
+/// if their managers differ, or if they claim to be different clusters.
 pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings) {
     let scope = &evidence.header.scope;
     evidence.inventory().for_each(|_| findings.examine());
@@ -28,13 +29,13 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut marks = Marks::default();
+    let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
-        marks.add(digest(&profile.metadata.name), place);
+        index.add(digest(&profile.metadata.name), place);
     }
     let sets = ClusterSets::of(evidence);
     let mut clashes = BTreeMap::new();
-    for group in marks.groups() {
+    for group in index.groups() {
         let mut known: Vec<&ClusterProfile> = Vec::new();
         for place in group {
             let profile = profiles[place];
@@ -43,16 +44,17 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
                 .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
             if let Some(clash) = clash {
                 clashes.insert(place, clash);
-            } else if known.len() < COMPARED {
+            } else if known.len() < MAX_COMPARED {
                 known.push(profile);
             }
         }
     }
     for (place, (other, reason)) in clashes {
         let profile = profiles[place];
-        let (object, rival) = match scope.holds(profile) {
-            true => (profile, other),
-            false => (other, profile),
+        let (object, rival) = if scope.holds(profile) {
+            (profile, other)
+        } else {
+            (other, profile)
         };
         if scope.holds(object) {
             findings.report(
@@ -61,7 +63,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
                     .expected("a name that no other cluster on the hub has")
                     .observed(format!(
                         "{}, as has {}",
-                        shown(&object.metadata.name),
+                        redacted(&object.metadata.name),
                         ObjectRef::from(rival)
                     )),
             );
@@ -89,7 +91,9 @@ fn reason<'a>(
     }
 }
 
-/// A name is generated, or begins with the manager's name.
+/// `identity/name-follows-guidance`
+///
+/// A profile's name is generated, or begins with the manager's name.
 pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
@@ -110,9 +114,9 @@ pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mu
             .at("metadata.name")
             .expected(match manager {
                 "" => "a name made by metadata.generateName".to_owned(),
-                manager => format!("a name made by metadata.generateName, or {}…", shown(manager)),
+                manager => format!("a name made by metadata.generateName, or {}…", redacted(manager)),
             })
-            .observed(shown(&profile.metadata.name)),
+            .observed(redacted(&profile.metadata.name)),
         );
     }
 }

@@ -7,7 +7,10 @@ use evidence::{
     api::{ClusterProfile, Writer, names},
 };
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// The part of a profile whose owner is taken for its manager.
 const MANAGER_PART: &str = "spec.clusterManager";
@@ -42,9 +45,11 @@ pub(super) fn created_name(request: &Request) -> &str {
     }
 }
 
-/// Profiles of one manager name come from one manager.
+/// `identity/manager-unique`
 ///
-/// Two users in the audit log prove two; two field managers only hint at them.
+/// All profiles with one manager name come from one manager.
+///
+/// Two users in the audit log are proof of two managers; two field managers are only a hint.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
     if let Some(requests) = &evidence.requests {
@@ -54,7 +59,7 @@ pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findi
         judge_field_managers(evidence, &proven, findings);
     }
     if findings.examined == 0 {
-        findings.cannot_tell("neither an audit log nor managedFields tell who created a profile");
+        findings.cannot_tell("neither an audit log nor managedFields show who created a profile");
     }
 }
 
@@ -99,8 +104,12 @@ fn judge_users<'a>(
             findings.report(
                 Finding::on(object, "two users create profiles under one manager name")
                     .at("spec.clusterManager.name")
-                    .expected(format!("{} created by {} alone", shown(manager), shown(first)))
-                    .observed(format!("created by {}", shown(&request.user))),
+                    .expected(format!(
+                        "{} created by {} alone",
+                        redacted(manager),
+                        redacted(first)
+                    ))
+                    .observed(format!("created by {}", redacted(&request.user))),
             );
         }
     }
@@ -154,11 +163,11 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
                 findings.report(
                     Finding::on(
                         profile,
-                        "two field managers set one manager name: are they one manager?",
+                        "two field managers set the same manager name, and may be two managers",
                     )
                     .at(MANAGER_PART)
-                    .expected(format!("set by {} alone", shown(main)))
-                    .observed(format!("set by {}", shown(owner)))
+                    .expected(format!("set by {} alone", redacted(main)))
+                    .observed(format!("set by {}", redacted(owner)))
                     .advisory(),
                 );
             }
@@ -174,9 +183,10 @@ fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
 
 /// The program behind a field manager: kubectl has a name for each of its subcommands.
 fn program(field_manager: &str) -> &str {
-    match field_manager.starts_with("kubectl-") {
-        true => "kubectl",
-        false => field_manager,
+    if field_manager.starts_with("kubectl-") {
+        "kubectl"
+    } else {
+        field_manager
     }
 }
 
@@ -184,9 +194,11 @@ fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {
     profile.metadata.writers.iter().flat_map(|writers| writers.iter())
 }
 
-/// No field manager that serves one cluster manager writes into the profiles of another.
+/// `identity/one-manager-per-profile`
 ///
-/// A field manager serves those cluster managers whose name it alone has set in some profile.
+/// A field manager that serves one cluster manager does not write profiles of another.
+///
+/// A field manager serves a cluster manager if, in some profile, it alone set that manager's name.
 pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &mut Findings) {
     let mut serves: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     let mut last = ("", "");
@@ -225,11 +237,11 @@ pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &
                         "profile is written by the field manager of another manager",
                     )
                     .at(&**part)
-                    .expected(format!("written for {} only", shown(profile.manager())))
+                    .expected(format!("written for {} only", redacted(profile.manager())))
                     .observed(format!(
                         "written by {}, which serves {}",
-                        shown(&writer.manager),
-                        shown(&others.join(", "))
+                        redacted(&writer.manager),
+                        redacted(&others.join(", "))
                     )),
                 );
             }

@@ -3,17 +3,19 @@
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Done, Span, State, done, to_the_second},
+    answer::{ExecutedStep, Span, State, executed, to_the_second},
     authors::{authors, by, deletion, judged_writers, writers, writes_judged},
+    finding::{Finding, Findings},
 };
 
 /// `lifecycle/foreign-profiles-untouched`
 ///
-/// The implementation is known by the names under which it writes the profiles that are judged: what others do is a
-/// warning only.
+/// The manager does not change or delete profiles of other managers.
+///
+/// The implementation is identified by the field managers and users that write the judged profiles. A change by anyone
+/// else is only a warning.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
-    for put in done(
+    for put in executed(
         evidence,
         findings,
         Scenario::Foreigner,
@@ -30,7 +32,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
 }
 
 /// What was done to a profile that the run had put beside: at most one change, and the deletion.
-fn touches(evidence: &Evidence, put: &Done, span: &Span) -> Vec<Finding> {
+fn touches(evidence: &Evidence, put: &ExecutedStep, span: &Span) -> Vec<Finding> {
     // At the end of its look the run may take the profile away itself.
     let seen = |state: &&State| span.from <= state.at && state.at < span.looked;
     let states: Vec<&State> = put.states.iter().filter(seen).collect();

@@ -6,15 +6,17 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
-    answer::{Answer, Shortfall, Span, alive, course, done, member, steps},
+    answer::{Answer, Shortfall, Span, alive, executed, member, states, steps},
     conditions::has_status,
-    sameness::{Relation, by_everything},
+    finding::{Finding, Findings},
+    same_cluster::{Relation, by_everything},
     sets::ClusterSets,
-    text::{ABSENT, shown},
+    text::{ABSENT, redacted},
 };
 
 /// `lifecycle/join-creates-profile`
+///
+/// A member that joins gets exactly one profile in time.
 pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut Findings) {
     for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         if let Some(profile) = joined_profile(evidence, findings, step) {
@@ -32,7 +34,7 @@ pub(in crate::rules) fn joined_profile<'a>(
     let span = Span::of(evidence, step);
     let answer = match &step.profile {
         Some(profile) => {
-            let states = course(evidence, profile);
+            let states = states(evidence, profile);
             if states.is_empty() {
                 findings.cannot_tell(format!("the watch never showed {profile}"));
                 return None;
@@ -81,10 +83,10 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
         findings.report(
             Finding::on(twin, "a member that joined has two profiles in one namespace")
                 .at("metadata.name")
-                .expected(format!("one profile of {}", shown(&step.member)))
+                .expected(format!("one profile of {}", redacted(&step.member)))
                 .observed(format!(
                     "{}, beside {}",
-                    shown(&twin.metadata.name),
+                    redacted(&twin.metadata.name),
                     profile.path()
                 )),
         );
@@ -106,9 +108,11 @@ fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a Clust
 }
 
 /// `lifecycle/join-fills-status`
+///
+/// The profile of a member that joins gets its status filled in time.
 pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Findings) {
     let edition = evidence.header.claim.edition;
-    for joined in done(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
+    for joined in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         joined.judge(
             evidence,
             findings,
@@ -120,15 +124,16 @@ pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Fi
                     .map(|(path, seen)| format!("{path} {seen}"))
                     .collect();
                 Shortfall {
-                    message: "the status of a member that joined is not filled",
+                    message: "the status of a member that joined is incomplete",
                     path: lacks
                         .into_iter()
                         .next()
                         .map_or("status".to_owned(), |(path, _)| path),
                     expected: expected(edition).to_owned(),
-                    observed: match told.is_empty() {
-                        true => "no profile".to_owned(),
-                        false => told.join(", "),
+                    observed: if told.is_empty() {
+                        "no profile".to_owned()
+                    } else {
+                        told.join(", ")
                     },
                 }
             },
@@ -146,7 +151,7 @@ fn expected(edition: Edition) -> &'static str {
 /// The fields that a joined member's profile lacks, and what is there instead.
 fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
     let mut lacking = Vec::new();
-    let mut lack = |path: String, seen: &str| lacking.push((path, shown(seen)));
+    let mut lack = |path: String, seen: &str| lacking.push((path, redacted(seen)));
     let version = profile.status.version.kubernetes.as_deref();
     if version.unwrap_or_default().is_empty() {
         lack("status.version.kubernetes".to_owned(), ABSENT);

@@ -7,15 +7,17 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::rules::{
-    Finding, Findings,
     answer::{Span, alive, steps, to_the_second},
     conditions::has_status,
-    sameness::{Relation, by_everything},
+    finding::{Finding, Findings},
+    same_cluster::{Relation, by_everything},
     sets::ClusterSets,
-    text::shown,
+    text::redacted,
 };
 
 /// `lifecycle/restart-keeps-profiles`
+///
+/// A restart of the manager neither deletes, recreates nor duplicates profiles.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
     let sets = ClusterSets::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
@@ -82,7 +84,7 @@ fn lost<'a>(
             "a profile was recreated when the manager restarted",
             format!(
                 "{} of {}",
-                shown(&heir.metadata.uid),
+                redacted(&heir.metadata.uid),
                 ObjectRef::from(heir).path()
             ),
         ),
@@ -97,7 +99,7 @@ fn lost<'a>(
             .at("metadata.uid")
             .expected(format!(
                 "{} as before {}",
-                shown(&profile.metadata.uid),
+                redacted(&profile.metadata.uid),
                 span.did()
             ))
             .observed(observed),
@@ -112,12 +114,12 @@ fn doubled(profile: &ClusterProfile, twin: &ClusterProfile, span: &Span) -> Find
     .at("metadata.name")
     .expected(format!(
         "{} alone, as before {}",
-        shown(&profile.metadata.name),
+        redacted(&profile.metadata.name),
         span.did()
     ))
     .observed(format!(
         "{}, beside {}",
-        shown(&twin.metadata.name),
+        redacted(&twin.metadata.name),
         ObjectRef::from(profile).path()
     ))
 }

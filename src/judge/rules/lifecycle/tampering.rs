@@ -6,16 +6,18 @@ use evidence::{
 };
 
 use crate::rules::{
-    Findings,
-    answer::{Answer, Shortfall, Span, alive, did, done, steps_about},
-    sameness::{Relation, by_everything},
+    answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
+    finding::Findings,
+    same_cluster::{Relation, by_everything},
     sets::ClusterSets,
-    text::{ABSENT, shown, shown_or_absent},
+    text::{ABSENT, redacted, redacted_or_absent},
 };
 
 /// `lifecycle/deleted-profile-restored`
+///
+/// The manager recreates the deleted profile of a joined member.
 pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: &mut Findings) {
-    for deleted in done(
+    for deleted in executed(
         evidence,
         findings,
         Scenario::Tampering,
@@ -43,9 +45,9 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
                 }
                 Some((heir, _)) => {
                     findings.cannot_tell(format!(
-                        "{}/{} came after {}, and whether it is the same member's is not known",
+                        "{}/{} came after {}, and it is unknown whether it is of the same member",
                         heir.metadata.namespace,
-                        shown(&heir.metadata.name),
+                        redacted(&heir.metadata.name),
                         did(deleted.step)
                     ));
                     continue;
@@ -54,7 +56,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
             }
         }
         deleted.judge(evidence, findings, is_back, |_| Shortfall {
-            message: "the deleted profile of a joined member does not come back",
+            message: "the deleted profile of a joined member is not recreated",
             path: "metadata.name".to_owned(),
             expected: "a profile of the member".to_owned(),
             observed: "none".to_owned(),
@@ -89,15 +91,17 @@ fn successor<'a>(
 }
 
 /// `lifecycle/status-restored`
+///
+/// The manager corrects a status that somebody else made untrue.
 pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Findings) {
-    for tampered in done(
+    for tampered in executed(
         evidence,
         findings,
         Scenario::Tampering,
         DriverAction::TamperStatus,
     ) {
         let Some(change) = &tampered.step.change else {
-            findings.cannot_tell(format!("{} does not tell what it changed", did(tampered.step)));
+            findings.cannot_tell(format!("{} does not record what it changed", did(tampered.step)));
             continue;
         };
         let value = |profile: &ClusterProfile| value_at(profile, &change.path);
@@ -114,13 +118,13 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
                 value.as_deref() != untrue && (value.is_some() || change.before.is_none())
             },
             |profile| Shortfall {
-                message: "an untrue status is not set right",
-                path: shown(&change.path),
+                message: "an untrue status is not corrected",
+                path: redacted(&change.path),
                 expected: match &change.before {
-                    Some(before) => shown(before),
+                    Some(before) => redacted(before),
                     None => "no such value".to_owned(),
                 },
-                observed: shown_or_absent(profile.and_then(value).as_deref()),
+                observed: redacted_or_absent(profile.and_then(value).as_deref()),
             },
         );
     }
@@ -142,8 +146,10 @@ fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
 }
 
 /// `lifecycle/label-restored`
+///
+/// The manager restores a manager label that somebody else removed.
 pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findings) {
-    for robbed in done(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
+    for robbed in executed(evidence, findings, Scenario::Tampering, DriverAction::RemoveLabel) {
         let label = |profile: Option<&ClusterProfile>| {
             profile.and_then(|profile| profile.label(names::LABEL_MANAGER).map(str::to_owned))
         };
@@ -156,10 +162,10 @@ pub(in crate::rules) fn label_restored(evidence: &Evidence, findings: &mut Findi
                 profile.is_some_and(|profile| profile.label(names::LABEL_MANAGER) == Some(profile.manager()))
             },
             |profile| Shortfall {
-                message: "the manager label does not come back once it is removed",
+                message: "a removed manager label is not restored",
                 path: format!("metadata.labels[{}]", names::LABEL_MANAGER),
-                expected: profile.map_or(ABSENT.to_owned(), |profile| shown(profile.manager())),
-                observed: shown_or_absent(label(profile).as_deref()),
+                expected: profile.map_or(ABSENT.to_owned(), |profile| redacted(profile.manager())),
+                observed: redacted_or_absent(label(profile).as_deref()),
             },
         );
     }

@@ -11,33 +11,30 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
-    text::{ABSENT, shown},
+    text::{ABSENT, redacted},
 };
 
 /// The longest value that fits into a profile, in characters: the CRD refuses longer ones.
 const LONGEST_VALUE: usize = 1024;
 
 /// `properties/honours-only-labelled`
+///
+/// The profile contains only those of the member's ClusterProperties that have the label.
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(
-        "no member that was asked has a ClusterProperty that a manager would not know of itself",
-    );
+    findings.not_applicable("no member that was asked has a ClusterProperty that only the member can know");
     // A manager may know by itself what the standard properties tell, and what it has named itself.
     let about = |property: &ClusterProperty, _| !is_common_knowledge(&property.name);
     let agrees =
         |said: Option<&str>, property: &ClusterProperty| property.labelled || said != Some(&*property.value);
     compare(evidence, findings, about, agrees, |profile, property, _| {
-        Finding::on(
-            profile,
-            "a ClusterProperty without the label shows in the profile",
-        )
-        .at(path(&property.name))
-        .expected(format!(
-            "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
-        ))
-        .observed(shown(&property.value))
+        Finding::on(profile, "a ClusterProperty without the label is in the profile")
+            .at(path(&property.name))
+            .expected(format!(
+                "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
+            ))
+            .observed(redacted(&property.value))
     });
 }
 
@@ -47,18 +44,22 @@ fn is_common_knowledge(name: &str) -> bool {
 }
 
 /// `properties/cluster-properties-propagated`
+///
+/// The member's ClusterProperties appear in its profile.
 pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NOTHING_DUE);
     let agrees = |said: Option<&str>, _: &ClusterProperty| said.is_some();
     compare(evidence, findings, is_due, agrees, |profile, property, _| {
         Finding::on(profile, "a ClusterProperty of the member is not in its profile")
             .at(path(&property.name))
-            .expected(shown(&property.value))
+            .expected(redacted(&property.value))
             .observed(ABSENT)
     });
 }
 
 /// `properties/cluster-properties-verbatim`
+///
+/// A ClusterProperty has the same value in the profile as on the member.
 pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NOTHING_DUE);
     let agrees =
@@ -66,11 +67,11 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
     compare(evidence, findings, is_due, agrees, |profile, property, said| {
         Finding::on(
             profile,
-            "a property has another value than the member's ClusterProperty",
+            "a property's value differs from the member's ClusterProperty",
         )
         .at(format!("{}.value", path(&property.name)))
-        .expected(shown(&property.value))
-        .observed(shown(said.unwrap_or(ABSENT)))
+        .expected(redacted(&property.value))
+        .observed(redacted(said.unwrap_or(ABSENT)))
     });
 }
 
@@ -84,7 +85,7 @@ fn is_due(property: &ClusterProperty, edition: Edition) -> bool {
 }
 
 fn path(name: &str) -> String {
-    shown(&format!("status.properties[{name}]"))
+    redacted(&format!("status.properties[{name}]"))
 }
 
 /// Compares each ClusterProperty that a rule is `about` with what the profile says under its name.

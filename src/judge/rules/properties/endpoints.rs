@@ -1,25 +1,32 @@
 //! The property `cluster-endpoints.k8s.io`.
 
-use evidence::{Evidence, api::names};
+use evidence::{
+    Evidence,
+    api::{
+        endpoints::{Endpoints, fault},
+        names,
+    },
+};
 
 use super::values::each_value;
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{Endpoints, fault},
+    finding::{Finding, Findings},
     presence::each_has,
     text::ABSENT,
 };
 
 const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";
 
-/// Every profile has the property, once it had the time to be filled.
+/// `properties/cluster-endpoints-present`
+///
+/// Every profile has the endpoints property once the grace period is over.
 pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings: &mut Findings) {
     each_has(
         evidence,
         findings,
         |profile| profile.property(names::PROPERTY_ENDPOINTS).is_some(),
         |profile| {
-            Finding::on(profile, "profile does not tell the endpoints of its member")
+            Finding::on(profile, "profile has no endpoints of its member")
                 .at(PATH)
                 .expected("a list of URLs of the member's API server")
                 .observed(ABSENT)
@@ -27,7 +34,9 @@ pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings:
     );
 }
 
-/// At least one endpoint can be read from the property, and all of them are endpoints.
+/// `properties/cluster-endpoints-well-formed`
+///
+/// The endpoints property contains at least one endpoint, and every entry is one.
 pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
     each_value(
@@ -38,7 +47,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
         |value, faults| {
             let endpoints = Endpoints::read(value);
             if endpoints.entries().is_empty() {
-                faults.add("no endpoint can be read from the property", value);
+                faults.add("the property contains no endpoint", value);
             }
             for entry in endpoints.entries() {
                 if let Some(fault) = fault(entry) {
@@ -49,7 +58,9 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
     );
 }
 
-/// The property is a JSON list of strings.
+/// `properties/cluster-endpoints-are-a-list`
+///
+/// The endpoints property is a JSON list of strings.
 pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findings: &mut Findings) {
     let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
     each_value(
@@ -59,7 +70,7 @@ pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findin
         expected,
         |value, faults| {
             if !matches!(Endpoints::read(value), Endpoints::List(_)) {
-                faults.add("endpoints are no JSON list of strings", value);
+                faults.add("endpoints are not a JSON list of strings", value);
             }
         },
     );

@@ -6,9 +6,11 @@ use evidence::{
 };
 
 use super::values::each_value;
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
-/// The groups of custom resources are a list of API groups.
+/// `properties/custom-resource-groups-well-formed`
+///
+/// The custom resource groups are a JSON list of API groups.
 pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
     each_value(
@@ -17,10 +19,10 @@ pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, 
         names::PROPERTY_RESOURCE_GROUPS,
         expected,
         |value, faults| match strings(value) {
-            None => faults.add("groups of custom resources are no JSON list of strings", value),
+            None => faults.add("custom resource groups are not a JSON list of strings", value),
             Some(groups) => {
                 for group in groups.iter().filter(|group| !is_dns_subdomain(group)) {
-                    faults.add("group of custom resources is no DNS subdomain", group);
+                    faults.add("custom resource group is not a DNS subdomain", group);
                 }
             }
         },

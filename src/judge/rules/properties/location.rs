@@ -2,9 +2,14 @@
 
 use evidence::{Evidence, api::names};
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
-/// A member's location, once told, never changes. That it is missing for a while is no other location.
+/// `properties/location-immutable`
+///
+/// The location of a member, once set, never changes. Its temporary absence is no change.
 pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has the property location.topology.k8s.io");
     for history in evidence.histories() {
@@ -21,8 +26,8 @@ pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut F
                 findings.report(
                     Finding::on(profile, "location of the member was changed")
                         .at("status.properties[location.topology.k8s.io].value")
-                        .expected(shown(known))
-                        .observed(shown(location)),
+                        .expected(redacted(known))
+                        .observed(redacted(location)),
                 );
                 known = location;
             }

@@ -8,15 +8,17 @@ use evidence::{
 };
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// How long a count may lag behind, in seconds: what the documents call dynamic takes a while to be seen and written.
 const GRACE_SECONDS: i64 = 300;
 
 /// `properties/node-count-matches-member`
+///
+/// The node count is within the declared tolerance of the member's nodes.
 pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells a number of nodes");
     let tolerance = evidence.header.claim.node_tolerance;
@@ -52,7 +54,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
             0 => seen.to_string(),
             tolerance => format!("{seen}, give or take {tolerance}"),
         };
-        Finding::on(*profile, "the number of nodes is not the member's")
+        Finding::on(*profile, "the node count differs from the member's")
             .at(format!("status.properties[{PROPERTY_NODE_COUNT}].value"))
             .expected(expected)
             .observed(format!("{said}, for at least {seconds} s"))
@@ -60,6 +62,8 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
 }
 
 /// `properties/custom-resource-groups-match-member`
+///
+/// The custom resource groups are those of the member's CRDs.
 pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells the groups of its custom resources");
     let comparison = Comparison {
@@ -84,7 +88,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
         } = difference;
         let listed = |groups: Vec<&String>| {
             let names: Vec<&str> = groups.into_iter().map(String::as_str).collect();
-            shown(&names.join(", "))
+            redacted(&names.join(", "))
         };
         let lacking = listed(seen.difference(said).collect());
         let foreign = listed(said.difference(seen).collect());
@@ -93,7 +97,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
             ("", foreign) => format!("with {foreign}, of which the member has none"),
             (lacking, foreign) => format!("without {lacking}; with {foreign}, of which the member has none"),
         };
-        Finding::on(*profile, "the groups of custom resources are not the member's")
+        Finding::on(*profile, "the custom resource groups differ from the member's")
             .at(format!("status.properties[{PROPERTY_RESOURCE_GROUPS}].value"))
             .expected("the API groups that the member's custom resource definitions have")
             .observed(observed)

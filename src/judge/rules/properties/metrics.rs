@@ -12,9 +12,11 @@ use serde::{
 };
 
 use super::values::each_value;
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
-/// The endpoints of metrics are a list of pairs, each a type and a URL.
+/// `properties/metrics-endpoints-well-formed`
+///
+/// The metrics endpoints are a JSON list of pairs, each a type and a URL.
 pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected =
         r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;
@@ -26,7 +28,7 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
         |value, faults| {
             let Ok(entries) = serde_json::from_str::<Vec<Entry>>(value) else {
                 faults.add(
-                    "metrics endpoints are no JSON list of objects with strings",
+                    "metrics endpoints are not a JSON list of objects with strings",
                     value,
                 );
                 return;
@@ -36,7 +38,7 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
                     let keys = pairs.iter().map(|(kind, _)| &**kind);
                     let keys = keys.collect::<Vec<_>>().join(", ");
                     faults.add(
-                        "entry of the metrics endpoints does not have just one key",
+                        "entry of the metrics endpoints does not have exactly one key",
                         &format!("{{{keys}}}"),
                     );
                     continue;
@@ -54,9 +56,10 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
 
 /// A URL without a scheme, as the documents show it, without the path that may follow.
 fn without_path(url: &str) -> &str {
-    match url.contains("://") {
-        true => url,
-        false => url.split(['/', '?', '#']).next().unwrap_or(url),
+    if url.contains("://") {
+        url
+    } else {
+        url.split(['/', '?', '#']).next().unwrap_or(url)
     }
 }
 

@@ -6,11 +6,13 @@ use evidence::{
 };
 
 use super::values::each_value;
-use crate::rules::Findings;
+use crate::rules::finding::Findings;
 
-/// The number of nodes is one.
+/// `properties/node-count-well-formed`
+///
+/// The node count is a non-negative integer.
 pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &mut Findings) {
-    let expected = "an integer that is not negative, such as 120";
+    let expected = "a non-negative integer, such as 120";
     each_value(
         evidence,
         findings,
@@ -20,24 +22,26 @@ pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &m
             let digits = value.trim();
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().is_ok();
             if !is_number {
-                faults.add("node count is no integer from 0 on", value);
+                faults.add("node count is not a non-negative integer", value);
             }
         },
     );
 }
 
-/// The types of nodes are a list.
+/// `properties/node-types-well-formed`
+///
+/// The node types are a JSON list of non-empty strings.
 pub(in crate::rules) fn node_types_well_formed(evidence: &Evidence, findings: &mut Findings) {
-    let expected = r#"a JSON list of strings that are not empty, such as ["standard-8","highmem-16"]"#;
+    let expected = r#"a JSON list of non-empty strings, such as ["standard-8","highmem-16"]"#;
     each_value(
         evidence,
         findings,
         names::PROPERTY_NODE_TYPES,
         expected,
         |value, faults| match strings(value) {
-            None => faults.add("types of nodes are no JSON list of strings", value),
+            None => faults.add("node types are not a JSON list of strings", value),
             Some(types) if types.iter().any(|name| name.trim().is_empty()) => {
-                faults.add("type of node is empty", value);
+                faults.add("node type is empty", value);
             }
             Some(_) => {}
         },

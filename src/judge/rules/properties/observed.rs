@@ -5,12 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use evidence::{Evidence, ProfileHistory, Version, api::Property};
 
 use crate::rules::{
-    Finding, Findings,
-    moment::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
 };
 
-/// The time at which a property was observed does not lie in the future, and does not go back.
+/// `properties/observed-time-sane`
+///
+/// The observation time of a property is not in the future and never moves backwards.
 pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no property tells when it was observed");
     for history in evidence.histories() {
@@ -46,10 +48,10 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
                 Finding::on(&version.profile, message)
                     .at(format!(
                         "status.properties[{}].lastObservedTime",
-                        shown(&property.name)
+                        redacted(&property.name)
                     ))
                     .expected(expected)
-                    .observed(shown(text)),
+                    .observed(redacted(text)),
             );
         }
     }
@@ -74,20 +76,20 @@ fn fault<'a>(
     known: &mut Known<'a>,
 ) -> Option<(&'static str, String)> {
     let Some(time) = on_our_clock(evidence, text) else {
-        let message = "observation of a property is not dated in RFC 3339";
+        let message = "lastObservedTime of a property is not in RFC 3339";
         return Some((message, "a time in RFC 3339".to_owned()));
     };
     let seen = version.at.as_microsecond();
     if time > seen.saturating_add(CLOCKS_APART) {
         let now = timestamp(seen.saturating_add(skew(evidence)));
-        let message = "observation of a property is dated in the future";
+        let message = "lastObservedTime of a property is in the future";
         return Some((message, format!("not after {now}, give or take 5 min")));
     }
     match known {
         // Times may come with fractions of a second, and without.
         Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
-            let message = "observation of a property is dated before an earlier one";
-            return Some((message, format!("not before {}", shown(written))));
+            let message = "lastObservedTime of a property moved backwards";
+            return Some((message, format!("not before {}", redacted(written))));
         }
         Known::Time(latest, _) if *latest >= time => {}
         _ => *known = Known::Time(time, text),

@@ -4,25 +4,31 @@ use std::collections::HashMap;
 
 use evidence::{
     EndpointCall, Evidence,
-    api::{ClusterProfile, names::PROPERTY_ENDPOINTS},
+    api::{
+        ClusterProfile,
+        endpoints::{Endpoints, fault},
+        names::PROPERTY_ENDPOINTS,
+    },
 };
 
 use crate::rules::{
-    Finding, Findings,
-    endpoints::{Endpoints, fault},
+    finding::{Finding, Findings},
     member::{Doubts, in_force, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// How many endpoints a finding tells of one by one.
 const TOLD: usize = 3;
 
 /// `properties/cluster-endpoints-reachable`
+///
+/// At least one endpoint of each profile answers requests.
 pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, findings: &mut Findings) {
     if evidence.endpoint_calls.is_empty() {
-        match evidence.inventory().any(has_endpoint) {
-            true => findings.cannot_tell("no endpoint of a profile was called"),
-            false => findings.not_applicable("no profile tells an endpoint that can be called"),
+        if evidence.inventory().any(has_endpoint) {
+            findings.cannot_tell("no endpoint of a profile was called")
+        } else {
+            findings.not_applicable("no profile tells an endpoint that can be called")
         }
         return;
     }
@@ -64,12 +70,12 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         findings.examine();
         let told = calls.iter().take(TOLD);
         let told: Vec<String> = told
-            .map(|call| shown(&format!("{}: {}", call.endpoint, call.reason)))
+            .map(|call| redacted(&format!("{}: {}", call.endpoint, call.reason)))
             .collect();
         findings.report(
             Finding::on(profile, "no endpoint of the profile answers")
                 .at(format!("status.properties[{PROPERTY_ENDPOINTS}].value"))
-                .expected("an endpoint that answers HTTP over TLS from where the runner stands")
+                .expected("an endpoint that answers HTTPS requests of the runner")
                 .observed(told.join("; ")),
         );
     }

@@ -4,12 +4,17 @@ use std::collections::HashMap;
 
 use evidence::{Evidence, api::names};
 
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// So many characters may be wrong, missing or too many in a slip.
 const SLIP: usize = 2;
 
-/// No property has a name that is nearly a standard one.
+/// `properties/well-known-spelling`
+///
+/// No property's name is a likely misspelling of a standard one.
 pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     // The same few names are in all profiles.
@@ -23,10 +28,13 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
         for name in names.filter(|name| is_candidate(name)) {
             if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
                 findings.report(
-                    Finding::on(profile, "name of a property is nearly that of a standard one")
-                        .at(format!("status.properties[{}].name", shown(name)))
-                        .expected(*meant)
-                        .observed(shown(name)),
+                    Finding::on(
+                        profile,
+                        "name of a property is a likely misspelling of a standard one",
+                    )
+                    .at(format!("status.properties[{}].name", redacted(name)))
+                    .expected(*meant)
+                    .observed(redacted(name)),
                 );
             }
         }

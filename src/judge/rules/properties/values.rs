@@ -3,8 +3,8 @@
 use evidence::{Evidence, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
-    text::{shown_address, shown_part},
+    finding::{Finding, Findings},
+    text::{redacted_address, redacted_part},
 };
 
 /// At most so many faults of one value are told one by one: a value may hold a hundred thousand entries.
@@ -58,8 +58,8 @@ impl Faults<'_> {
     /// Adds one: the whole value or one entry of it, as `observed`.
     pub(super) fn add(&mut self, message: &str, observed: &str) {
         let (message, observed) = match self.count {
-            count if count < MOST => (message, shown_part(observed, self.value)),
-            MOST => ("there are more entries of that kind", "…".to_owned()),
+            count if count < MOST => (message, redacted_part(observed, self.value)),
+            MOST => ("there are more such entries", "…".to_owned()),
             _ => return,
         };
         self.count += 1;
@@ -74,6 +74,6 @@ impl Faults<'_> {
     /// Adds one that concerns an endpoint. What stands before an `@` is a credential, with or without a scheme
     /// before it.
     pub(super) fn add_endpoint(&mut self, message: &str, endpoint: &str) {
-        self.add(message, &shown_address(endpoint));
+        self.add(message, &redacted_address(endpoint));
     }
 }

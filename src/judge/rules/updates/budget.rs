@@ -4,15 +4,17 @@ use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
 use super::log::{Key, Life, Log, Names};
 use crate::rules::{
-    Finding, Findings,
     bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
-    moment::{Micros, Moment, SECOND, status_writes},
+    finding::{Finding, Findings},
+    write_time::{Micros, SECOND, WriteTime, status_writes},
 };
 
 /// The time from which on a mean says something, in seconds (the ledger's 10 min).
 const LONG_ENOUGH: i64 = 600;
 
 /// `updates/status-writes-within-budget`
+///
+/// The status writes on each profile stay within its token bucket.
 pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, Request::is_status_write);
     let watched = was_watched(evidence);
@@ -51,7 +53,7 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
     }
     if lacking > 0 {
         findings.note(format!(
-            "the audit log does not tell all that the watch saw: {lacking} profiles were judged from the watch too"
+            "the audit log lacks changes that the watch saw: {lacking} profiles were also judged from the watch"
         ));
     }
 }
@@ -63,7 +65,7 @@ fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Ove
 }
 
 /// When the watch saw a status written.
-pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<Moment> {
+pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
     let writes = status_writes(evidence, history);
     writes.iter().map(|write| write.moment).collect()
 }
@@ -114,6 +116,8 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 }
 
 /// `updates/average-rate`
+///
+/// The mean interval between the writes on a profile is at least 30 s.
 pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);
@@ -146,7 +150,7 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
     }
 }
 
-const ON_AVERAGE: &str = "on average the profile is written more often than every 30 s";
+const ON_AVERAGE: &str = "on average, the profile is written more often than every 30 s";
 
 /// So many writes in so much time.
 struct Mean {

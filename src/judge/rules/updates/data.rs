@@ -5,16 +5,18 @@ use std::sync::Arc;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
-    Finding, Findings,
     bucket::{BURST, overdraw},
-    moment::{Moment, SECOND, status_writes},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{SECOND, WriteTime, status_writes},
 };
 
 /// How long a property changes at a pace until that is its pace and no storm: the ledger's 10 min for means.
 const LASTING: i64 = 600 * SECOND;
 
 /// `updates/no-dynamic-data`
+///
+/// No property changes so often that its changes alone exceed the write budget.
 pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     for history in evidence.histories() {
@@ -31,13 +33,10 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
             let found = overdraw(&moments, BURST, 0).or_else(|| overdraw(&moments, 1, LASTING));
             if let Some(found) = found {
                 findings.report(
-                    Finding::on(
-                        history.last(),
-                        "a property carries data that changes all the time",
-                    )
-                    .at(format!("status.properties[{}].value", shown(name)))
-                    .expected(found.expected())
-                    .observed(found.observed("changes")),
+                    Finding::on(history.last(), "a property changes too often")
+                        .at(format!("status.properties[{}].value", redacted(name)))
+                        .expected(found.expected())
+                        .observed(found.observed("changes")),
                 );
             }
         }
@@ -45,8 +44,8 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
 }
 
 /// When the value of each property changed, appeared or went, in the order in which the properties first did so.
-fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<Moment>)> {
-    let mut changes: Vec<(&str, Vec<Moment>)> = Vec::new();
+fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<WriteTime>)> {
+    let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
     for write in status_writes(evidence, history) {
         let (before, after) = (&write.before.profile, &write.after.profile);
         if Arc::ptr_eq(&before.status.properties, &after.status.properties) {

@@ -4,14 +4,16 @@ use evidence::{DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Reques
 
 use super::log::Log;
 use crate::rules::{
-    Finding, Findings,
-    answer::{Span, alive, course, steps},
+    answer::{Span, alive, states, steps},
     bucket::{BURST, REFILL_SECONDS, overdraw},
+    finding::{Finding, Findings},
     lifecycle::joined_profile,
-    moment::{Micros, Moment, SECOND, Write, skew, status_writes, writes},
+    write_time::{Micros, SECOND, Write, WriteTime, skew, status_writes, writes},
 };
 
 /// `updates/restart-within-burst`
+///
+/// A restart of the manager costs each profile at most one burst of writes.
 pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, Request::is_status_write);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
@@ -45,6 +47,8 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
 }
 
 /// `updates/scale-within-budget`
+///
+/// When many members join, each gets a profile, and each profile stays within its budget.
 pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, |_| true);
     // Of so many members, the first that cannot be told of has to do for all.
@@ -63,7 +67,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
             .find_map(|account| overdraw(&account.within(&span), BURST, 0));
         if let Some(overdrawn) = overdrawn {
-            let object = course(evidence, profile).last().and_then(|state| state.profile);
+            let object = states(evidence, profile).last().and_then(|state| state.profile);
             each.report(
                 Finding::on(
                     object.map_or_else(|| profile.clone(), ObjectRef::from),
@@ -86,23 +90,24 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
 
 /// Why writes may have gone unseen: a whole audit log makes good for what the watch missed.
 fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
-    match log.is_some_and(|log| log.covers_window) {
-        true => None,
-        false => span.missed(None),
+    if log.is_some_and(|log| log.covers_window) {
+        None
+    } else {
+        span.missed(None)
     }
 }
 
 /// The writes on a profile by one kind of evidence, by the runner's clock.
 struct Account {
-    writes: Vec<Moment>,
+    writes: Vec<WriteTime>,
     /// Since when it tells of what is usual.
     since: Micros,
 }
 
 impl Account {
     /// The writes that surely fell into a span.
-    fn within(&self, span: &Span) -> Vec<Moment> {
-        let within = |moment: &&Moment| {
+    fn within(&self, span: &Span) -> Vec<WriteTime> {
+        let within = |moment: &&WriteTime| {
             moment.earliest >= span.from.as_microsecond() && moment.latest <= span.looked.as_microsecond()
         };
         self.writes.iter().filter(within).copied().collect()
@@ -137,10 +142,10 @@ fn accounts<'a>(
         Account {
             writes: lives
                 .flat_map(|life| &life.writes)
-                .map(|moment| Moment {
+                .map(|moment| WriteTime {
                     earliest: ours(moment.earliest),
                     latest: ours(moment.latest),
-                    told: ours(moment.told),
+                    reported: ours(moment.reported),
                 })
                 .collect(),
             since: ours(requests.covers.from.as_microsecond()).max(watched.since),
@@ -178,9 +183,10 @@ impl Cost {
         let count = |writes: usize| i64::try_from(writes).unwrap_or(i64::MAX);
         Self {
             writes: count(account.within(span).len()),
-            usual: match seen < LONG_ENOUGH.min(length) {
-                true => length / (REFILL_SECONDS * SECOND),
-                false => rounded_up(count(before.count()).saturating_mul(length), seen),
+            usual: if seen < LONG_ENOUGH.min(length) {
+                length / (REFILL_SECONDS * SECOND)
+            } else {
+                rounded_up(count(before.count()).saturating_mul(length), seen)
             },
         }
     }
@@ -193,7 +199,7 @@ impl Cost {
         };
         Finding::on(
             history.last(),
-            "a restart of the manager costs a profile more than the burst",
+            "a restart of the manager costs a profile more writes than the burst",
         )
         .at("status")
         .expected(format!(

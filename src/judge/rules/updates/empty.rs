@@ -6,7 +6,10 @@ use evidence::{Evidence, Request};
 use jiff::Timestamp;
 
 use super::log::{Key, Names};
-use crate::rules::{Finding, Findings, text::shown};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// Who writes a profile: the user, and the program that speaks for the user.
 type Writer<'a> = (&'a str, &'a str);
@@ -20,6 +23,8 @@ struct Writes {
 }
 
 /// `updates/no-empty-writes`
+///
+/// No status write leaves the object unchanged.
 pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the audit log has no write of a profile's status");
     let Some(requests) = &evidence.requests else {
@@ -49,18 +54,15 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     }
     for ((key, writer), writes) in writes {
         let Some(first) = writes.first_empty else { continue };
-        let finding = Finding::on(
-            names.reference(key),
-            "the status is written though nothing in it changed",
-        )
-        .at("status")
-        .expected("a write only where something in the status changed")
-        .observed(format!(
-            "{} of {} writes by {} changed nothing, first at {first}",
-            writes.empty,
-            writes.told,
-            named(writer)
-        ));
+        let finding = Finding::on(names.reference(key), "the status is written without a change")
+            .at("status")
+            .expected("writes only if the status changed")
+            .observed(format!(
+                "{} of {} writes by {} changed nothing, first at {first}",
+                writes.empty,
+                writes.told,
+                named(writer)
+            ));
         findings.report(match writes.empty {
             // Its answer may have been lost, so that it was sent again.
             1 => finding.advisory(),
@@ -70,18 +72,19 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     match (untold, findings.examined) {
         (0, _) => {}
         (_, 0) => findings.not_asked(
-            "the audit log does not tell whether status writes changed anything: log them at level RequestResponse",
+            "the audit log does not show whether status writes changed anything: log them at level RequestResponse",
         ),
         _ => findings.note(format!(
-            "{untold} status writes are not judged: the audit log does not tell whether they changed anything"
+            "{untold} status writes are not judged: the audit log does not show whether they changed anything"
         )),
     }
 }
 
 /// The user, and the program where it has another name.
 fn named((user, agent): Writer) -> String {
-    match agent.is_empty() || agent == user {
-        true => shown(user),
-        false => format!("{} ({})", shown(user), shown(agent)),
+    if agent.is_empty() || agent == user {
+        redacted(user)
+    } else {
+        format!("{} ({})", redacted(user), redacted(agent))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names};
 
-use crate::rules::moment::{Micros, Moment, SECOND, end, skew};
+use crate::rules::write_time::{Micros, SECOND, WriteTime, end, skew};
 
 /// Namespace and name: the audit log knows an object by nothing else.
 pub(super) type Key<'a> = (&'a str, &'a str);
@@ -18,7 +18,7 @@ pub(super) struct Life {
     /// When it was deleted, or when the log ends.
     pub(super) until: Micros,
     /// The writes on it that count.
-    pub(super) writes: Vec<Moment>,
+    pub(super) writes: Vec<WriteTime>,
 }
 
 /// What the audit log tells of each object, by the hub's clock.
@@ -69,7 +69,7 @@ impl<'a> Log<'a> {
                     lives.push(life(begin));
                 }
                 if let Some(current) = lives.last_mut() {
-                    current.writes.push(Moment::seen(event.at));
+                    current.writes.push(WriteTime::seen(event.at));
                 }
             }
         }

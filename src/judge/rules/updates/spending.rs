@@ -10,7 +10,7 @@ use super::{
 };
 use crate::rules::{
     bucket::{BURST, draws},
-    moment::{Moment, skew, timestamp},
+    write_time::{WriteTime, skew, timestamp},
 };
 
 /// What is known of the budgets of a hub's profiles.
@@ -87,10 +87,10 @@ impl<'a> Spendings<'a> {
 
 impl Spending {
     /// The bucket behind each write; the clock that told of them runs ahead by so much.
-    fn of(source: Source, writes: &[Moment], ahead: i64) -> Self {
+    fn of(source: Source, writes: &[WriteTime], ahead: i64) -> Self {
         let told = writes
             .iter()
-            .map(|moment| timestamp(moment.told.saturating_sub(ahead)));
+            .map(|moment| timestamp(moment.reported.saturating_sub(ahead)));
         let left = draws(writes, BURST, 0).map(|draw| draw.writes_left());
         Self {
             source,

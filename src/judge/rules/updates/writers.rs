@@ -10,29 +10,30 @@ use evidence::{
 
 use super::log::{Key, Names};
 use crate::rules::{
-    Finding, Findings,
-    moment::{is_status, owns_status, writes_status},
-    text::shown,
+    finding::{Finding, Findings},
+    text::redacted,
+    write_time::{is_status, owns_status, writes_status},
 };
 
 /// `updates/status-by-subresource`
+///
+/// Status is written through `/status`, and spec and labels are not.
 pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mut Findings) {
     if lacks_subresource(evidence) {
         findings
             .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
         return;
     }
-    findings.not_applicable("no profile has a status that anybody owns");
+    findings.not_applicable("no profile has a status with an owner in managedFields");
     judge_requests(evidence, findings);
     let writers_seen = *evidence.asked(Kind::Writers) == Asked::Yes;
     if writers_seen {
         for profile in evidence.inventory() {
             judge_owners(profile, findings);
         }
-        findings
-            .note("managedFields tell by which way the parts of a profile were last written, not each write");
+        findings.note("managedFields show only the last writer of each field");
     } else if findings.examined == 0 {
-        findings.cannot_tell("neither managedFields nor request bodies in the audit log were there to tell");
+        findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
     }
 }
 
@@ -96,14 +97,14 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
                 .expected(expected)
                 .observed(format!(
                     "{count} by {}, first at {}",
-                    shown(&request.user),
+                    redacted(&request.user),
                     request.at
                 )),
         );
     }
     if bodiless > 0 {
         findings.note(format!(
-            "the audit log tells of {bodiless} patches without their bodies: level Request has them judged"
+            "{bodiless} patches are not judged: the audit log lacks their bodies; log them at level Request"
         ));
     }
 }
@@ -136,7 +137,11 @@ fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
             Finding::on(profile, message)
                 .at(&**part)
                 .expected(expected)
-                .observed(format!("owned by {} ({})", shown(&writer.manager), way(writer))),
+                .observed(format!(
+                    "owned by {} ({})",
+                    redacted(&writer.manager),
+                    way(writer)
+                )),
         );
     }
 }
@@ -154,8 +159,10 @@ fn way(writer: &Writer) -> String {
 }
 
 /// `updates/distinct-appliers`
+///
+/// If several field managers write one status, all of them use server-side apply.
 pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has a status that anybody owns");
+    findings.not_applicable("no profile has a status with an owner in managedFields");
     for profile in evidence.inventory() {
         let writers = profile.metadata.writers.as_deref().unwrap_or_default();
         let owners: Vec<&Writer> = writers.iter().filter(|writer| owns_status(writer)).collect();
@@ -209,14 +216,14 @@ fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) ->
     let count = names_of(owners).len();
     Finding::on(
         profile,
-        "several write the status, and not all by server-side apply",
+        "several field managers write the status, and not all use server-side apply",
     )
     .at(part.map_or("status", |part| part))
     .expected("Apply")
     .observed(format!(
         "{} by {}, one of {count} writers",
         way(update),
-        shown(&update.manager)
+        redacted(&update.manager)
     ))
 }
 

@@ -3,24 +3,31 @@
 use evidence::Evidence;
 use semver::Version;
 
-use super::{PATH, told};
-use crate::rules::{Finding, Findings, text::shown};
+use super::{PATH, reported_version};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// How the version begins that Kubernetes tells where its build did not set one: no fault of the manager's.
 const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 
-/// Each version that is told can be read as one.
+/// `version/well-formed`
+///
+/// Every reported version parses as a Kubernetes version.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile tells a version");
     for profile in evidence.inventory() {
-        let Some(version) = told(profile) else { continue };
+        let Some(version) = reported_version(profile) else {
+            continue;
+        };
         findings.examine();
         if read(version).is_none() && !version.starts_with(UNSTAMPED) {
             findings.report(
-                Finding::on(profile, "version cannot be read as one of Kubernetes")
+                Finding::on(profile, "version is not a Kubernetes version")
                     .at(PATH)
                     .expected("a version such as v1.34.1, 1.34.1, v1.32.4+k3s1 or v1.31.9-gke.1046000")
-                    .observed(shown(version)),
+                    .observed(redacted(version)),
             );
         }
     }

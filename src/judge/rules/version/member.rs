@@ -3,12 +3,14 @@
 use evidence::{Evidence, GRACE_SECONDS, MemberPart};
 
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     member::{Comparison, Difference, vouches},
-    text::shown,
+    text::redacted,
 };
 
 /// `version/matches-member`
+///
+/// The reported version is the one that the member's API server reports.
 pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile whose member was asked tells a version of Kubernetes");
     let comparison = Comparison {
@@ -28,10 +30,10 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
         |Difference {
              profile, said, seen, ..
          }| {
-            Finding::on(*profile, "the version is not the one that the member runs")
+            Finding::on(*profile, "the version differs from the member's")
                 .at("status.version.kubernetes")
-                .expected(shown(seen))
-                .observed(shown(said))
+                .expected(redacted(seen))
+                .observed(redacted(said))
         },
     );
 }

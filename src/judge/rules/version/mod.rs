@@ -14,7 +14,7 @@ pub(super) use upgrade::follows_upgrade;
 const PATH: &str = "status.version.kubernetes";
 
 /// The version that a profile tells, where it tells one.
-fn told(profile: &ClusterProfile) -> Option<&str> {
+fn reported_version(profile: &ClusterProfile) -> Option<&str> {
     let version = profile.status.version.kubernetes.as_deref();
     version.filter(|version| !version.is_empty())
 }

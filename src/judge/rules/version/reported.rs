@@ -8,16 +8,18 @@ use evidence::{
     },
 };
 
-use super::{PATH, told};
+use super::{PATH, reported_version};
 use crate::rules::{
-    Finding, Findings,
+    finding::{Finding, Findings},
     presence::{TOO_EARLY, lasts},
     text::ABSENT,
 };
 
-/// A member that is joined and healthy has its version in the profile.
+/// `version/reported`
 ///
-/// What it lacks counts once all of this has been so for longer than the grace.
+/// The profile of a joined and healthy member reports its Kubernetes version.
+///
+/// A missing version counts once the member was joined and healthy for longer than the grace period.
 pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile says that its member is joined and healthy");
     let mut excused = false;
@@ -25,22 +27,19 @@ pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
         let Some(profile) = history.current().filter(|profile| is_well(profile)) else {
             continue;
         };
-        if told(profile).is_some() {
+        if reported_version(profile).is_some() {
             findings.examine();
             continue;
         }
         let conditions = [CONDITION_JOINED, CONDITION_HEALTHY];
-        let owes = |earlier: &ClusterProfile| is_well(earlier) && told(earlier).is_none();
+        let owes = |earlier: &ClusterProfile| is_well(earlier) && reported_version(earlier).is_none();
         if evidence.is_settled(profile) && lasts(evidence, history, &conditions, owes) {
             findings.examine();
             findings.report(
-                Finding::on(
-                    profile,
-                    "profile of a healthy member does not tell its Kubernetes version",
-                )
-                .at(PATH)
-                .expected("the version that the member's API server tells, such as v1.34.1")
-                .observed(ABSENT),
+                Finding::on(profile, "profile of a healthy member has no Kubernetes version")
+                    .at(PATH)
+                    .expected("the version that the member's API server reports, such as v1.34.1")
+                    .observed(ABSENT),
             );
         } else {
             excused = true;

@@ -3,14 +3,16 @@
 use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
 
 use crate::rules::{
-    Findings,
-    answer::{Shortfall, did, done},
-    text::{shown, shown_or_absent},
+    answer::{Shortfall, did, executed},
+    finding::Findings,
+    text::{redacted, redacted_or_absent},
 };
 
 /// `version/follows-upgrade`
+///
+/// After an upgrade of a member, its profile reports the new version in time.
 pub(in crate::rules) fn follows_upgrade(evidence: &Evidence, findings: &mut Findings) {
-    for upgraded in done(evidence, findings, Scenario::Upgrade, DriverAction::Upgrade) {
+    for upgraded in executed(evidence, findings, Scenario::Upgrade, DriverAction::Upgrade) {
         let change = upgraded.step.change.as_ref();
         let wanted = change.and_then(|change| change.after.as_deref());
         let wanted = wanted.filter(|wanted| !wanted.is_empty());
@@ -30,8 +32,8 @@ pub(in crate::rules) fn follows_upgrade(evidence: &Evidence, findings: &mut Find
             |profile| Shortfall {
                 message: "the version does not follow the member's upgrade",
                 path: "status.version.kubernetes".to_owned(),
-                expected: wanted.map_or("another version".to_owned(), shown),
-                observed: shown_or_absent(version(profile)),
+                expected: wanted.map_or("another version".to_owned(), redacted),
+                observed: redacted_or_absent(version(profile)),
             },
         );
     }

@@ -1,8 +1,8 @@
-//! When a write took place, as closely as the evidence tells.
+//! Narrows down when a write took place.
 //!
-//! A watch may deliver late, and after a reconnect it delivers many versions at once; the hub stamps the writer's
-//! entry in `managedFields`, but in whole seconds and not always. So a write is known by the span in which it must
-//! have happened, and a rule alarms only where every time in that span breaks it.
+//! A watch may deliver late, and after a reconnect it delivers many versions together. The hub stamps the writer's entry
+//! in `managedFields`, but in whole seconds and not always. So a write has a span in which it must have happened, and a
+//! rule reports a violation only if every time in that span breaks it.
 
 use evidence::{
     Evidence, Kind, ObjectRef, ProfileHistory, Version,
@@ -18,21 +18,21 @@ pub(super) type Micros = i64;
 /// One second.
 pub(super) const SECOND: Micros = 1_000_000;
 
-/// How late a watch may tell of a change without a gap in the timeline: so long an interruption leaves none.
+/// Maximum delay of a watch without a gap in the timeline: shorter interruptions leave none.
 pub(super) const LATE: Micros = 10 * SECOND;
 
-/// How far clocks may be apart: the ledger's 5 min.
+/// Maximum difference between clocks: 5 min.
 pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
 
 /// The span in which a write took place, by the runner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct WriteTime {
     /// Not before this.
     pub(super) earliest: Micros,
     /// Not after this.
     pub(super) latest: Micros,
-    /// The time that the evidence gives, for reports.
-    pub(super) told: Micros,
+    /// The time in the evidence, for reports.
+    pub(super) reported: Micros,
 }
 
 /// A step between two versions that changed something.
@@ -43,23 +43,23 @@ pub(super) struct Write<'a> {
     /// The version that it made.
     pub(super) after: &'a Version,
     /// When.
-    pub(super) moment: Moment,
+    pub(super) moment: WriteTime,
 }
 
-impl Moment {
+impl WriteTime {
     /// A write that was seen at that time, at most a second after it was made.
     pub(super) fn seen(at: Timestamp) -> Self {
         let latest = at.as_microsecond();
         Self {
             earliest: latest - SECOND,
             latest,
-            told: latest,
+            reported: latest,
         }
     }
 }
 
-/// How far the hub's clock runs ahead of the runner's; 0 where that is not known. No more than a year either way,
-/// so that sums of times stay in their range.
+/// How far the hub's clock is ahead of the runner's; 0 if unknown. At most a year either way, so that sums of times stay
+/// in range.
 pub(super) fn skew(evidence: &Evidence) -> Micros {
     const YEAR: Micros = 366 * 86_400 * SECOND;
     let told = evidence.header.clock_skew_ms.unwrap_or(0);
@@ -71,7 +71,7 @@ pub(super) fn on_our_clock(evidence: &Evidence, text: &str) -> Option<Micros> {
     parse_time(text).map(|time| time.as_microsecond().saturating_sub(skew(evidence)))
 }
 
-/// When the runner stopped looking; none for a dump, which does not tell.
+/// When the runner stopped looking; none for a dump.
 pub(super) fn end(evidence: &Evidence) -> Option<Micros> {
     evidence.header.window.map(|window| window.until.as_microsecond())
 }
@@ -165,21 +165,21 @@ fn writes_where<'a>(
             (Some(text), _) => match on_our_clock(evidence, text) {
                 Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
                     stamped = Some(stamp);
-                    Moment {
+                    WriteTime {
                         earliest: stamp,
                         latest: stamp.saturating_add(SECOND),
-                        told: stamp,
+                        reported: stamp,
                     }
                 }
-                _ => Moment::seen(after.at),
+                _ => WriteTime::seen(after.at),
             },
             // The hub moves no stamp within one second, nor for a write that only removed something.
-            (None, Some(stamp)) => Moment {
+            (None, Some(stamp)) => WriteTime {
                 earliest: stamp,
                 latest: arrival.max(stamp),
-                told: stamp,
+                reported: stamp,
             },
-            (None, None) => Moment::seen(after.at),
+            (None, None) => WriteTime::seen(after.at),
         };
         writes.push(Write {
             before,

@@ -1,24 +1,23 @@
-//! What two profiles can have in common that tells that they describe one cluster.
+//! Values by which two profiles may identify the same cluster.
 
 use evidence::api::{ClusterProfile, names};
 
 use super::{
-    alike::digest,
-    sameness::{
+    digest_index::digest,
+    relation::{
         Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, is_public, server, share_access,
         share_known_access,
     },
-    sets::ClusterSets,
-    text::shown,
 };
+use crate::rules::{sets::ClusterSets, text::redacted};
 
-/// With how many earlier profiles that have a trait in common a profile is compared: behind a gateway, thousands may
-/// share one server and still be different members.
-pub(super) const COMPARED: usize = 8;
+/// Maximum number of profiles compared per shared value: behind a gateway, thousands of different members may share
+/// one server.
+pub(in crate::rules) const MAX_COMPARED: usize = 8;
 
-/// What two profiles have in common.
+/// A value that identifies a cluster, if two profiles share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trait {
+pub(in crate::rules) enum SharedIdentity {
     /// The label `inventory-member-id`.
     MemberId,
     /// A cluster id property: which of [`names::PROPERTIES_CLUSTER_ID`].
@@ -29,32 +28,32 @@ pub(super) enum Trait {
     Access,
 }
 
-impl Trait {
-    /// All of them, the most telling first.
-    pub(super) const ALL: [Trait; 6] = [
-        Trait::MemberId,
-        Trait::ClusterId(0),
-        Trait::ClusterId(1),
-        Trait::ClusterId(2),
-        Trait::Endpoints,
-        Trait::Access,
+impl SharedIdentity {
+    /// All of them, the most reliable first.
+    pub(in crate::rules) const ALL: [SharedIdentity; 6] = [
+        SharedIdentity::MemberId,
+        SharedIdentity::ClusterId(0),
+        SharedIdentity::ClusterId(1),
+        SharedIdentity::ClusterId(2),
+        SharedIdentity::Endpoints,
+        SharedIdentity::Access,
     ];
 
-    /// Calls with the digest of each value that a profile has of it.
-    pub(super) fn each_digest(self, profile: &ClusterProfile, mut take: impl FnMut(u64)) {
+    /// Calls `take` with the digest of each such value of a profile.
+    pub(in crate::rules) fn each_digest(self, profile: &ClusterProfile, mut take: impl FnMut(u64)) {
         match self {
-            Trait::MemberId => {
+            SharedIdentity::MemberId => {
                 let id = profile.label(names::LABEL_MEMBER_ID);
                 id.filter(|id| !id.is_empty())
                     .map(digest)
                     .into_iter()
                     .for_each(take);
             }
-            Trait::ClusterId(which) => {
+            SharedIdentity::ClusterId(which) => {
                 let id = cluster_id(profile, names::PROPERTIES_CLUSTER_ID[which]);
                 id.map(digest).into_iter().for_each(take);
             }
-            Trait::Endpoints => {
+            SharedIdentity::Endpoints => {
                 let mut places = Vec::new();
                 if each_place(profile, |place| places.push(digest(place))) && !places.is_empty() {
                     places.sort_unstable();
@@ -62,57 +61,59 @@ impl Trait {
                     take(digest(places));
                 }
             }
-            Trait::Access => {
+            SharedIdentity::Access => {
                 let servers = profile.access().filter_map(|provider| server(&provider.cluster));
                 servers.map(digest).for_each(take);
             }
         }
     }
 
-    /// Whether two profiles that have it in common describe one cluster: a stronger trait can say that they do not.
-    pub(super) fn joins<'a>(
+    /// Whether two profiles that share it describe one cluster: a more reliable value may contradict.
+    pub(in crate::rules) fn joins<'a>(
         self,
         sets: &ClusterSets<'a>,
         one: &'a ClusterProfile,
         other: &'a ClusterProfile,
     ) -> bool {
         match self {
-            Trait::MemberId => {
+            SharedIdentity::MemberId => {
                 let id = |profile: &'a ClusterProfile| profile.label(names::LABEL_MEMBER_ID);
                 let within = one.metadata.namespace == other.metadata.namespace;
                 id(one) == id(other) && (within || by_all(sets, one, other) != Relation::Different)
             }
-            Trait::ClusterId(_) => by_ids(sets, one, other) == Relation::Same,
-            Trait::Endpoints => {
+            SharedIdentity::ClusterId(_) => by_ids(sets, one, other) == Relation::Same,
+            SharedIdentity::Endpoints => {
                 by_ids(sets, one, other) != Relation::Different && by_endpoints(one, other) == Relation::Same
             }
-            Trait::Access => by_all(sets, one, other) != Relation::Different && share_access(one, other),
+            SharedIdentity::Access => {
+                by_all(sets, one, other) != Relation::Different && share_access(one, other)
+            }
         }
     }
 
-    /// Whether two profiles may share it though they describe two clusters: nearly every cluster knows itself by an
-    /// address for private use, such as that of its own Service.
-    pub(super) fn may_be_shared(self, one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    /// Whether two clusters may share it: nearly every cluster knows itself by a private address, such as that of its
+    /// own Service.
+    pub(in crate::rules) fn may_be_shared(self, one: &ClusterProfile, other: &ClusterProfile) -> bool {
         match self {
-            Trait::MemberId | Trait::ClusterId(_) => false,
-            Trait::Endpoints => !is_public(one),
-            Trait::Access => !share_known_access(one, other),
+            SharedIdentity::MemberId | SharedIdentity::ClusterId(_) => false,
+            SharedIdentity::Endpoints => !is_public(one),
+            SharedIdentity::Access => !share_known_access(one, other),
         }
     }
 
-    /// Where a profile tells it, the value there, and how to call it. The `twin` is a profile that shares it.
-    pub(super) fn told<'a>(
+    /// The path of the field, its value, and a description. The `twin` is a profile that shares the value.
+    pub(in crate::rules) fn describe<'a>(
         self,
         profile: &'a ClusterProfile,
         twin: &ClusterProfile,
     ) -> (String, Option<&'a str>, &'static str) {
         match self {
-            Trait::MemberId => (
+            SharedIdentity::MemberId => (
                 format!("metadata.labels[{}]", names::LABEL_MEMBER_ID),
                 profile.label(names::LABEL_MEMBER_ID),
                 "same member id",
             ),
-            Trait::ClusterId(which) => {
+            SharedIdentity::ClusterId(which) => {
                 let name = names::PROPERTIES_CLUSTER_ID[which];
                 (
                     format!("status.properties[{name}].value"),
@@ -120,14 +121,14 @@ impl Trait {
                     "same cluster id",
                 )
             }
-            Trait::Endpoints => (
+            SharedIdentity::Endpoints => (
                 format!("status.properties[{}].value", names::PROPERTY_ENDPOINTS),
                 profile
                     .property(names::PROPERTY_ENDPOINTS)
                     .map(|property| &*property.value),
                 "same endpoints",
             ),
-            Trait::Access => {
+            SharedIdentity::Access => {
                 let shared = profile
                     .access()
                     .find(|provider| {
@@ -137,7 +138,7 @@ impl Trait {
                     .map(|provider| (&*provider.name, provider.cluster.server.as_deref()));
                 let (name, server) = shared.unwrap_or_default();
                 (
-                    format!("status.accessProviders[{}].cluster.server", shown(name)),
+                    format!("status.accessProviders[{}].cluster.server", redacted(name)),
                     server,
                     "same server and CA",
                 )

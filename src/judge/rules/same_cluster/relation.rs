@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Evidence,
-    api::{Cluster, ClusterProfile, names},
+    api::{
+        Cluster, ClusterProfile,
+        endpoints::{Endpoints, Place, normal},
+        names,
+    },
 };
 
-use crate::rules::{
-    Findings,
-    endpoints::{Endpoints, Place, normal},
-    sets::ClusterSets,
-    text::is_placeholder,
-};
+use crate::rules::{finding::Findings, sets::ClusterSets, text::is_placeholder};
 
 /// What one piece of evidence says of two profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(in crate::rules) enum Relation {
     /// They describe one cluster.
     Same,
     /// They describe two clusters.
@@ -27,7 +26,7 @@ pub(super) enum Relation {
 
 /// What the ids of the clusters say. An id need be unique within its ClusterSet only (KEP-2149 › Uniqueness), so that
 /// in two of them equal ids tell of one cluster just if chance cannot have made them equal.
-pub(super) fn by_ids<'a>(
+pub(in crate::rules) fn by_ids<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
@@ -46,7 +45,7 @@ pub(super) fn by_ids<'a>(
 }
 
 /// What the ids say, or else the endpoints.
-pub(super) fn by_all<'a>(
+pub(in crate::rules) fn by_all<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
@@ -58,7 +57,7 @@ pub(super) fn by_all<'a>(
 }
 
 /// What all that two profiles tell says of them, the most telling first.
-pub(super) fn by_everything<'a>(
+pub(in crate::rules) fn by_everything<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
@@ -82,7 +81,7 @@ pub(super) fn by_everything<'a>(
 }
 
 /// The ids that both have under one name.
-pub(super) fn ids<'a>(
+pub(in crate::rules) fn ids<'a>(
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
@@ -98,7 +97,7 @@ fn equal_ids<'a>(one: &'a ClusterProfile, other: &'a ClusterProfile) -> impl Ite
 }
 
 /// Says so where profiles of the whole hub were to be compared, and only some namespaces were looked at.
-pub(super) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
     let namespaces = &evidence.header.scope.namespaces;
     if !namespaces.is_empty() {
         findings.note(format!(
@@ -109,7 +108,7 @@ pub(super) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
 }
 
 /// What the endpoints say: one set, two sets without a common member, or something between.
-pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
+pub(in crate::rules) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
     let (one, other) = (endpoint_set(one), endpoint_set(other));
     if one.is_empty() || other.is_empty() {
         Relation::Unknown
@@ -123,7 +122,7 @@ pub(super) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Rela
 }
 
 /// A cluster id, unless its value only holds the place of one.
-pub(super) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Option<&'a str> {
+pub(in crate::rules) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Option<&'a str> {
     let value = profile.property(property)?.value.trim();
     (!is_placeholder(value)).then_some(value)
 }
@@ -136,7 +135,7 @@ fn is_universal(id: &str) -> bool {
 
 /// Calls with each place that the endpoints lead to, and tells whether all of them could be read: when one of them
 /// cannot be, or identifies no member, the rest would be another set than the manager meant.
-pub(super) fn each_place(profile: &ClusterProfile, mut take: impl FnMut(&Place<'_>)) -> bool {
+pub(in crate::rules) fn each_place(profile: &ClusterProfile, mut take: impl FnMut(&Place<'_>)) -> bool {
     let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
         return false;
     };
@@ -158,7 +157,7 @@ fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
 
 /// Whether both have an access provider with the same server, CA and settings. The settings count, because a
 /// gateway may tell the members behind it apart by them.
-pub(super) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+pub(in crate::rules) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     shared_servers(one, other).any(|(ours, theirs)| agree(ours, theirs))
 }
 
@@ -183,7 +182,7 @@ fn agree(ours: &Cluster, theirs: &Cluster) -> bool {
 
 /// Whether two profiles of different ClusterSets describe one cluster beyond doubt. What hubs and networks may repeat
 /// does not suffice by itself: an id of one's own making, a private address, a server without its CA.
-pub(super) fn is_surely_one<'a>(
+pub(in crate::rules) fn is_surely_one<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
@@ -205,7 +204,7 @@ pub(super) fn is_surely_one<'a>(
 }
 
 /// Whether one of the endpoints means the same place to everybody.
-pub(super) fn is_public(profile: &ClusterProfile) -> bool {
+pub(in crate::rules) fn is_public(profile: &ClusterProfile) -> bool {
     let mut public = false;
     each_place(profile, |place| public |= !place.is_private());
     public
@@ -218,7 +217,7 @@ fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
 
 /// Whether both have an access provider with the same server, settings and CA, and the server means the same place to
 /// everybody or there is a CA.
-pub(super) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+pub(in crate::rules) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     let is_known = |cluster: &Cluster| {
         has_authority(cluster) || server(cluster).is_some_and(|server| !server.is_private())
     };
@@ -231,6 +230,6 @@ fn has_authority(cluster: &Cluster) -> bool {
 }
 
 /// The place of an access provider's server, where it identifies one.
-pub(super) fn server(cluster: &Cluster) -> Option<Place<'_>> {
+pub(in crate::rules) fn server(cluster: &Cluster) -> Option<Place<'_>> {
     Place::read(cluster.server.as_deref()?)
 }

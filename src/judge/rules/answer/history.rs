@@ -1,9 +1,15 @@
-//! What there was under a profile's name, one state after the other.
+//! The states of a profile name over time, and the driver's steps that concern it.
 
-use evidence::{DriverStep, Evidence, ObjectRef, Origin, ProfileHistory, api::ClusterProfile};
+use evidence::{
+    DriverStep, Evidence, ObjectRef, Origin, ProfileHistory,
+    api::{ClusterProfile, names},
+};
 use jiff::Timestamp;
 
-use crate::rules::moment::{LATE, Micros, earliest};
+use crate::rules::{
+    text::redacted,
+    write_time::{LATE, Micros, earliest},
+};
 
 /// What there was from one moment on.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +23,7 @@ pub(in crate::rules) struct State<'a> {
 }
 
 /// All that was seen of the profiles of one name, in the order of time: a name may be used again.
-pub(in crate::rules) fn course<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
+pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
     let histories = evidence.histories_named(&profile.namespace, &profile.name);
     let mut histories: Vec<&ProfileHistory> = histories.collect();
     histories.sort_by_key(|history| history.versions[0].at);
@@ -89,6 +95,28 @@ pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option
     profile.metadata.deletion_timestamp.is_none().then_some(profile)
 }
 
+/// A step, for a person.
+pub(in crate::rules) fn did(step: &DriverStep) -> String {
+    match step.member.as_str() {
+        "" => format!("`{}`", step.action),
+        member => format!("`{}` of {}", step.action, redacted(member)),
+    }
+}
+
+/// A member of which no profile is known, as the object of a finding.
+pub(in crate::rules) fn member(step: &DriverStep) -> ObjectRef {
+    ObjectRef {
+        kind: names::KIND.to_owned(),
+        name: step.member.clone(),
+        ..ObjectRef::default()
+    }
+}
+
+/// A time as reports tell it.
+pub(in crate::rules) fn to_the_second(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
 #[cfg(test)]
 mod tests {
     use evidence::api::Edition;
@@ -109,7 +137,7 @@ mod tests {
         let relisted = evidence.profiles[1].versions[0].at;
         evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
         let profile = ObjectRef::from(evidence.profiles[1].last());
-        let states = course(&evidence, &profile);
+        let states = states(&evidence, &profile);
         let uids: Vec<_> = states
             .iter()
             .map(|state| state.profile.map(|profile| &*profile.metadata.uid))

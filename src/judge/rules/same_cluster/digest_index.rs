@@ -1,0 +1,52 @@
+//! Finds the few profiles that share a key among very many, without copying the keys.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The digest of a key. Equal digests do not imply equal keys: the caller compares those.
+pub(in crate::rules) fn digest(key: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Digests of keys, each with the position in the inventory of a profile that has the key.
+#[derive(Debug, Default)]
+pub(in crate::rules) struct DigestIndex(Vec<(u64, u32)>);
+
+impl DigestIndex {
+    /// Adds the digest of a key that the profile at a position has.
+    pub(in crate::rules) fn add(&mut self, digest: u64, place: usize) {
+        // An inventory holds some 100,000 profiles; those beyond four billion are left out.
+        if let Ok(place) = u32::try_from(place) {
+            self.0.push((digest, place));
+        }
+    }
+
+    /// Groups of two or more positions with one digest, each position once and in the order of the inventory.
+    pub(in crate::rules) fn groups(mut self) -> Vec<Vec<usize>> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        self.0
+            .chunk_by(|(one, _), (other, _)| one == other)
+            .filter(|group| group.len() > 1)
+            .map(|group| group.iter().map(|(_, place)| *place as usize).collect())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_with_company_are_grouped() {
+        let mut index = DigestIndex::default();
+        for (place, key) in ["a", "b", "a", "c", "b", "a"].into_iter().enumerate() {
+            index.add(digest(key), place);
+        }
+        index.add(digest("c"), 3);
+        let mut groups = index.groups();
+        groups.sort();
+        assert_eq!(groups, [vec![0, 2, 5], vec![1, 4]]);
+    }
+}
