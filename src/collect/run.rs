@@ -1,11 +1,10 @@
 //! The order of things: what the hub is, what we may, the profiles, and then the rest.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use evidence::{Asked, Driver, Evidence, Gap, Kind, Window};
 use futures::{
-    FutureExt as _,
-    future::{Shared, join, join_all, try_join_all},
+    future::{join, join_all, try_join_all},
     try_join,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +13,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
@@ -40,7 +40,7 @@ const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
 const STOPPED: &str = "the run was stopped before it was read";
 
-/// Collects what the plan asks for. When `stop` is done, the run ends early with what it has seen so far.
+/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far.
 ///
 /// # Errors
 /// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
@@ -49,9 +49,8 @@ pub async fn collect(
     plan: &Plan,
     clock: Clock,
     progress: &dyn Progress,
-    stop: impl Future<Output = ()>,
+    stop: CancellationToken,
 ) -> Result<Evidence, CollectError> {
-    let stop = stop.shared();
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
         let target = target(&hub.client, clock, &hub.source, plan).await?;
@@ -61,7 +60,7 @@ pub async fn collect(
     };
     let (target, permissions) = select! {
         biased;
-        () = stop.clone() => return Err(CollectError::Stopped),
+        () = stop.cancelled() => return Err(CollectError::Stopped),
         prepared = prepared => prepared?,
     };
     let evidence = Evidence {
@@ -91,18 +90,18 @@ pub async fn collect(
 }
 
 /// One run of one plan.
-struct Run<'a, S: Future<Output = ()>> {
+struct Run<'a> {
     hub: &'a Connection,
     plan: &'a Plan,
     clock: Clock,
     progress: &'a dyn Progress,
-    stop: Shared<S>,
+    stop: CancellationToken,
     target: Target,
     permissions: Permissions,
     evidence: Evidence,
 }
 
-impl<S: Future<Output = ()>> Run<'_, S> {
+impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
@@ -117,7 +116,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let asked = async {
             select! {
                 biased;
-                () = stop => {}
+                () = stop.cancelled() => {}
                 () = asking.run(from, is_over) => {}
             }
             Ok(())
@@ -190,7 +189,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             let long_enough = async {
                 select! {
                     biased;
-                    () = self.stop.clone() => {}
+                    () = self.stop.cancelled() => {}
                     () = sleep(observe) => {}
                 }
             };
@@ -441,14 +440,14 @@ impl<S: Future<Output = ()>> Run<'_, S> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.peek().is_some()
+        self.stop.is_cancelled()
     }
 
     /// What comes of `work`; none where the caller ends the run before.
     async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         select! {
             biased;
-            () = self.stop.clone() => None,
+            () = self.stop.cancelled() => None,
             outcome = work => Some(outcome),
         }
     }

@@ -7,9 +7,10 @@ use collect::{
     Plan,
     clock::Clock,
     connect::Connection,
-    driver::{Stop, clean as clean_up},
+    driver::clean as clean_up,
 };
 use report::inert;
+use tokio_util::sync::CancellationToken;
 
 use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
@@ -28,7 +29,7 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
         let hub = Connection::from_kubeconfig(options)
             .await
             .map_err(Failure::unreachable)?;
-        let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, Stop::never());
+        let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, CancellationToken::new());
         cleaned.await.map_err(Failure::could_not_run)
     })?;
     let told: String = cleaned

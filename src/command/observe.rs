@@ -16,6 +16,7 @@ use lab::{
     manager::{Manager, hub_definitions},
 };
 use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Failure, audit,
@@ -54,13 +55,13 @@ pub fn observe(
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::K3s(reference) => {
-                let mut stop = Box::pin(signals::stop());
+                let stop = signals::stop();
                 let definitions = hub_definitions(&reference.faults);
                 tell_of_k3s();
                 // Nobody else would remove the container.
                 let hub = tokio::select! {
                     hub = Hub::k3s_with(&definitions) => hub.map_err(Failure::no_hub)?,
-                    () = &mut stop => return Err(Failure::nothing_seen(CollectError::Stopped)),
+                    () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
                 };
                 ours(hub, reference, plan, driving, clock, selection, stop).await
             }
@@ -115,7 +116,7 @@ async fn ours(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
-    stop: impl Future<Output = ()> + Send + 'static,
+    stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
     if let Ok(evidence) = &mut seen
@@ -135,7 +136,7 @@ async fn side_by_side(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
-    stop: impl Future<Output = ()> + Send + 'static,
+    stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let failed =
         |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));

@@ -235,14 +235,13 @@ fn in_words(duration: Duration) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use collect::{Members, Plan, Wish, clock::Clock, collect};
     use evidence::{Claim, Scope};
     use lab::{
         hub::Hub,
         manager::{Fault, Manager, hub_definitions},
     };
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
@@ -315,7 +314,7 @@ mod tests {
         };
         let line = Line::new(ProgressBar::hidden(), Some(Glances::new(&selection)));
         tokio::select! {
-            seen = collect(&hub.connection, &plan, clock, &line, pending()) => panic!("{:?}", seen.map(|_| "over")),
+            seen = collect(&hub.connection, &plan, clock, &line, CancellationToken::new()) => panic!("{:?}", seen.map(|_| "over")),
             end = manager.run(client) => panic!("{end:?}"),
             () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
         }

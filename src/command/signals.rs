@@ -1,29 +1,25 @@
 //! Ctrl-C and SIGTERM: what was seen so far is judged, and the reports are written.
 
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-/// Resolves when the user, or whoever runs us, wants the run to end. A second signal ends the process at once.
+/// Returns a token that the first signal cancels. A second signal ends the process immediately.
 ///
 /// Call it inside of a runtime.
-pub fn stop() -> impl Future<Output = ()> + Send + 'static {
-    let (told, mut heard) = watch::channel(false);
+pub fn stop() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let cancelled = stop.clone();
     let mut signals = Signals::new();
     tokio::spawn(async move {
         signals.next().await;
         anstream::eprintln!(
             "stopping: what was done is undone, and what was seen so far is judged; once more to leave at once"
         );
-        let _ = told.send(true);
+        cancelled.cancel();
         signals.next().await;
         // As a shell reports a process that a signal ended.
         std::process::exit(130);
     });
-    async move {
-        if heard.wait_for(|stop| *stop).await.is_err() {
-            // The runtime is going down, and everything with it.
-            std::future::pending().await
-        }
-    }
+    stop
 }
 
 /// Resolves at Ctrl-C or SIGTERM, for what has nothing to undo.

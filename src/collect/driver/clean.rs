@@ -8,11 +8,12 @@ use std::{
 
 use evidence::{DriverAction, ObjectRef, redact::without_credentials};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
     file::{DriverFile, Members},
-    hooks::{Call, Hooks as _, Member, Stop, Way},
+    hooks::{Call, Hooks as _, Member, Way},
     journal::{Debt, Found},
     writes::{LABEL_RUN, undo_creation, undo_field},
 };
@@ -63,7 +64,7 @@ pub async fn clean(
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
-    stop: Stop,
+    stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let handout = hub.handout().ok_or(CleanError::OwnHub)?;
     clean_by(handout, hub, plan, clock, folder, driver_file, stop).await
@@ -77,7 +78,7 @@ async fn clean_by(
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
-    stop: Stop,
+    stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let target = target(&hub.client, clock, &hub.source, plan).await?;
     let journals = Found::all(folder).map_err(|cause| CleanError::Journals {
@@ -137,7 +138,7 @@ struct Work<'a> {
     hub: &'a Connection,
     handout: &'a Handout,
     target: &'a Target,
-    stop: &'a Stop,
+    stop: &'a CancellationToken,
     driver_file: &'a Path,
 }
 

@@ -24,10 +24,11 @@ use tokio::{
     select,
     time::{sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     file::{DriverFile, Hook, PREFIX},
-    hooks::{Call, Called, Hooks, Stop, Way},
+    hooks::{Call, Called, Hooks, Way},
     keeper::{Keeper, Order},
     output::{Cutter, Tail},
 };
@@ -130,7 +131,7 @@ impl Commands {
         ]))
     }
 
-    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: Stop) -> Called {
+    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: CancellationToken) -> Called {
         let started = self.environment(call).and_then(|told| self.start(hook, told));
         let (mut child, group) = match started {
             Ok(started) => started,
@@ -230,7 +231,12 @@ enum End {
 }
 
 /// Waits for the end of a hook, while its output flows.
-async fn until_end<R>(child: &mut Child, mut reading: Pin<&mut R>, patience: Duration, stop: &Stop) -> End
+async fn until_end<R>(
+    child: &mut Child,
+    mut reading: Pin<&mut R>,
+    patience: Duration,
+    stop: &CancellationToken,
+) -> End
 where
     R: FusedFuture<Output = ((), ())>,
 {
@@ -239,7 +245,7 @@ where
         select! {
             status = child.wait() => return End::By(status),
             () = &mut late => return End::Late,
-            () = stop.wait() => return End::Stopped,
+            () = stop.cancelled() => return End::Stopped,
             _ = &mut reading, if !reading.is_terminated() => {}
         }
     }
@@ -309,7 +315,7 @@ impl Hooks for Commands {
         (!there).then(|| format!("the driver file has no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let Some(hook) = self.file.hooks.get(&call.action) else {
                 return Called::failed("there is no such hook");

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile};
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
-    hooks::{Call, Called, Member, Offered, Stop, Way},
+    hooks::{Call, Called, Member, Offered, Way},
     journal::Debt,
     plan::{Fleet, OwnMember},
     recognise::Traits,
@@ -119,7 +120,7 @@ impl Guest {
         let debt = Debt::Member {
             name: self.member.name.clone(),
         };
-        if session.stop.has_come() {
+        if session.stop.is_cancelled() {
             return refused(step, STOPPED);
         }
         match session.owe(debt) {
@@ -246,7 +247,7 @@ impl Guest {
         let Some(key) = step.profile.as_ref().map(ProfileKey::from) else {
             return;
         };
-        while !session.stop.has_come() {
+        while !session.stop.is_cancelled() {
             let count = secrets::count(&session.lent, &key).await;
             step.looked_until = session.now();
             if count == Some(0) || step.looked_until >= deadline {
@@ -282,7 +283,7 @@ impl Guest {
         }
         let undoes = matches!(action, DriverAction::Leave | DriverAction::Heal);
         let stop = if undoes {
-            Stop::never()
+            CancellationToken::new()
         } else {
             session.stop.clone()
         };

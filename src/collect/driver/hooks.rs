@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evidence::{DriverAction, ProfileKey};
 use futures::future::BoxFuture;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
@@ -12,7 +12,7 @@ pub trait Hooks: Send + Sync {
     fn lacking(&self, action: DriverAction) -> Option<String>;
 
     /// Makes it act, and waits until that is done. When the run is to stop first, it is ended.
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called>;
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
 }
 
 /// What the implementation is to do.
@@ -78,38 +78,6 @@ pub trait Offered: Send + Sync {
     fn heal(&self);
     /// It gets another version, and says which.
     fn upgrade(&self) -> String;
-}
-
-/// Tells when the run is to end early. Copies tell the same.
-#[derive(Clone, Debug)]
-pub struct Stop(Option<watch::Receiver<bool>>);
-
-impl Stop {
-    /// One that follows what the sender says.
-    pub(super) fn told_by(told: watch::Receiver<bool>) -> Self {
-        Self(Some(told))
-    }
-
-    /// One that never comes: for what has to be done in any case.
-    pub fn never() -> Self {
-        Self(None)
-    }
-
-    /// Whether it has come.
-    pub fn has_come(&self) -> bool {
-        self.0.as_ref().is_some_and(|told| *told.borrow())
-    }
-
-    /// Waits until it comes.
-    pub async fn wait(&self) {
-        let Some(mut told) = self.0.clone() else {
-            return std::future::pending().await;
-        };
-        if told.wait_for(|stop| *stop).await.is_err() {
-            // Nobody can stop us any more.
-            std::future::pending().await
-        }
-    }
 }
 
 impl std::fmt::Debug for Way {

@@ -27,7 +27,7 @@ pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
 pub use file::{DriverFile, DriverFileError, Hook, Members};
-pub use hooks::{Call, Called, Hooks, Member, Offer, Offered, Stop, Way};
+pub use hooks::{Call, Called, Hooks, Member, Offer, Offered, Way};
 pub use journal::{Head, Journal};
 pub(super) use keeper::{Keeper, Order};
 pub(super) use output::{Cutter, Tail};

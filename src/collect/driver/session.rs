@@ -10,11 +10,12 @@ use evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcom
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
 use tokio::{select, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     able::{Able, able},
     guest::Guest,
-    hooks::{Call, Called, Stop},
+    hooks::{Call, Called},
     journal::Debt,
     plan::DriverPlan,
     seats::Seats,
@@ -51,7 +52,7 @@ pub(super) struct Session<'a> {
     pub lent: Lent<'a>,
     pub plan: &'a DriverPlan,
     pub able: Able,
-    pub stop: Stop,
+    pub stop: CancellationToken,
     pub seats: Seats,
     pub writes: Writes<'a>,
     state: Mutex<State>,
@@ -72,7 +73,7 @@ struct State {
 
 impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
-    pub fn new(lent: Lent<'a>, plan: &'a DriverPlan, stop: Stop) -> Self {
+    pub fn new(lent: Lent<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         Self {
             able: able(plan, lent.permissions, &lent.plan.scope.namespaces),
             seats: Seats::new(plan),
@@ -130,7 +131,7 @@ impl<'a> Session<'a> {
         step.looked_until = step.until;
         step.output = called.output;
         if let Some(reason) = called.failure {
-            if !self.stop.has_come() {
+            if !self.stop.is_cancelled() {
                 let whom = if step.member.is_empty() { "" } else { " of " };
                 let what = format!("{}{whom}{}", step.action, step.member);
                 self.lent.progress.warn(&format!("failed to {what}: {reason}"));
@@ -150,8 +151,8 @@ impl<'a> Session<'a> {
     }
 
     /// Has the implementation act.
-    pub async fn call(&self, call: Call<'_>, stop: Stop) -> Called {
-        if stop.has_come() {
+    pub async fn call(&self, call: Call<'_>, stop: CancellationToken) -> Called {
+        if stop.is_cancelled() {
             return Called::failed(STOPPED);
         }
         self.plan.hooks.call(&call, stop).await
@@ -189,7 +190,7 @@ impl<'a> Session<'a> {
             }
             let left = deadline.duration_since(self.now());
             let left = Duration::try_from(left).unwrap_or_default();
-            if left.is_zero() || self.stop.has_come() {
+            if left.is_zero() || self.stop.is_cancelled() {
                 return false;
             }
             self.pause(TICK.min(left)).await;
@@ -210,7 +211,7 @@ impl<'a> Session<'a> {
     /// Lets time pass, unless the run is to stop.
     pub async fn pause(&self, duration: Duration) {
         select! {
-            () = self.stop.wait() => {}
+            () = self.stop.cancelled() => {}
             () = sleep(duration) => {}
         }
     }

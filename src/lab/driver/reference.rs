@@ -7,10 +7,11 @@ use std::{
 
 use collect::{
     clock::Clock,
-    driver::{Call, Called, Hooks, Offer, Offered, Stop},
+    driver::{Call, Called, Hooks, Offer, Offered},
 };
 use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
+use tokio_util::sync::CancellationToken;
 
 use super::stand_ins::Member;
 use crate::{
@@ -59,12 +60,12 @@ impl Hooks for ReferenceHooks {
         None
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let name = call.member.map_or("", |member| &member.name);
             let acted = tokio::select! {
                 acted = self.act(call.action, name) => acted,
-                () = stop.wait() => return Called::failed("the run was stopped"),
+                () = stop.cancelled() => return Called::failed("the run was stopped"),
             };
             acted.map_or_else(|error| Called::failed(error.to_string()), |()| Called::done())
         }

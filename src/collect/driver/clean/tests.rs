@@ -112,7 +112,7 @@ impl World {
             Clock::system(),
             &journals,
             None,
-            Stop::never(),
+            CancellationToken::new(),
         );
         cleaning.await.expect("it could be tried")
     }

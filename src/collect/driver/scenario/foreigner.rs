@@ -29,7 +29,7 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
         session.forgo(step, "there is no profile of the implementation to put it beside");
         return;
     };
-    if session.stop.has_come() {
+    if session.stop.is_cancelled() {
         session.forgo(step, STOPPED);
         return;
     }
@@ -52,7 +52,7 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
             let deadline = step.deadline();
             session.look_until(deadline, &mut step, |_| false).await;
             select! {
-                () = session.stop.wait() => {}
+                () = session.stop.cancelled() => {}
                 _ = all_are_over.wait_for(|over| *over) => {}
             }
             step.looked_until = session.now();

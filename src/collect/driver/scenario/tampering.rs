@@ -147,7 +147,7 @@ fn field(
 
 /// Makes the change, and waits until the watch has brought it. Gives whether it may have been made.
 async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldDebt) -> bool {
-    if session.stop.has_come() {
+    if session.stop.is_cancelled() {
         session.did(step, Called::failed(STOPPED));
         return false;
     }

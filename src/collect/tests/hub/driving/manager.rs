@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use collect::driver::{Call, Called, Hooks, Offer, Offered, Stop};
+use collect::driver::{Call, Called, Hooks, Offer, Offered};
 use evidence::{DriverAction, ProfileKey};
 use futures::{FutureExt as _, future::BoxFuture};
 
@@ -226,11 +226,11 @@ impl Hooks for Manager {
         lacks.then(|| format!("there is no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             tokio::select! {
                 called = self.act(call) => called,
-                () = stop.wait() => Called::failed("the run was stopped"),
+                () = stop.cancelled() => Called::failed("the run was stopped"),
             }
         }
         .boxed()

@@ -336,9 +336,15 @@ async fn a_plugins_credential_is_tried_over_tls() {
             },
             ..plan(0)
         };
-        let evidence = collect(&world.hub.connection, &plan, clock, &Quiet, future::pending())
-            .await
-            .expect("evidence");
+        let evidence = collect(
+            &world.hub.connection,
+            &plan,
+            clock,
+            &Quiet,
+            CancellationToken::new(),
+        )
+        .await
+        .expect("evidence");
         let outcome = outcomes(&evidence)["a"];
         assert!(is_expected(outcome), "{script}: {outcome:?}");
         let told = format!("{evidence:?}");
