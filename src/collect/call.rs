@@ -1,11 +1,12 @@
 //! Requests to the hub, and why one had no good answer.
 
-use std::{fmt::Write as _, future::Future, time::Duration};
+use std::{future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -313,16 +314,12 @@ pub(super) fn request(method: Method, path: &str) -> Result<Request<Body>, Failu
     Ok(request)
 }
 
-/// A name as a part of a path or query.
+/// What is escaped in a part of a path or query: all that servers might read in another way.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// Escapes a name for a path or query.
 pub(super) fn segment(name: &str) -> String {
-    let mut segment = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => segment.push(byte.into()),
-            _ => write!(segment, "%{byte:02X}").expect("a string takes all that is written"),
-        }
-    }
-    segment
+    utf8_percent_encode(name, ESCAPED).to_string()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Namespaces, listed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use evidence::{Namespace, Unreadable, unfit, unfit::Loose};
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -62,11 +63,11 @@ pub(super) async fn namespaces(
         let found = Arc::new(Mutex::new(Namespaces::default()));
         let into = Arc::clone(&found);
         let each = move |json: &[u8]| {
-            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = into.lock();
             found.take(Loose::Text(json));
         };
         list(client, "/api/v1/namespaces", each).await?;
-        std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *found.lock())
     };
     found.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)

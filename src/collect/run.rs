@@ -25,7 +25,7 @@ use super::{
     permissions::Permissions,
     probe, secrets,
     target::{Target, target},
-    timeline::{self, Watch, lock},
+    timeline::{self, Watch},
 };
 use crate::{clock::Clock, connect::Connection};
 
@@ -205,7 +205,7 @@ impl Run<'_> {
             }
         }
         let until = self.clock.now();
-        let recorded = lock(&record).take();
+        let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
@@ -268,7 +268,7 @@ impl Run<'_> {
         for tick in 1_u64.. {
             sleep(TICK).await;
             let (profiles, writes) = {
-                let record = lock(record);
+                let record = record.lock();
                 (record.alive(), record.writes)
             };
             self.progress
@@ -285,7 +285,7 @@ impl Run<'_> {
         let mut header = self.evidence.header.clone();
         let until = self.clock.now();
         header.window = Some(Window { from, until });
-        let profiles = lock(record).newest();
+        let profiles = record.lock().newest();
         Evidence {
             header,
             profiles,

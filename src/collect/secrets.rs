@@ -1,9 +1,10 @@
 //! Consumers' Secrets, listed at the end and digested at once: no value is kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use evidence::{Asked, Digester, Gap, Kind, Secret, Unreadable, api::names, unfit, unfit::Loose};
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -88,7 +89,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
                     message: unfit::unparsable(json, &error),
                 })),
             };
-            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = into.lock();
             match digested {
                 Ok(secret) => found.secrets.push(secret),
                 Err(unreadable) => found.unreadable.push(*unreadable),
@@ -96,7 +97,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
         };
         list(client, &path, each).await?;
     }
-    let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut found = std::mem::take(&mut *found.lock());
     found
         .secrets
         .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));

@@ -3,12 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use collect::{
-    Plan,
-    clock::Clock,
-    connect::Connection,
-    driver::clean as clean_up,
-};
+use collect::{Plan, clock::Clock, connect::Connection, driver::clean as clean_up};
 use report::inert;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +24,14 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
         let hub = Connection::from_kubeconfig(options)
             .await
             .map_err(Failure::unreachable)?;
-        let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, CancellationToken::new());
+        let cleaned = clean_up(
+            &hub,
+            plan,
+            Clock::system(),
+            &journals,
+            driver_file,
+            CancellationToken::new(),
+        );
         cleaned.await.map_err(Failure::could_not_run)
     })?;
     let told: String = cleaned

@@ -97,7 +97,13 @@ impl LaxHub {
             members: Default::default(),
             driver: None,
         };
-        let collecting = collect(&self.hub.connection, &plan, self.clock, &Quiet, CancellationToken::new());
+        let collecting = collect(
+            &self.hub.connection,
+            &plan,
+            self.clock,
+            &Quiet,
+            CancellationToken::new(),
+        );
         futures::join!(collecting, events).0.expect("evidence")
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     pin::{Pin, pin},
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use futures::{
     future::{BoxFuture, FusedFuture, join},
 };
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
@@ -94,7 +95,7 @@ impl Commands {
     }
 
     fn hide(&self, kubeconfig: &str) {
-        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.secrets.lock();
         let known = credentials_in(kubeconfig);
         if known.iter().any(|secret| !secrets.contains(secret)) {
             Arc::make_mut(&mut secrets).extend(known);
@@ -140,7 +141,7 @@ impl Commands {
                 return Called::failed(format!("{program} could not be started: {error}"));
             }
         };
-        let secrets = Arc::clone(&self.secrets.lock().unwrap_or_else(PoisonError::into_inner));
+        let secrets = Arc::clone(&self.secrets.lock());
         let tail = Mutex::new(Tail::without(secrets));
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let end = {
@@ -154,7 +155,7 @@ impl Commands {
         };
         // What is left running of a hook that has ended may go on.
         self.order(Order::Gone, group);
-        let tail = tail.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tail = tail.into_inner();
         let (output, profile) = tail.finish();
         Called {
             failure: why(&end, hook.timeout, &output),
@@ -254,13 +255,12 @@ where
 /// Reads an output to its end.
 async fn drain(output: Option<impl AsyncRead + Unpin>, tail: &Mutex<Tail>) {
     let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-    let lock = || tail.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut output) = output {
         while let Ok(size @ 1..) = output.read(&mut buffer).await {
-            lock().take(&mut cutter, &buffer[..size]);
+            tail.lock().take(&mut cutter, &buffer[..size]);
         }
     }
-    lock().end(&mut cutter);
+    tail.lock().end(&mut cutter);
 }
 
 /// Waits a moment for the rest of the output.

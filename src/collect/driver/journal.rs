@@ -8,11 +8,11 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use evidence::{ProfileKey, redact::without_credentials};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -137,7 +137,7 @@ impl Journal {
     /// # Errors
     /// When it cannot be written: it must not be done then.
     pub(super) fn owe(&self, debt: Debt) -> io::Result<u64> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let number = state.next;
         write(&state.file, &Line::Debt(number, debt.clone()))?;
         state.next += 1;
@@ -147,7 +147,7 @@ impl Journal {
 
     /// It is undone.
     pub(super) fn undone(&self, number: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.pending.remove(&number);
         // What stays written down is tried again, which does no harm.
         let _ = write(&state.file, &Line::Undone(number));
@@ -157,16 +157,12 @@ impl Journal {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Journal {
     /// Where everything is undone, it goes.
     fn drop(&mut self) {
-        let state = self.lock();
+        let state = self.state.lock();
         if state.pending.is_empty() {
             let _ = fs::remove_file(&self.path);
         }

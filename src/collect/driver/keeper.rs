@@ -7,8 +7,9 @@ use std::{
     io::{self, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError},
 };
+
+use parking_lot::Mutex;
 
 /// Is told line by line which groups there are and what to do with them. The end of the pipe is the end of us: then
 /// it ends them all, and removes the folder (`$1`) with the credentials.
@@ -67,7 +68,7 @@ impl Keeper {
 
     /// Gives an order for a group.
     pub fn order(&self, order: Order, group: u32) -> io::Result<()> {
-        let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = self.0.lock();
         let pipe = child.stdin.as_mut();
         let pipe = pipe.ok_or_else(|| io::Error::other("its input is closed"))?;
         writeln!(pipe, "{} {group}", order.word())
@@ -87,7 +88,7 @@ impl Order {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let child = self.0.get_mut();
         drop(child.stdin.take());
         // It has little left to do, and the folder is to be gone when we are.
         let _ = child.wait();

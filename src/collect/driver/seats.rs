@@ -1,10 +1,8 @@
 //! Members to join: as many as are wanted where the run makes them up, the implementer's own one after the other.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::plan::{DriverPlan, Fleet, OwnMember};
@@ -49,7 +47,7 @@ impl Seats {
         if let Ok(permit) = permits.acquire_many(count).await {
             permit.forget();
         }
-        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = own.lock();
         let left = own.len().saturating_sub(count as usize);
         own.split_off(left)
     }
@@ -57,7 +55,7 @@ impl Seats {
     /// A member that has left is to be had again.
     pub fn give_back(&self, member: OwnMember) {
         if let Some((permits, own)) = &self.own {
-            own.lock().unwrap_or_else(PoisonError::into_inner).push(member);
+            own.lock().push(member);
             permits.add_permits(1);
         }
     }

@@ -1,14 +1,11 @@
 //! What all scenarios of a run share: what can be done, the steps that were taken, and the watch that shows the answers.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome};
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +20,6 @@ use super::{
 };
 use crate::{
     Plan, Progress, clock::Clock, permissions::Permissions, record::Record, target::Target, timeline,
-    timeline::lock,
 };
 
 /// Why a step was not taken, or not finished, that came too late.
@@ -92,7 +88,7 @@ impl<'a> Session<'a> {
 
     /// What the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
-        lock(&self.lent.record)
+        self.lent.record.lock()
     }
 
     /// Begins a step.
@@ -290,7 +286,7 @@ impl<'a> Session<'a> {
         for guest in stuck {
             guest.leave_at_last(&self).await;
         }
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner();
         for what in &state.remains {
             self.lent.progress.warn(what);
         }
@@ -313,7 +309,7 @@ impl<'a> Session<'a> {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

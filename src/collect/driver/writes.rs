@@ -2,14 +2,12 @@
 //!
 //! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeSet, HashSet};
 
 use evidence::{ObjectRef, ProfileKey, api::names};
 use http::Method;
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
@@ -51,12 +49,12 @@ impl<'a> Writes<'a> {
 
     /// From now on that profile may be written to: the run has joined its member, and it was not there before.
     pub fn allow(&self, profile: &ObjectRef) {
-        self.lock().uids.insert(profile.uid.clone());
+        self.ours.lock().uids.insert(profile.uid.clone());
     }
 
     /// The profiles that were written to or created.
     pub fn touched(&self) -> BTreeSet<ProfileKey> {
-        self.lock().touched.clone()
+        self.ours.lock().touched.clone()
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
@@ -112,7 +110,7 @@ impl<'a> Writes<'a> {
     pub async fn create(&self, key: &ProfileKey, profile: &Value) -> Result<ObjectRef, Failure> {
         let path = self.target.profiles(Some(&key.namespace));
         let path = format!("{path}?fieldManager={OURSELVES}");
-        self.lock().touched.insert(key.clone());
+        self.ours.lock().touched.insert(key.clone());
         let created: Value = call(self.client, Method::POST, &path, Some(profile)).await?;
         let created = ObjectRef::of_value(&created, names::KIND);
         self.allow(&created);
@@ -132,7 +130,7 @@ impl<'a> Writes<'a> {
 
     /// Whether a profile may be written to. The error is for a person.
     pub fn check(&self, profile: &ObjectRef) -> Result<(), String> {
-        let allowed = !profile.uid.is_empty() && self.lock().uids.contains(&profile.uid);
+        let allowed = !profile.uid.is_empty() && self.ours.lock().uids.contains(&profile.uid);
         allowed.then_some(()).ok_or_else(|| {
             format!(
                 "the profile {} is none that this run has joined or created: it is not written to",
@@ -150,7 +148,7 @@ impl<'a> Writes<'a> {
             ..ObjectRef::default()
         };
         self.check(&profile).map_err(Failure::broken)?;
-        self.lock().touched.insert(key.clone());
+        self.ours.lock().touched.insert(key.clone());
         Ok(())
     }
 
@@ -158,10 +156,6 @@ impl<'a> Writes<'a> {
         let profiles = self.target.profiles(Some(&key.namespace));
         let status = if status { "/status" } else { "" };
         format!("{profiles}/{}{status}", segment(&key.name))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Ours> {
-        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -205,7 +199,7 @@ fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Va
 pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldDebt) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.
-    writes.lock().uids.insert(change.uid.clone());
+    writes.ours.lock().uids.insert(change.uid.clone());
     writes.set_back(change).await
 }
 

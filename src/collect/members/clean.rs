@@ -1,8 +1,8 @@
 //! Takes the credentials by which a member is asked out of what it says: it may repeat them.
 
-use evidence::wipe;
 use kube::config::AuthInfo;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::words::one_line;
 
@@ -14,7 +14,7 @@ const LONGEST: usize = 200;
 /// The credentials by which a member is asked, as far as they are known: not those that a plugin gives. Can neither be
 /// printed nor written, and is wiped in the end.
 #[derive(Default)]
-pub(super) struct Clean(Vec<String>);
+pub(super) struct Clean(Zeroizing<Vec<String>>);
 
 impl Clean {
     /// Of what a kubeconfig says of a user.
@@ -25,7 +25,8 @@ impl Clean {
             Value::String(secret) => Some(secret),
             _ => None,
         });
-        Self(secrets.filter(|secret| secret.trim().len() >= SHORTEST).collect())
+        let secrets: Vec<String> = secrets.filter(|secret| secret.trim().len() >= SHORTEST).collect();
+        Self(secrets.into())
     }
 
     /// A member's words in one line, without credentials and no longer than anybody reads.
@@ -37,12 +38,6 @@ impl Clean {
     pub fn value(&self, text: &str) -> String {
         let secrets = self.0.iter().map(|secret| secret.trim());
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
-    }
-}
-
-impl Drop for Clean {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(|secret| wipe(secret.into_bytes()));
     }
 }
 

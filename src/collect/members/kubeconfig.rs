@@ -1,12 +1,12 @@
 //! A consumer's kubeconfig, as a way to its member. Nothing that it names is run or read, as it comes from the hub.
 
-use evidence::wipe;
 use futures::executor::block_on;
 use kube::{
     Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Map, Value, json};
+use zeroize::Zeroize as _;
 
 /// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
 pub(crate) struct Hidden(pub Value);
@@ -143,7 +143,7 @@ impl Drop for Hidden {
 
 fn wipe_all(value: Value) {
     match value {
-        Value::String(text) => wipe(text.into_bytes()),
+        Value::String(mut text) => text.zeroize(),
         Value::Array(items) => items.into_iter().for_each(wipe_all),
         Value::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe_all(field)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -6,7 +6,7 @@ use evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory, 
 
 use super::{
     tried::{Named, Tried},
-    watch::{Asking, Recorded, lock},
+    watch::{Asking, Recorded},
 };
 
 /// What was seen of the members.
@@ -38,7 +38,7 @@ impl Asking {
         for (profile, recorded) in members {
             seen.add(profile, recorded);
         }
-        let mut tried = std::mem::take(&mut *lock(&self.tried));
+        let mut tried = std::mem::take(&mut *self.tried.lock());
         tried.sort_by_cached_key(Tried::attempt);
         let login = |tried: Tried| Login {
             at: tried.at,

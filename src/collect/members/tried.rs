@@ -1,10 +1,7 @@
 //! Consumers' Secrets and credential plugins, to be tried on their members. Secrets are read in clear, and kept in memory
 //! for that and nowhere else.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use evidence::{
     LoginOutcome, LoginWith, ObjectRef, Scope,
@@ -14,6 +11,7 @@ use evidence::{
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::Client;
+use parking_lot::Mutex;
 
 use super::{
     ask::Asker,
@@ -77,14 +75,14 @@ pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Fa
         again(ATTEMPTS, Failure::may_pass, || {
             let into = Arc::clone(&found);
             let each = move |json: &[u8]| {
-                let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut found = into.lock();
                 found.extend(key(json));
             };
             list(hub, &path, each)
         })
         .await?;
     }
-    let mut found: Vec<Key> = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut found: Vec<Key> = std::mem::take(&mut *found.lock());
     found.sort_by_cached_key(|key| told(&key.with));
     // A list that was tried again has told some of them twice.
     found.dedup_by(|one, other| told(&one.with) == told(&other.with));
@@ -110,14 +108,14 @@ pub(super) async fn plugin_keys(
                 let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
                 let profile = profile.filter(|profile| scope.holds(profile));
                 let key = profile.and_then(|profile| plugin_key(&profile, &plugins));
-                let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut found = into.lock();
                 found.extend(key.map(|key| (key.profile.clone(), key)));
             };
             list(hub, path, each)
         })
         .await?;
     }
-    let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let found = std::mem::take(&mut *found.lock());
     Ok(found.into_values().collect())
 }
 

@@ -3,13 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     panic::resume_unwind,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use evidence::{LoginOutcome, Look, Scope, api::ClusterProfile};
 use futures::{StreamExt as _, stream};
 use kube::Client;
+use parking_lot::Mutex;
 use tokio::{
     select,
     sync::{Semaphore, SemaphorePermit, watch},
@@ -58,11 +59,10 @@ pub(crate) struct Sources<'a> {
     pub places: &'a [String],
 }
 
-/// What has been seen of one member so far.
-#[derive(Clone, Default)]
-pub(super) struct Record(Arc<Mutex<Recorded>>);
+/// The record of one member, shared by those who add to it.
+pub(super) type Record = Arc<Mutex<Recorded>>;
 
-/// The same.
+/// What has been seen of one member so far.
 #[derive(Default)]
 pub(super) struct Recorded {
     /// The way, for people; empty where there is none.
@@ -164,7 +164,9 @@ impl Asking {
         let plugins = plugins.into_iter().flatten().filter(|key| self.holds(key));
         let keys = keys.into_iter().chain(plugins);
         let is_unread = self.unread.is_some();
-        let settled: Vec<Tried> = lock(&self.tried)
+        let settled: Vec<Tried> = self
+            .tried
+            .lock()
             .iter()
             .filter(|tried| !tried.is_doubtful() || (is_unread && tried.is_of_secret()))
             .cloned()
@@ -180,7 +182,7 @@ impl Asking {
             .buffer_unordered(AT_ONCE);
         let tried: Vec<Tried> = outcomes.collect().await;
         // Only now: what was tried before is kept where the run is stopped meanwhile.
-        *lock(&self.tried) = settled.into_iter().chain(tried).collect();
+        *self.tried.lock() = settled.into_iter().chain(tried).collect();
         self.not_run = None;
     }
 
@@ -266,7 +268,7 @@ impl Task {
                     None => record.closed = Some(tried.told()),
                 }
             }
-            lock(&self.tried).push(tried);
+            self.tried.lock().push(tried);
         }
         if let Some(path) = path {
             self.look_on(path).await;
@@ -371,14 +373,4 @@ impl Means {
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.turns.acquire().await.ok()
     }
-}
-
-impl Record {
-    pub fn lock(&self) -> MutexGuard<'_, Recorded> {
-        lock(&self.0)
-    }
-}
-
-pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

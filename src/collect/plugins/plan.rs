@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
-use evidence::wipe;
 use futures::future::BoxFuture;
+use zeroize::Zeroize as _;
 
 /// The credential plugins of a consumer.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ pub struct Output(pub Vec<u8>);
 
 impl Drop for Output {
     fn drop(&mut self) {
-        wipe(std::mem::take(&mut self.0));
+        self.0.zeroize();
     }
 }
 

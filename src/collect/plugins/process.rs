@@ -3,7 +3,7 @@
 use std::{
     io,
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use futures::{
     future::{BoxFuture, join},
 };
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::{Child, Command},
@@ -101,7 +102,7 @@ impl Processes {
                 format!("took longer than {patience:#} and was ended")
             }
         };
-        let (said, _) = said.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        let (said, _) = said.into_inner().finish();
         Ran::Failed(match last_words(&said, &printed) {
             last if last.is_empty() => reason,
             last => format!("{reason}; its last words: {last}"),
@@ -221,13 +222,12 @@ async fn read(output: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> boo
 /// Reads what a plugin says of its failure.
 async fn drain(output: Option<impl AsyncRead + Unpin>, said: &Mutex<Tail>) {
     let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-    let lock = || said.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut output) = output {
         while let Ok(size @ 1..) = output.read(&mut buffer).await {
-            lock().take(&mut cutter, &buffer[..size]);
+            said.lock().take(&mut cutter, &buffer[..size]);
         }
     }
-    lock().end(&mut cutter);
+    said.lock().end(&mut cutter);
 }
 
 /// What no words may show: any value of the environment that the plugin was given may be secret.
