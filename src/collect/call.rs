@@ -1,6 +1,6 @@
 //! Requests to the hub, and why one had no good answer.
 
-use std::{future::Future, time::Duration};
+use std::{fmt, future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -147,24 +147,24 @@ impl Failure {
             .unwrap_or(growing)
             .clamp(Duration::from_millis(100), LONGEST_WAIT)
     }
+}
 
-    /// In one line, for a person.
-    pub fn told(&self) -> String {
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::NoAnswer { cause, .. } => cause.clone(),
+            Failure::NoAnswer { cause, .. } => f.write_str(cause),
             Failure::Status(refusal) if refusal.status.message.is_empty() => {
-                format!("the hub answered {}", name(refusal.code))
+                write!(f, "the hub answered {}", name(refusal.code))
             }
             Failure::Status(refusal) => {
-                format!(
-                    "the hub answered {}: {}",
-                    name(refusal.code),
-                    refusal.status.message
-                )
+                let message = &refusal.status.message;
+                write!(f, "the hub answered {}: {message}", name(refusal.code))
             }
         }
     }
 }
+
+impl std::error::Error for Failure {}
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
@@ -234,7 +234,7 @@ async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
 }
 
 /// Does `work` again, up to so many times in all, while its failures are such that `may_pass` says so.
-pub(super) async fn again<T, F: Future<Output = Result<T, Failure>>>(
+pub(super) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     attempts: u32,
     may_pass: impl Fn(&Failure) -> bool,
     mut work: impl FnMut() -> F,
@@ -258,7 +258,7 @@ pub(super) async fn call<T: DeserializeOwned>(
     path: &str,
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
-    again(ATTEMPTS, Failure::is_ailing, || {
+    retry(ATTEMPTS, Failure::is_ailing, || {
         once(client, method.clone(), path, "application/json", sent)
     })
     .await

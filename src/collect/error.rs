@@ -88,7 +88,7 @@ pub enum CollectError {
 impl CollectError {
     /// Tells of a failure by what it means for the whole run.
     pub(super) fn of(failure: &Failure, hub: &str, action: &'static str) -> Self {
-        let (hub, cause) = (hub.to_owned(), failure.told());
+        let (hub, cause) = (hub.to_owned(), failure.to_string());
         match failure {
             Failure::NoAnswer {
                 how: How::Insecure, ..

@@ -12,6 +12,7 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod header;
+mod hidden;
 mod lines;
 mod list;
 mod members;

@@ -163,7 +163,7 @@ fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
         }
         Err(failure) => ProbeOutcome::Unanswered {
             code: failure.code(),
-            message: failure.told(),
+            message: failure.to_string(),
         },
     }
 }

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
-    call::{Failure, again},
-    driver::{Lent, drive},
+    call::{Failure, retry},
+    driver::{RunContext, drive},
     header::header,
     members::{Asking, Sources, endpoints},
     namespaces,
@@ -154,7 +154,7 @@ impl Run<'_> {
     /// Lists the namespaces; says why where that fails.
     async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
-        let listing = again(ATTEMPTS, Failure::may_pass, || {
+        let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
         });
         match self.unless_stopped(listing).await {
@@ -166,7 +166,7 @@ impl Run<'_> {
                 unreadable.extend(found.unreadable);
                 Ok(())
             }
-            Some(Err(failure)) => Err(failure.told()),
+            Some(Err(failure)) => Err(failure.to_string()),
             None => Err(STOPPED.to_owned()),
         }
     }
@@ -220,7 +220,7 @@ impl Run<'_> {
 
     /// Has the implementation act, where the plan says so.
     async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
-        let lent = Lent {
+        let context = RunContext {
             client: &self.hub.client,
             clock: self.clock,
             progress: self.progress,
@@ -229,7 +229,7 @@ impl Run<'_> {
             permissions: &self.permissions,
             record: record.clone(),
         };
-        Some(drive(lent, self.plan.driver.as_ref()?, self.stop.clone()).await)
+        Some(drive(context, self.plan.driver.as_ref()?, self.stop.clone()).await)
     }
 
     /// What the implementation was made to do, and whether that was all.
@@ -295,7 +295,7 @@ impl Run<'_> {
 
     /// Why the profiles cannot be listed, and what to do about it.
     fn refused(&self, failure: &Failure) -> CollectError {
-        let message = failure.told();
+        let message = failure.to_string();
         if failure.code() != 403 {
             return CollectError::of(failure, &self.hub.source, "list ClusterProfiles");
         }
@@ -355,7 +355,7 @@ impl Run<'_> {
         self.progress.phase("reading consumers' Secrets");
         let client = &self.hub.client;
         match self
-            .unless_stopped(again(ATTEMPTS, Failure::may_pass, || {
+            .unless_stopped(retry(ATTEMPTS, Failure::may_pass, || {
                 secrets::secrets(client, &places)
             }))
             .await
@@ -364,7 +364,7 @@ impl Run<'_> {
                 self.evidence.secrets = found.secrets;
                 self.evidence.unreadable.extend(found.unreadable);
             }
-            Some(Err(failure)) => self.gap(Kind::Secrets, failure.told()),
+            Some(Err(failure)) => self.gap(Kind::Secrets, failure.to_string()),
             None => self.skipped(Kind::Secrets, &self.plan.secrets),
         }
     }

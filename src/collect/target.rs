@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     CollectError, Plan,
-    call::{ATTEMPTS, Failure, again, get, read, request, segment, send},
+    call::{ATTEMPTS, Failure, get, read, request, retry, segment, send},
     skew::Skew,
 };
 use crate::clock::Clock;
@@ -149,7 +149,7 @@ async fn timed<T: DeserializeOwned>(
     path: &str,
     skew: &mut Skew,
 ) -> Result<T, Failure> {
-    let (asked, response) = again(ATTEMPTS, Failure::is_ailing, || async {
+    let (asked, response) = retry(ATTEMPTS, Failure::is_ailing, || async {
         let asked = clock.now();
         send(client, request(Method::GET, path)?)
             .await

@@ -113,7 +113,7 @@ impl Watch {
                 continue;
             }
             self.failures += 1;
-            self.outage = Some(failure.told());
+            self.outage = Some(failure.to_string());
             sleep(failure.wait(self.failures)).await;
         }
     }
@@ -130,7 +130,7 @@ impl Watch {
                 self.listen().await
             };
             if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
-                self.outage = Some(failure.told());
+                self.outage = Some(failure.to_string());
             }
         }
         let until = self.clock.now();
@@ -239,11 +239,11 @@ impl Watch {
 
     /// The hub has forgotten what came after the last known revision: only the outcome can still be had.
     async fn look_again(&mut self, gone: &Failure) {
-        self.outage = Some(gone.told());
+        self.outage = Some(gone.to_string());
         while let Err(failure) = self.look(Origin::Relisted).await {
             self.lines = None;
             self.failures += 1;
-            self.outage = Some(failure.told());
+            self.outage = Some(failure.to_string());
             sleep(failure.wait(self.failures)).await;
         }
         self.failures = 0;
@@ -252,7 +252,7 @@ impl Watch {
         let reason = format!(
             "the hub no longer had all changes{}, so what happened in between was missed ({})",
             self.place(),
-            gone.told()
+            gone
         );
         self.record.lock().gaps.push(gap(self.heard, now, reason));
         self.heard = now;

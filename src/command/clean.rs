@@ -35,12 +35,12 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
         cleaned.await.map_err(Failure::could_not_run)
     })?;
     let told: String = cleaned
-        .told
+        .messages
         .iter()
         .map(|line| format!("{}\n", inert::line(line)))
         .collect();
     print(&told)?;
-    match cleaned.remains.as_slice() {
+    match cleaned.leftovers.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(
             "not everything could be undone; mend what is in the way and clean again\n{}",

@@ -19,7 +19,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{ConnectError, Handout, USER_AGENT, cause};
+use super::{ConnectError, HubAccess, USER_AGENT, cause};
 
 /// Which kubeconfig, and which of its contexts.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,9 @@ struct Found {
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
-pub(crate) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String, Handout), ConnectError> {
+pub(crate) async fn connect(
+    options: &KubeconfigOptions,
+) -> Result<(Client, String, HubAccess), ConnectError> {
     let environment = Environment {
         kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
         home: env::home_dir(),
@@ -58,14 +60,14 @@ pub(crate) async fn connect(options: &KubeconfigOptions) -> Result<(Client, Stri
         let config = Config::incluster().map_err(|error| ConnectError::InCluster {
             reason: error.to_string(),
         })?;
-        let handout = Handout::of_pod(&config);
+        let access = HubAccess::of_pod(&config);
         let client = client(config).map_err(|reason| ConnectError::InCluster { reason })?;
-        return Ok((client, "in-cluster".to_owned(), handout));
+        return Ok((client, "in-cluster".to_owned(), access));
     };
     let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
-    let handout = Handout::of_context(&found.kubeconfig, &context, &config);
+    let access = HubAccess::of_context(&found.kubeconfig, &context, &config);
     let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
-    Ok((client, format!("context {context}"), handout))
+    Ok((client, format!("context {context}"), access))
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
@@ -352,9 +354,9 @@ users: [{name: u, user: {token: CANARY}}]
     async fn says_what_is_wrong_and_nothing_secret() {
         let folder = Folder::new();
         let path = folder.file("one", ONE);
-        let (_, source, handout) = connect(&options(&path, None)).await.expect("a client");
+        let (_, source, access) = connect(&options(&path, None)).await.expect("a client");
         assert_eq!(source, "context first");
-        assert!(!format!("{handout:?}").contains("CANARY"));
+        assert!(!format!("{access:?}").contains("CANARY"));
 
         let error = refusal(&path, Some("secund")).await;
         assert!(error.contains("did you mean `second`?"), "{error}");

@@ -3,11 +3,11 @@
 mod cause;
 mod connection;
 mod error;
-mod handout;
+mod hub_access;
 pub mod kubeconfig;
 
 pub use cause::{cause, is_tls, root};
 pub use connection::{Connection, USER_AGENT};
 pub use error::ConnectError;
-pub use handout::{Handout, credentials_in};
+pub use hub_access::{HubAccess, credentials_in};
 pub use kubeconfig::{KubeconfigOptions, client, config, read};

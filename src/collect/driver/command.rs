@@ -30,10 +30,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     file::{DriverFile, Hook, PREFIX},
     hooks::{Call, Called, Hooks, Way},
-    keeper::{Keeper, Order},
     output::{Cutter, Tail},
+    reaper::{Order, Reaper},
 };
-use crate::connect::{Handout, credentials_in};
+use crate::connect::{HubAccess, credentials_in};
 
 /// How long a hook that is to end may take to do so.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -46,9 +46,9 @@ const LAST_LINE: usize = 200;
 pub struct Commands {
     file: DriverFile,
     run: String,
-    /// With the kubeconfigs that hooks are given; readable for us alone. The keeper removes it when we do not.
+    /// With the kubeconfigs that hooks are given; readable for us alone. The reaper removes it when we do not.
     folder: TempDir,
-    keeper: Keeper,
+    reaper: Reaper,
     /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
     /// How long a hook that is to end may take to do so.
@@ -60,16 +60,16 @@ impl Commands {
     ///
     /// # Errors
     /// When there is no place for the hub's kubeconfig, or no shell to keep watch.
-    pub fn new(file: DriverFile, hub: &Handout, run: &str) -> io::Result<Self> {
+    pub fn new(file: DriverFile, hub: &HubAccess, run: &str) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("clusterprofile-conformance-");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir()?;
-        let keeper = Keeper::over(folder.path())?;
+        let reaper = Reaper::over(folder.path())?;
         let commands = Self {
             run: run.to_owned(),
-            keeper,
+            reaper,
             secrets: Mutex::new(Arc::new(secret_values(&file))),
             last_words: LAST_WORDS,
             folder,
@@ -216,7 +216,7 @@ impl Commands {
     fn order(&self, order: Order, group: Option<u32>) {
         if let Some(group) = group {
             // Where somebody has killed the shell, the program itself is ended all the same.
-            let _ = self.keeper.order(order, group);
+            let _ = self.reaper.order(order, group);
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Journal {
 struct State {
     file: File,
     next: u64,
-    pending: BTreeMap<u64, Debt>,
+    pending: BTreeMap<u64, UndoEntry>,
 }
 
 /// The journal of a run that was killed.
@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub path: PathBuf,
     pub head: Head,
     /// What is to be undone, in the order in which it was done.
-    pub pending: Vec<(u64, Debt)>,
+    pub pending: Vec<(u64, UndoEntry)>,
     /// Holds the lock.
     file: File,
 }
@@ -63,7 +63,7 @@ pub struct Head {
 /// What is to be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
-pub(super) enum Debt {
+pub(super) enum UndoEntry {
     /// A member joins: it is to leave.
     Member { name: String },
     /// A member breaks: it is to be healed.
@@ -71,13 +71,13 @@ pub(super) enum Debt {
     /// A profile is created: it is to be deleted.
     Profile { profile: ProfileKey },
     /// A field of a profile is changed: it is to be as before.
-    Field(FieldDebt),
+    Field(FieldUndo),
 }
 
 /// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FieldDebt {
+pub(super) struct FieldUndo {
     pub profile: ProfileKey,
     /// Whose of that name.
     pub uid: String,
@@ -95,7 +95,8 @@ pub(super) struct FieldDebt {
 #[serde(rename_all = "camelCase")]
 enum Line {
     Run(Head),
-    Debt(u64, Debt),
+    #[serde(rename = "debt")]
+    Undo(u64, UndoEntry),
     Undone(u64),
 }
 
@@ -136,12 +137,12 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be written: it must not be done then.
-    pub(super) fn owe(&self, debt: Debt) -> io::Result<u64> {
+    pub(super) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
         let mut state = self.state.lock();
         let number = state.next;
-        write(&state.file, &Line::Debt(number, debt.clone()))?;
+        write(&state.file, &Line::Undo(number, undo.clone()))?;
         state.next += 1;
-        state.pending.insert(number, debt);
+        state.pending.insert(number, undo);
         Ok(number)
     }
 
@@ -233,8 +234,8 @@ fn read(path: PathBuf, file: File) -> io::Result<Option<Found>> {
     for line in lines.map_while(Result::ok) {
         match line {
             Line::Run(_) => {}
-            Line::Debt(number, debt) => {
-                pending.insert(number, debt);
+            Line::Undo(number, undo) => {
+                pending.insert(number, undo);
             }
             Line::Undone(number) => {
                 pending.remove(&number);
@@ -269,8 +270,8 @@ mod tests {
         }
     }
 
-    fn member(name: &str) -> Debt {
-        Debt::Member {
+    fn member(name: &str) -> UndoEntry {
+        UndoEntry::Member {
             name: name.to_owned(),
         }
     }
@@ -281,8 +282,8 @@ mod tests {
         let folder = folder.path().join("state").join("runs");
         assert!(Found::all(&folder).expect("no error").0.is_empty());
         let journal = Journal::begin(&folder, head("b")).expect("a journal");
-        let one = journal.owe(member("one")).expect("written");
-        journal.owe(member("two")).expect("written");
+        let one = journal.record_undo(member("one")).expect("written");
+        journal.record_undo(member("two")).expect("written");
         journal.undone(one);
         let (found, going_on) = Found::all(&folder).expect("no error");
         assert!(found.is_empty());
@@ -312,7 +313,7 @@ mod tests {
     fn a_clean_end_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let journal = Journal::begin(folder.path(), head("a")).expect("a journal");
-        let one = journal.owe(member("one")).expect("written");
+        let one = journal.record_undo(member("one")).expect("written");
         journal.undone(one);
         drop(journal);
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);

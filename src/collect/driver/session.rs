@@ -1,26 +1,23 @@
 //! What all scenarios of a run share: what can be done, the steps that were taken, and the watch that shows the answers.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
-use evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome};
+use evidence::{Driver, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome};
 use jiff::{SignedDuration, Timestamp};
-use kube::client::Client;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    able::{Able, able},
-    guest::Guest,
-    hooks::{Call, Called},
-    journal::Debt,
+    capabilities::Capabilities,
+    hooks::{Call, Called, Member, Offered},
+    journal::UndoEntry,
+    member_pool::MemberPool,
     plan::DriverPlan,
-    seats::Seats,
+    run_context::RunContext,
     writes::Writes,
 };
-use crate::{
-    Plan, Progress, clock::Clock, permissions::Permissions, record::Record, target::Target, timeline,
-};
+use crate::record::Record;
 
 /// Why a step was not taken, or not finished, that came too late.
 pub(super) const STOPPED: &str = "the run was stopped";
@@ -31,25 +28,13 @@ const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
 
-/// What the run lends to its driver.
-pub(crate) struct Lent<'a> {
-    pub client: &'a Client,
-    pub clock: Clock,
-    pub progress: &'a dyn Progress,
-    pub plan: &'a Plan,
-    pub target: &'a Target,
-    pub permissions: &'a Permissions,
-    /// What the watch has brought so far.
-    pub record: timeline::Shared,
-}
-
 /// What all scenarios of a run share.
 pub(super) struct Session<'a> {
-    pub lent: Lent<'a>,
+    pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
-    pub able: Able,
+    pub capabilities: Capabilities,
     pub stop: CancellationToken,
-    pub seats: Seats,
+    pub pool: MemberPool,
     pub writes: Writes<'a>,
     state: Mutex<State>,
 }
@@ -62,33 +47,48 @@ struct State {
     /// Whether one of these was known by what it tells of its member.
     profiles_tell: bool,
     /// Members that would not leave.
-    stuck: Vec<Guest>,
+    stuck: Vec<StuckMember>,
     /// What could not be undone, for a person.
-    remains: Vec<String>,
+    leftovers: Vec<String>,
+}
+
+/// The write-ahead log cannot be written, so the step must not be taken.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write down how to undo it: {0}")]
+pub(super) struct UndoNotRecorded(#[source] io::Error);
+
+/// A member that would not leave.
+pub(super) struct StuckMember {
+    pub member: Member,
+    /// Keeps the stand-in alive, where it is one.
+    pub _stand_in: Option<Box<dyn Offered>>,
+    /// Of its profile.
+    pub uid: Option<Arc<str>>,
+    pub undo: Option<u64>,
 }
 
 impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
-    pub fn new(lent: Lent<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
+    pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         Self {
-            able: able(plan, lent.permissions, &lent.plan.scope.namespaces),
-            seats: Seats::new(plan),
-            writes: Writes::new(lent.client, lent.target),
+            capabilities: Capabilities::of(plan, context.permissions, &context.plan.scope.namespaces),
+            pool: MemberPool::new(plan),
+            writes: Writes::new(context.client, context.target),
             state: Mutex::default(),
             stop,
             plan,
-            lent,
+            context,
         }
     }
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        self.lent.clock.now()
+        self.context.clock.now()
     }
 
     /// What the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
-        self.lent.record.lock()
+        self.context.record.lock()
     }
 
     /// Begins a step.
@@ -100,7 +100,7 @@ impl<'a> Session<'a> {
         profile: Option<ObjectRef>,
     ) -> DriverStep {
         let whom = if member.is_empty() { "" } else { " of " };
-        self.lent
+        self.context
             .progress
             .step(&format!("{}: {action}{whom}{member}", scenario.name()));
         let now = self.now();
@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
             if !self.stop.is_cancelled() {
                 let whom = if step.member.is_empty() { "" } else { " of " };
                 let what = format!("{}{whom}{}", step.action, step.member);
-                self.lent.progress.warn(&format!("failed to {what}: {reason}"));
+                self.context.progress.warn(&format!("failed to {what}: {reason}"));
             }
             step.outcome = StepOutcome::Failed { reason };
         }
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
     }
 
     /// Notes a step that cannot be taken.
-    pub fn forgo(&self, step: DriverStep, reason: impl Into<String>) {
+    pub fn skip_step(&self, step: DriverStep, reason: impl ToString) {
         self.end(refused(step, reason));
     }
 
@@ -253,45 +253,42 @@ impl<'a> Session<'a> {
     }
 
     /// Writes down what is to be undone.
-    pub fn owe(&self, debt: Debt) -> Result<Option<u64>, String> {
+    pub fn record_undo(&self, undo: UndoEntry) -> Result<Option<u64>, UndoNotRecorded> {
         let Some(journal) = &self.plan.journal else {
             return Ok(None);
         };
-        journal
-            .owe(debt)
-            .map(Some)
-            .map_err(|error| format!("it could not be written down how to undo it: {error}"))
+        journal.record_undo(undo).map(Some).map_err(UndoNotRecorded)
     }
 
     /// It is undone.
-    pub fn undone(&self, debt: Option<u64>) {
-        if let (Some(journal), Some(number)) = (&self.plan.journal, debt) {
+    pub fn undone(&self, undo: Option<u64>) {
+        if let (Some(journal), Some(number)) = (&self.plan.journal, undo) {
             journal.undone(number);
         }
     }
 
     /// A member would not leave: it is tried once more in the end.
-    pub fn stuck(&self, guest: Guest) {
-        self.state().stuck.push(guest);
+    pub fn stuck(&self, member: StuckMember) {
+        self.state().stuck.push(member);
     }
 
     /// Something could not be undone, for a person.
-    pub fn remains(&self, what: String) {
-        self.state().remains.push(what);
+    pub fn report_leftover(&self, what: String) {
+        self.state().leftovers.push(what);
     }
 
     /// Undoes what is still to be undone, and says what remains.
     pub async fn finish(self) -> Driver {
         let stuck = std::mem::take(&mut self.state().stuck);
-        for guest in stuck {
-            guest.leave_at_last(&self).await;
+        for member in stuck {
+            self.leave_at_last(member).await;
         }
         let state = self.state.into_inner();
-        for what in &state.remains {
-            self.lent.progress.warn(what);
+        for what in &state.leftovers {
+            self.context.progress.warn(what);
         }
-        if let (false, Some(journal)) = (state.remains.is_empty(), &self.plan.journal) {
-            self.lent.progress.warn(&format!(
+        if let (false, Some(journal)) = (state.leftovers.is_empty(), &self.plan.journal) {
+            self.context.progress.warn(&format!(
                 "the run could not undo all that it did: mend what is in the way, then run with `--clean`, which goes \
                  by {}",
                 journal.path().display()
@@ -301,10 +298,32 @@ impl<'a> Session<'a> {
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
-            able: self.able.able,
-            lacking: self.able.lacking,
+            able: self.capabilities.supported,
+            lacking: self.capabilities.missing,
             steps,
             touched: self.writes.touched(),
+        }
+    }
+
+    /// Tries for the last time to have a member leave.
+    async fn leave_at_last(&self, stuck: StuckMember) {
+        let profile = stuck.uid.as_ref().and_then(|uid| {
+            let record = self.record();
+            let profile = record.history(uid)?.current()?;
+            Some(ProfileKey::from(&ObjectRef::from(profile)))
+        });
+        let call = Call {
+            action: DriverAction::Leave,
+            member: Some(&stuck.member),
+            profile,
+            version: None,
+        };
+        match self.call(call, CancellationToken::new()).await.failure {
+            None => self.undone(stuck.undo),
+            Some(reason) => self.report_leftover(format!(
+                "the member {} is still joined: {reason}",
+                stuck.member.name
+            )),
         }
     }
 
@@ -314,9 +333,9 @@ impl<'a> Session<'a> {
 }
 
 /// A step that cannot be taken.
-pub(super) fn refused(mut step: DriverStep, reason: impl Into<String>) -> DriverStep {
+pub(super) fn refused(mut step: DriverStep, reason: impl ToString) -> DriverStep {
     step.outcome = StepOutcome::Failed {
-        reason: reason.into(),
+        reason: reason.to_string(),
     };
     step
 }

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        call::{ATTEMPTS, Failure, again, call, get, once, segment},
+        call::{ATTEMPTS, Failure, call, get, once, retry, segment},
         target::Target,
     },
-    journal::FieldDebt,
+    journal::FieldUndo,
 };
 
 /// On whatever the run creates: the run's id.
@@ -58,13 +58,13 @@ impl<'a> Writes<'a> {
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
-    pub async fn set(&self, change: &FieldDebt) -> Result<String, Failure> {
+    pub async fn set(&self, change: &FieldUndo) -> Result<String, Failure> {
         self.put(change, change.before.as_deref(), change.after.as_deref())
             .await
     }
 
     /// Gives the field its former value, unless somebody else has changed it since.
-    pub async fn set_back(&self, change: &FieldDebt) -> Result<(), Failure> {
+    pub async fn set_back(&self, change: &FieldUndo) -> Result<(), Failure> {
         let (now, wanted) = (change.after.as_deref(), change.before.as_deref());
         match self.put(change, now, wanted).await {
             // It is gone, or no longer as we left it (the test in the patch).
@@ -75,7 +75,7 @@ impl<'a> Writes<'a> {
 
     async fn put(
         &self,
-        change: &FieldDebt,
+        change: &FieldUndo,
         expected: Option<&str>,
         wanted: Option<&str>,
     ) -> Result<String, Failure> {
@@ -91,7 +91,7 @@ impl<'a> Writes<'a> {
             Value::Array(_) => "application/json-patch+json",
             _ => "application/merge-patch+json",
         };
-        let answer: Value = again(ATTEMPTS, Failure::is_ailing, || {
+        let answer: Value = retry(ATTEMPTS, Failure::is_ailing, || {
             once(self.client, Method::PATCH, &path, content_type, Some(patch))
         })
         .await?;
@@ -171,7 +171,7 @@ async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
 }
 
 /// A patch that fails where the object is another one, or the field not as expected.
-fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Value {
+fn patch(change: &FieldUndo, expected: Option<&str>, wanted: Option<&str>) -> Value {
     let pointer = &change.pointer;
     if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
         // What holds the field may be gone with it, as labels are with the last of them. Nobody may change a uid.
@@ -196,7 +196,7 @@ fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Va
 }
 
 /// Undoes the change of a field that a run has made which is over.
-pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldDebt) -> Result<(), Failure> {
+pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldUndo) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.
     writes.ours.lock().uids.insert(change.uid.clone());

@@ -60,7 +60,7 @@ pub(super) struct Answer {
 
 impl NoAnswer {
     /// In one line. `right` is what would let the runner in.
-    pub fn told(&self, right: &str) -> String {
+    pub fn describe(&self, right: &str) -> String {
         match self {
             NoAnswer::Silent(cause) => cause.clone(),
             NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),

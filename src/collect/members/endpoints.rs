@@ -19,10 +19,10 @@ use tokio::time::{sleep, timeout};
 use super::{
     ask::REQUEST,
     clean::Clean,
-    kubeconfig::{Hidden, config},
+    kubeconfig::config,
     plan::{Dial, Members},
 };
-use crate::{clock::Clock, connect};
+use crate::{clock::Clock, connect, hidden::Hidden};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;

@@ -7,14 +7,10 @@ use jiff::Timestamp;
 use kube::Config;
 use serde_json::json;
 
-use super::{
-    ask::Asker,
-    clean::Clean,
-    kubeconfig::{Hidden, config},
-    plan::Dial,
-};
+use super::{ask::Asker, clean::Clean, kubeconfig::config, plan::Dial};
 use crate::{
     clock::Clock,
+    hidden::Hidden,
     plugins::{Issued, Request, Yield},
 };
 

@@ -6,10 +6,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Map, Value, json};
-use zeroize::Zeroize as _;
 
-/// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
-pub(crate) struct Hidden(pub Value);
+use crate::hidden::Hidden;
 
 type Object = Map<String, Value>;
 
@@ -133,21 +131,6 @@ fn only(part: &Object, fields: &[&str]) -> Value {
         .iter()
         .filter_map(|field| Some(((*field).to_owned(), part.get(*field)?.clone())));
     Value::Object(kept.collect())
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        wipe_all(self.0.take());
-    }
-}
-
-fn wipe_all(value: Value) {
-    match value {
-        Value::String(mut text) => text.zeroize(),
-        Value::Array(items) => items.into_iter().for_each(wipe_all),
-        Value::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe_all(field)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 #[cfg(test)]

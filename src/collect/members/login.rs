@@ -70,6 +70,6 @@ fn refused(message: &str) -> LoginOutcome {
 
 fn unanswered(no: &NoAnswer) -> LoginOutcome {
     LoginOutcome::Unanswered {
-        reason: no.told("create on selfsubjectreviews"),
+        reason: no.describe("create on selfsubjectreviews"),
     }
 }

@@ -125,7 +125,7 @@ impl Looking<'_> {
         match outcome {
             Ok(found) => Some(found),
             Err(no) => {
-                self.look.missing.insert(part, no.told(right(part)));
+                self.look.missing.insert(part, no.describe(right(part)));
                 None
             }
         }

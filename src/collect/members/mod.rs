@@ -18,6 +18,5 @@ mod tried;
 mod watch;
 
 pub use file::{MembersError, members_schema, read_members};
-pub(super) use kubeconfig::Hidden;
 pub use plan::{Dial, MemberWay, Members, Network};
 pub(super) use watch::{Asking, Sources};

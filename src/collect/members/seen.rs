@@ -39,7 +39,7 @@ impl Asking {
             seen.add(profile, recorded);
         }
         let mut tried = std::mem::take(&mut *self.tried.lock());
-        tried.sort_by_cached_key(Tried::attempt);
+        tried.sort_by_cached_key(Tried::id);
         let login = |tried: Tried| Login {
             at: tried.at,
             profile: known.find(&tried.profile),

@@ -17,13 +17,13 @@ use super::{
     ask::Asker,
     clean::Clean,
     issued::{self, Way},
-    kubeconfig::Hidden,
     login::login,
     plan::Dial,
 };
 use crate::{
-    call::{Failure, again},
+    call::{Failure, retry},
     clock::Clock,
+    hidden::Hidden,
     list::list,
     plugins::{Plugins, Request},
     secrets,
@@ -33,7 +33,7 @@ use crate::{
 const ATTEMPTS: u32 = 3;
 
 /// A Secret or a plugin to be tried.
-pub(super) struct Key {
+pub(super) struct CredentialAttempt {
     pub with: LoginWith,
     pub profile: Named,
     source: Source,
@@ -46,7 +46,7 @@ enum Source {
 }
 
 /// What was tried, and on whose member.
-pub(super) type Attempt = (String, Named);
+pub(super) type AttemptId = (String, Named);
 
 /// The profile that a Secret names; it need not tell the namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,24 +68,24 @@ pub(super) struct Tried {
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Failure> {
+pub(super) async fn attempts(hub: &Client, places: &[String]) -> Result<Vec<CredentialAttempt>, Failure> {
     let found = Arc::new(Mutex::new(Vec::new()));
     for place in places {
         let path = secrets::path(place);
-        again(ATTEMPTS, Failure::may_pass, || {
+        retry(ATTEMPTS, Failure::may_pass, || {
             let into = Arc::clone(&found);
             let each = move |json: &[u8]| {
                 let mut found = into.lock();
-                found.extend(key(json));
+                found.extend(attempt(json));
             };
             list(hub, &path, each)
         })
         .await?;
     }
-    let mut found: Vec<Key> = std::mem::take(&mut *found.lock());
-    found.sort_by_cached_key(|key| told(&key.with));
+    let mut found: Vec<CredentialAttempt> = std::mem::take(&mut *found.lock());
+    found.sort_by_cached_key(|attempt| source(&attempt.with));
     // A list that was tried again has told some of them twice.
-    found.dedup_by(|one, other| told(&one.with) == told(&other.with));
+    found.dedup_by(|one, other| source(&one.with) == source(&other.with));
     Ok(found)
 }
 
@@ -93,23 +93,23 @@ pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Fa
 ///
 /// # Errors
 /// When the hub refuses or does not answer.
-pub(super) async fn plugin_keys(
+pub(super) async fn plugin_attempts(
     hub: &Client,
     paths: &[String],
     scope: &Scope,
     plugins: &Plugins,
-) -> Result<Vec<Key>, Failure> {
+) -> Result<Vec<CredentialAttempt>, Failure> {
     let found = Arc::new(Mutex::new(BTreeMap::new()));
     for path in paths {
-        again(ATTEMPTS, Failure::may_pass, || {
+        retry(ATTEMPTS, Failure::may_pass, || {
             let (into, scope, plugins) = (Arc::clone(&found), scope.clone(), plugins.clone());
             let each = move |json: &[u8]| {
                 // What is no profile is told of by those who judge it.
                 let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
                 let profile = profile.filter(|profile| scope.holds(profile));
-                let key = profile.and_then(|profile| plugin_key(&profile, &plugins));
+                let attempt = profile.and_then(|profile| plugin_attempt(&profile, &plugins));
                 let mut found = into.lock();
-                found.extend(key.map(|key| (key.profile.clone(), key)));
+                found.extend(attempt.map(|attempt| (attempt.profile.clone(), attempt)));
             };
             list(hub, path, each)
         })
@@ -120,9 +120,9 @@ pub(super) async fn plugin_keys(
 }
 
 /// The plugin to run for a profile; none where it has no access provider with one.
-pub(super) fn plugin_key(profile: &ClusterProfile, plugins: &Plugins) -> Option<Key> {
+pub(super) fn plugin_attempt(profile: &ClusterProfile, plugins: &Plugins) -> Option<CredentialAttempt> {
     let request = plugins.request(profile)?;
-    Some(Key {
+    Some(CredentialAttempt {
         with: LoginWith::Plugin(request.provider.clone()),
         profile: Named {
             namespace: Some(profile.metadata.namespace.to_string()),
@@ -133,20 +133,20 @@ pub(super) fn plugin_key(profile: &ClusterProfile, plugins: &Plugins) -> Option<
 }
 
 /// What a credential comes from, for people: `Secret consumer/a`.
-fn told(with: &LoginWith) -> String {
+fn source(with: &LoginWith) -> String {
     match with {
         LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
         LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
     }
 }
 
-fn key(json: &[u8]) -> Option<Key> {
+fn attempt(json: &[u8]) -> Option<CredentialAttempt> {
     let object = Hidden(serde_json::from_slice(json).ok()?);
     let metadata = &object.0["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
     let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
     let none = || Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY));
-    Some(Key {
+    Some(CredentialAttempt {
         with: LoginWith::Secret(ObjectRef {
             kind: "Secret".to_owned(),
             namespace: text("namespace"),
@@ -167,10 +167,10 @@ fn key(json: &[u8]) -> Option<Key> {
     })
 }
 
-impl Key {
+impl CredentialAttempt {
     /// What tells it from others.
-    pub fn attempt(&self) -> Attempt {
-        (told(&self.with), self.profile.clone())
+    pub fn id(&self) -> AttemptId {
+        (source(&self.with), self.profile.clone())
     }
 
     /// Tries it on its member. Gives the way in, where it is one.
@@ -212,8 +212,8 @@ impl Key {
 
 impl Tried {
     /// What tells it from others.
-    pub fn attempt(&self) -> Attempt {
-        (told(&self.with), self.profile.clone())
+    pub fn id(&self) -> AttemptId {
+        (source(&self.with), self.profile.clone())
     }
 
     /// Whether it is worth another try: what the member refused may have been replaced a moment ago, and a plugin may
@@ -233,11 +233,11 @@ impl Tried {
 
     /// By what it was tried, for people: `Secret consumer/a`.
     pub fn way(&self) -> String {
-        told(&self.with)
+        source(&self.with)
     }
 
     /// Why it opens nothing, for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let way = self.way();
         match &self.outcome {
             LoginOutcome::Accepted { .. } => format!("{way} opens it"),

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::plan::{Output, Protocol};
-use crate::members::Hidden;
+use crate::hidden::Hidden;
 
 /// How far the runner's clock may be apart from the plugin's before a credential counts as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);

@@ -23,9 +23,9 @@ use tokio::{
 
 use super::{
     plan::{Call, Output, Ran, Runner},
-    words::last_words,
+    stderr_tail::last_words,
 };
-use crate::driver::{Cutter, Keeper, Order, Tail};
+use crate::driver::{Cutter, Order, Reaper, Tail};
 
 /// How long a plugin may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ pub struct Processes {
     turns: Semaphore,
     patience: Duration,
     /// Ends the process groups of plugins; none where the system has no shell for it.
-    keeper: OnceLock<Option<Keeper>>,
+    reaper: OnceLock<Option<Reaper>>,
 }
 
 impl Default for Processes {
@@ -62,7 +62,7 @@ impl Processes {
         Self {
             turns: Semaphore::new(AT_ONCE),
             patience,
-            keeper: OnceLock::new(),
+            reaper: OnceLock::new(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Processes {
 
     /// Starts a plugin in a process group of its own. It finds the runner's environment, as with any client.
     fn start(&self, call: &Call) -> io::Result<(Child, Group<'_>)> {
-        let keeper = self.keeper.get_or_init(|| Keeper::alone().ok());
+        let reaper = self.reaper.get_or_init(|| Reaper::alone().ok());
         let mut command = Command::new(&call.command);
         command
             .args(&call.args)
@@ -124,7 +124,7 @@ impl Processes {
         command.process_group(0);
         let child = command.spawn()?;
         let group = Group {
-            keeper: keeper.as_ref(),
+            reaper: reaper.as_ref(),
             id: child.id(),
         };
         group.order(Order::Add);
@@ -140,15 +140,15 @@ impl Runner for Processes {
 
 /// The process group of a plugin that runs; ended with this, unless it is left.
 struct Group<'a> {
-    keeper: Option<&'a Keeper>,
+    reaper: Option<&'a Reaper>,
     id: Option<u32>,
 }
 
 impl Group<'_> {
     fn order(&self, order: Order) {
-        if let (Some(keeper), Some(id)) = (self.keeper, self.id) {
+        if let (Some(reaper), Some(id)) = (self.reaper, self.id) {
             // Where somebody has killed the shell, the program itself is ended all the same.
-            let _ = keeper.order(order, id);
+            let _ = reaper.order(order, id);
         }
     }
 

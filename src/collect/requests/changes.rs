@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::events::Answered;
+use super::answered::Answered;
 
 /// A write, as far as it tells of its object's versions.
 #[derive(Clone, Copy, Debug)]

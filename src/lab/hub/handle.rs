@@ -3,7 +3,7 @@
 use apiserver::ApiServer;
 use collect::{
     clock::Clock,
-    connect::{Connection, Handout, USER_AGENT, cause},
+    connect::{Connection, HubAccess, USER_AGENT, cause},
 };
 use envtest::{Assets, Envtest, EnvtestOptions};
 use http::{HeaderValue, header};
@@ -153,10 +153,10 @@ impl Hub {
     ///
     /// # Panics
     /// When there is no such user.
-    pub fn handout_as(&self, user: &str) -> Result<Option<Handout>, HubError> {
+    pub fn handout_as(&self, user: &str) -> Result<Option<HubAccess>, HubError> {
         match &self.own {
             Own::Lab(_) => Ok(None),
-            Own::Envtest(envtest) => Ok(Some(Handout {
+            Own::Envtest(envtest) => Ok(Some(HubAccess {
                 server: envtest.url(),
                 kubeconfig: envtest.kubeconfig(user),
             })),

@@ -27,7 +27,7 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
     }
     let path = folder.path().join("driver.yaml");
     fs::write(&path, file).expect("a driver file");
-    let hub = Handout {
+    let hub = HubAccess {
         server: "https://hub.example".to_owned(),
         kubeconfig: format!("users: [{{name: u, user: {{token: {TOKEN}}}}}]\n"),
     };

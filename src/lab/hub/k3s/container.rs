@@ -2,7 +2,7 @@
 
 use std::{env, fmt, time::Duration};
 
-use collect::connect::{Handout, cause};
+use collect::connect::{HubAccess, cause};
 use envtest::start::{ready, tail};
 use kube::{Client, Config};
 use testcontainers::{
@@ -74,7 +74,7 @@ impl K3s {
     ///
     /// # Panics
     /// When there is no such user.
-    pub(crate) fn handout(&self, user: &str) -> Result<Handout, String> {
+    pub(crate) fn handout(&self, user: &str) -> Result<HubAccess, String> {
         self.users.handout(user)
     }
 

@@ -1,7 +1,7 @@
 //! The users of the hub: all of them the administrator, who acts as them.
 
 use collect::connect::{
-    Handout,
+    HubAccess,
     kubeconfig::{alone, config},
 };
 use kube::{
@@ -65,9 +65,9 @@ impl Users {
     }
 
     /// The same for other programs.
-    pub fn handout(&self, user: &str) -> Result<Handout, String> {
+    pub fn handout(&self, user: &str) -> Result<HubAccess, String> {
         let (config, kubeconfig) = self.way(user)?;
-        Ok(Handout::of_context(&kubeconfig, CONTEXT, &config))
+        Ok(HubAccess::of_context(&kubeconfig, CONTEXT, &config))
     }
 
     fn way(&self, user: &str) -> Result<(Config, Kubeconfig), String> {

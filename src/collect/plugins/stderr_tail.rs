@@ -4,7 +4,7 @@ use evidence::redact::without_credentials;
 use serde_json::Value;
 
 use super::plan::Output;
-use crate::{members::Hidden, words::cut};
+use crate::{hidden::Hidden, words::cut};
 
 /// How many lines are told, and how many characters of them.
 const LINES: usize = 3;

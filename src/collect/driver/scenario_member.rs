@@ -10,17 +10,17 @@ use tokio_util::sync::CancellationToken;
 use super::{
     answers,
     hooks::{Call, Called, Member, Offered, Way},
-    journal::Debt,
+    journal::UndoEntry,
     plan::{Fleet, OwnMember},
     recognise::Traits,
     secrets,
-    session::{STOPPED, Session, refused},
+    session::{STOPPED, Session, StuckMember, refused},
     writes::OURSELVES,
 };
 use crate::record::Record;
 
 /// A member for the time of a scenario.
-pub(super) struct Guest {
+pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
     own: OwnMember,
@@ -32,11 +32,11 @@ pub(super) struct Guest {
     uid: Option<Arc<str>>,
     /// Whether the implementation may have taken it.
     invited: bool,
-    debt: Option<u64>,
+    undo: Option<u64>,
     turns: Option<Arc<Semaphore>>,
 }
 
-impl Guest {
+impl ScenarioMember {
     /// That member, for a scenario, with a stand-in where there are any. The error is for a person.
     async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, String> {
         let offered = match &session.plan.fleet {
@@ -65,27 +65,27 @@ impl Guest {
             seen_before: 0,
             uid: None,
             invited: false,
-            debt: None,
+            undo: None,
             turns: None,
         })
     }
 
     /// So many members for a scenario, once they are to be had. That one could not be offered is noted as its step.
     pub async fn take(session: &Session<'_>, scenario: Scenario, count: usize) -> Vec<Self> {
-        let mut guests = Vec::new();
-        for own in session.seats.take(count).await {
+        let mut members = Vec::new();
+        for own in session.pool.take(count).await {
             match Self::of(session, scenario, own.clone()).await {
-                Ok(guest) => guests.push(guest),
+                Ok(member) => members.push(member),
                 Err(reason) => {
-                    session.forgo(
+                    session.skip_step(
                         session.begin(scenario, DriverAction::Join, &own.name, None),
                         reason,
                     );
-                    session.seats.give_back(own);
+                    session.pool.give_back(own);
                 }
             }
         }
-        guests
+        members
     }
 
     /// From now on it joins and leaves only when it is its turn.
@@ -117,14 +117,14 @@ impl Guest {
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Join);
         self.seen_before = session.record().len();
-        let debt = Debt::Member {
+        let undo = UndoEntry::Member {
             name: self.member.name.clone(),
         };
         if session.stop.is_cancelled() {
             return refused(step, STOPPED);
         }
-        match session.owe(debt) {
-            Ok(debt) => self.debt = debt,
+        match session.record_undo(undo) {
+            Ok(undo) => self.undo = undo,
             Err(reason) => return refused(step, reason),
         }
         self.invited = true;
@@ -137,7 +137,7 @@ impl Guest {
         session
             .look(&mut step, |record| {
                 self.find(session, record)
-                    .is_some_and(|profile| answers::is_filled(profile, session.lent.plan.claim.edition))
+                    .is_some_and(|profile| answers::is_filled(profile, session.context.plan.claim.edition))
             })
             .await;
         step.profile = self.find(session, &session.record()).map(ObjectRef::from);
@@ -154,7 +154,7 @@ impl Guest {
             return;
         }
         let record = session.record();
-        let scope = &session.lent.plan.scope;
+        let scope = &session.context.plan.scope;
         let strangers = record.after(self.seen_before).iter().filter_map(|history| {
             let profile = history.current()?;
             let ours = session.is_claimed(&profile.metadata.uid) || profile.manager() == OURSELVES;
@@ -192,7 +192,7 @@ impl Guest {
             .after(first)
             .iter()
             .filter(|history| !session.is_claimed(&history.last().metadata.uid));
-        let profile = self.traits.find(free, &session.lent.plan.scope)?;
+        let profile = self.traits.find(free, &session.context.plan.scope)?;
         session.claim(&profile.metadata.uid, self.traits.named.is_none());
         self.uid = Some(Arc::clone(&profile.metadata.uid));
         let is_new = record
@@ -208,20 +208,20 @@ impl Guest {
     /// The member leaves, whether it has joined well or not, and waits until its profile shows it.
     pub async fn leave(mut self, session: &Session<'_>) {
         if !self.invited {
-            session.seats.give_back(self.own);
+            session.pool.give_back(self.own);
             return;
         }
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
-            step.secrets_before = secrets::count(&session.lent, &ProfileKey::from(profile)).await;
+            step.secrets_before = secrets::count(&session.context, &ProfileKey::from(profile)).await;
         }
         let called = self.call(session, DriverAction::Leave, None).await;
         drop(turn);
         session.did(&mut step, called);
         let left = step.outcome == StepOutcome::Done;
         if left {
-            session.undone(self.debt.take());
+            session.undone(self.undo.take());
         }
         let uid = self.uid.clone();
         // Of a profile that nobody knows, there is nothing to be seen.
@@ -236,9 +236,14 @@ impl Guest {
         }
         session.end(step);
         if left {
-            session.seats.give_back(self.own);
+            session.pool.give_back(self.own);
         } else {
-            session.stuck(self);
+            session.stuck(StuckMember {
+                member: self.member,
+                _stand_in: self.offered,
+                uid: self.uid,
+                undo: self.undo,
+            });
         }
     }
 
@@ -248,24 +253,12 @@ impl Guest {
             return;
         };
         while !session.stop.is_cancelled() {
-            let count = secrets::count(&session.lent, &key).await;
+            let count = secrets::count(&session.context, &key).await;
             step.looked_until = session.now();
             if count == Some(0) || step.looked_until >= deadline {
                 return;
             }
             session.pause(secrets::EVERY).await;
-        }
-    }
-
-    /// The last attempt to have it leave.
-    pub async fn leave_at_last(mut self, session: &Session<'_>) {
-        let called = self.call(session, DriverAction::Leave, None).await;
-        match called.failure {
-            None => session.undone(self.debt.take()),
-            Some(reason) => session.remains(format!(
-                "the member {} is still joined: {reason}",
-                self.member.name
-            )),
         }
     }
 

@@ -31,7 +31,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 "#;
 
 /// The shell that keeps watch.
-pub(crate) struct Keeper(Mutex<Child>);
+pub(crate) struct Reaper(Mutex<Child>);
 
 /// What is to be done with a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) enum Order {
     Gone,
 }
 
-impl Keeper {
+impl Reaper {
     /// Watches over no folder.
     pub fn alone() -> io::Result<Self> {
         Self::over(Path::new(""))
@@ -55,7 +55,7 @@ impl Keeper {
     /// Watches over `folder`.
     pub fn over(folder: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "conformance-keeper"]).arg(folder);
+        command.args(["-c", SCRIPT, "conformance-reaper"]).arg(folder);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -86,7 +86,7 @@ impl Order {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Reaper {
     fn drop(&mut self) {
         let child = self.0.get_mut();
         drop(child.stdin.take());

@@ -8,14 +8,14 @@ use tokio::sync::Semaphore;
 use super::plan::{DriverPlan, Fleet, OwnMember};
 
 /// Where members come from, and how many of them can be had at a time.
-pub(super) struct Seats {
+pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
     /// The implementer's own members that no scenario has.
     own: Option<(Semaphore, Mutex<Vec<OwnMember>>)>,
 }
 
-impl Seats {
+impl MemberPool {
     /// All members of a plan.
     pub fn new(plan: &DriverPlan) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Seats {
     }
 
     /// Whether members can be had while others are joined, however many these are.
-    pub fn are_unlimited(&self) -> bool {
+    pub fn is_unlimited(&self) -> bool {
         self.own.is_none()
     }
 
