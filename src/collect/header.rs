@@ -20,11 +20,10 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     } else {
         Asked::Yes
     };
-    let members = match plan.members.are_asked() {
-        true => Asked::Yes,
-        false => {
-            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
-        }
+    let members = if plan.members.are_asked() {
+        Asked::Yes
+    } else {
+        no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
     };
     let plugins = match &plan.members.plugins {
         Some(_) => Asked::Yes,

@@ -169,9 +169,10 @@ impl Asker {
 
     fn silent(&self, error: &kube::Error) -> NoAnswer {
         let cause = self.clean.words(&connect::cause(error));
-        NoAnswer::Silent(match connect::is_tls(error) {
-            true => format!("no secure connection: {cause}"),
-            false => cause,
+        NoAnswer::Silent(if connect::is_tls(error) {
+            format!("no secure connection: {cause}")
+        } else {
+            cause
         })
     }
 

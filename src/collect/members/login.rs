@@ -23,12 +23,13 @@ pub(super) async fn login(asker: &Asker) -> LoginOutcome {
                     .as_str()
                     .unwrap_or(UNTOLD),
             );
-            match user == NOBODY {
-                true => refused(&format!("Unauthorized: it takes the bearer for {NOBODY}")),
-                false => LoginOutcome::Accepted {
+            if user == NOBODY {
+                refused(&format!("Unauthorized: it takes the bearer for {NOBODY}"))
+            } else {
+                LoginOutcome::Accepted {
                     user,
                     everything: everything(asker).await.ok(),
-                },
+                }
             }
         }
         Err(NoAnswer::Refused(StatusCode::UNAUTHORIZED)) => refused("Unauthorized"),

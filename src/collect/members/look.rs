@@ -248,9 +248,10 @@ impl Looking<'_> {
             }
         };
         self.asker.list(DEFINITIONS, Wanted::MetadataAtLast, read).await?;
-        match groups.len() <= GROUPS {
-            true => Ok(Arc::new(groups)),
-            false => Err(NoAnswer::Silent("there are more groups than are kept".to_owned())),
+        if groups.len() <= GROUPS {
+            Ok(Arc::new(groups))
+        } else {
+            Err(NoAnswer::Silent("there are more groups than are kept".to_owned()))
         }
     }
 }
@@ -303,9 +304,10 @@ fn readyz(answer: &Answer, asker: &Asker) -> Result<Readyz, NoAnswer> {
         .take(CHECKS)
         .map(|check| asker.clean.words(check))
         .collect();
-    match answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
-        true => Ok(Readyz { ready: false, failed }),
-        false => Err(NoAnswer::Refused(answer.status)),
+    if answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
+        Ok(Readyz { ready: false, failed })
+    } else {
+        Err(NoAnswer::Refused(answer.status))
     }
 }
 

@@ -82,12 +82,13 @@ fn expiry(time: &str, now: Timestamp) -> Result<Timestamp, String> {
         .parse()
         .map_err(|_| "has an expirationTimestamp that is no time in RFC 3339")?;
     let age = now.duration_since(expires);
-    match age > SKEW {
-        true => Err(format!(
+    if age > SKEW {
+        Err(format!(
             "expired {:#} ago",
             SignedDuration::from_secs(age.as_secs())
-        )),
-        false => Ok(expires),
+        ))
+    } else {
+        Ok(expires)
     }
 }
 

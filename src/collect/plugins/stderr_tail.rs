@@ -45,9 +45,10 @@ fn words(text: &str, is_credential: impl Fn(&str) -> bool) -> String {
     let mut clean = String::new();
     for piece in text.split_inclusive(ends) {
         let word = piece.trim_end_matches(ends);
-        match word.len() >= SHORTEST && is_credential(word) {
-            true => clean.extend([TAKEN, &piece[word.len()..]]),
-            false => clean.push_str(piece),
+        if word.len() >= SHORTEST && is_credential(word) {
+            clean.extend([TAKEN, &piece[word.len()..]])
+        } else {
+            clean.push_str(piece)
         }
     }
     clean

@@ -57,9 +57,10 @@ async fn healthy_at_first(
     let patience = session.plan.patience.with(DriverAction::Join);
     let deadline = session.after(patience);
     let healthy = |record: &Record| member.profile(record).is_some_and(answers::is_healthy);
-    match session.wait(deadline, healthy).await {
-        true => Ok(()),
-        false => Err("the profile does not say that the member is healthy, though nothing was broken yet"),
+    if session.wait(deadline, healthy).await {
+        Ok(())
+    } else {
+        Err("the profile does not say that the member is healthy, though nothing was broken yet")
     }
 }
 

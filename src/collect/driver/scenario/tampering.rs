@@ -187,9 +187,10 @@ async fn set_back(
         now.is_none_or(|profile| action != DriverAction::SetDisplayName && is_right(action, profile, change))
     };
     let is_right = right(&session.record());
-    let undone = match is_right {
-        true => Ok(()),
-        false => session.writes.set_back(change).await,
+    let undone = if is_right {
+        Ok(())
+    } else {
+        session.writes.set_back(change).await
     };
     match undone {
         Ok(()) => session.undone(undo),

@@ -99,9 +99,10 @@ impl Manager {
     }
 
     fn profile_name(&self, name: &str) -> String {
-        match self.habits.mute {
-            true => format!("profile-{}", self.fleet()[name].number),
-            false => format!("m-{name}"),
+        if self.habits.mute {
+            format!("profile-{}", self.fleet()[name].number)
+        } else {
+            format!("m-{name}")
         }
     }
 

@@ -201,9 +201,12 @@ async fn a_member_that_tells_no_user_is_asked_for_rights() {
     world.profile("a").await;
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
-    let old = Fake::new(|_, path| match path.ends_with("selfsubjectaccessreviews") {
-        true => (201, json!({"status": {"allowed": false}}).to_string()),
-        false => well(path),
+    let old = Fake::new(|_, path| {
+        if path.ends_with("selfsubjectaccessreviews") {
+            (201, json!({"status": {"allowed": false}}).to_string())
+        } else {
+            well(path)
+        }
     });
     let evidence = world
         .collect(&from_secrets(0, [("a", old)]), async {})
