@@ -9,7 +9,7 @@ use super::call::{Failure, How};
 pub enum CollectError {
     /// Nobody answers.
     #[error(
-        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address, or choose another with --context"
+        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address"
     )]
     Unreachable {
         /// The hub.
@@ -50,7 +50,7 @@ pub enum CollectError {
 
     /// The hub serves ClusterProfiles, but not in a version that would do.
     #[error(
-        "the hub serves {plural}.{group} not in {wanted} but in {}; {advice}", served.join(", "),
+        "the hub serves {plural}.{group} not in {wanted} but in {}", served.join(", "),
         plural = names::PLURAL, group = names::GROUP
     )]
     VersionNotServed {
@@ -58,8 +58,8 @@ pub enum CollectError {
         wanted: String,
         /// The versions that are served.
         served: Vec<String>,
-        /// What to do.
-        advice: String,
+        /// Whether the caller asked for that version.
+        requested: bool,
     },
 
     /// The runner may not list or watch profiles.

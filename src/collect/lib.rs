@@ -16,6 +16,7 @@ mod hidden;
 mod lines;
 mod list;
 mod members;
+pub mod missing;
 mod namespaces;
 mod permissions;
 mod plan;

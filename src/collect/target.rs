@@ -161,25 +161,19 @@ async fn timed<T: DeserializeOwned>(
 }
 
 fn choose(served: &[String], wanted: Option<&str>, edition: Edition) -> Result<String, CollectError> {
-    let refused = |wanted: String, advice: String| CollectError::VersionNotServed {
+    let refused = |wanted: String, requested: bool| CollectError::VersionNotServed {
         wanted,
         served: served.to_vec(),
-        advice,
+        requested,
     };
     match wanted {
         Some(wanted) if served.iter().any(|version| version == wanted) => Ok(wanted.to_owned()),
-        Some(wanted) => Err(refused(
-            wanted.to_owned(),
-            format!("choose `--api-version {}`, or leave the flag out", served[0]),
-        )),
+        Some(wanted) => Err(refused(wanted.to_owned(), true)),
         None => {
             let known = readable(edition).find(|known| served.iter().any(|version| version == known));
-            known.map(str::to_owned).ok_or_else(|| {
-                refused(
-                    names::VERSIONS.join(" or "),
-                    format!("use a newer suite, or try `--api-version {}`", served[0]),
-                )
-            })
+            known
+                .map(str::to_owned)
+                .ok_or_else(|| refused(names::VERSIONS.join(" or "), false))
         }
     }
 }

@@ -3,7 +3,12 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use collect::{Plan, clock::Clock, connect::Connection, driver::clean as clean_up};
+use collect::{
+    Plan,
+    clock::Clock,
+    connect::Connection,
+    driver::{CleanError, clean as clean_up},
+};
 use report::inert;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +37,10 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
             driver_file,
             CancellationToken::new(),
         );
-        cleaned.await.map_err(Failure::could_not_run)
+        cleaned.await.map_err(|error| match error {
+            CleanError::Hub(error) => Failure::nothing_seen(error),
+            error => Failure::could_not_run(error),
+        })
     })?;
     let told: String = cleaned
         .messages
@@ -43,7 +51,7 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
     match cleaned.leftovers.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(
-            "not everything could be undone; mend what is in the way and clean again\n{}",
+            "not everything could be undone; mend what is in the way and clean again, with --driver FILE if the driver file was moved\n{}",
             remains.join("\n")
         ))),
     }

@@ -7,6 +7,8 @@ use judge::Decision;
 use lab::hub::HubError;
 use report::inert;
 
+use super::advice;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -56,10 +58,13 @@ impl Failure {
 
     /// The hub that the user has named cannot be reached.
     pub fn unreachable(error: ConnectError) -> Self {
-        match error {
-            ConnectError::UnknownContext { .. } => Self::usage(error),
-            _ => Self::could_not_run(error),
-        }
+        let exit = match error {
+            ConnectError::UnknownContext { .. } => Exit::Usage,
+            _ => Exit::CouldNotRun,
+        };
+        let advised = format!("{error}{}", advice::unreachable(&error));
+        let error = anyhow::Error::new(error).context(advised);
+        Self { exit, error }
     }
 
     /// Nothing was seen of the hub: it could not be, or the run was ended before.
@@ -68,7 +73,8 @@ impl Failure {
             CollectError::Stopped => Exit::Inconclusive,
             _ => Exit::CouldNotRun,
         };
-        let error = error.into();
+        let advised = format!("{error}{}", advice::nothing_seen(&error));
+        let error = anyhow::Error::new(error).context(advised);
         Self { exit, error }
     }
 

@@ -19,7 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Failure, audit,
+    Failure, advice, audit,
     driver::Driving,
     members, progress, signals,
     target::{Reference, Target},
@@ -104,6 +104,7 @@ async fn somebody_elses(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
+    advice::add_flags(&mut evidence);
     audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
@@ -119,6 +120,9 @@ async fn ours(
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
+    if let Ok(evidence) = &mut seen {
+        advice::add_flags(evidence);
+    }
     if let Ok(evidence) = &mut seen
         && let Err(error) = audit::add_own(evidence, &hub).await
     {

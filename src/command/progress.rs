@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     io::IsTerminal,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -20,6 +21,8 @@ use judge::{
 };
 use report::inert;
 use tokio::task::spawn_blocking;
+
+use super::advice;
 
 /// How a run with a watch is told: how far it is, what is seen, what is broken, and what the driver does.
 const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
@@ -95,6 +98,10 @@ impl Progress for Line {
     fn warn(&self, what: &str) {
         self.bar
             .suspend(|| anstream::eprintln!("warning: {}", inert::line(what)));
+    }
+
+    fn left_over(&self, journal: &Path) {
+        self.warn(&advice::left_over(journal));
     }
 
     fn wants_glances(&self) -> bool {
@@ -210,6 +217,10 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
 
     fn warn(&self, what: &str) {
         (self.say)(&format!("warning: {}", inert::line(what)));
+    }
+
+    fn left_over(&self, journal: &Path) {
+        self.warn(&advice::left_over(journal));
     }
 }
 

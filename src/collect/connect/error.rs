@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The kubeconfig file cannot be read.
-    #[error("failed to read the kubeconfig {}: {source}; name another with --kubeconfig", path.display())]
+    #[error("failed to read the kubeconfig {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -50,11 +50,8 @@ pub enum ConnectError {
         known: Vec<String>,
     },
 
-    /// No context was named, neither on the command line nor in the kubeconfig.
-    #[error(
-        "{place} sets no current-context; choose one with --context; there {}",
-        listed(known)
-    )]
+    /// Neither the caller nor the kubeconfig names a context.
+    #[error("{place} sets no current-context; there {}", listed(known))]
     NoContext {
         /// The files that were read.
         place: String,
@@ -75,8 +72,7 @@ pub enum ConnectError {
 
     /// There is neither a kubeconfig nor a service account.
     #[error(
-        "found no hub: {}, and this is no pod of a cluster; name a kubeconfig with --kubeconfig, or try the suite \
-         without a hub of your own: --hub lab", looked.join(", ")
+        "found no hub: {}, and this is no pod of a cluster", looked.join(", ")
     )]
     Nowhere {
         /// Where a kubeconfig was looked for, each with what was found.
@@ -85,7 +81,7 @@ pub enum ConnectError {
 
     /// This is a pod, but its service account cannot be used.
     #[error(
-        "failed to use the pod's service account: {reason}; mount its token (automountServiceAccountToken), or name a kubeconfig with --kubeconfig"
+        "failed to use the pod's service account: {reason}; mount its token (automountServiceAccountToken)"
     )]
     InCluster {
         /// What is wrong.

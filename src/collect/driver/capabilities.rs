@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{DriverAction, api::names};
 
 use super::plan::{DriverPlan, Fleet};
-use crate::permissions::Permissions;
+use crate::{missing::NO_MUTATIONS, permissions::Permissions};
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ fn missing(
             let stand_ins = matches!(plan.fleet, Fleet::StandIns(_));
             if stand_ins { None } else { hook(action) }
         }),
-        _ if !plan.mutations => Some("add `--allow-mutations`".to_owned()),
+        _ if !plan.mutations => Some(NO_MUTATIONS.to_owned()),
         DriverAction::PutForeigner => forbidden(action, permissions, scope),
         _ => forbidden(action, permissions, scope).or_else(joined),
     }
@@ -78,9 +78,6 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
             .iter()
             .all(|namespace| allows(namespace) == Some(false))
     });
-    refused.map(|(verb, resource)| {
-        format!(
-            "the runner may not {verb} {resource}: grant it (`clusterprofile-conformance rbac --allow-mutations`)"
-        )
-    })
+    refused
+        .map(|(verb, resource)| format!("the runner may not {verb} {resource}: grant {verb} on {resource}"))
 }

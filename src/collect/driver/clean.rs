@@ -191,7 +191,7 @@ impl Work<'_> {
 
     async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), String> {
         let file = DriverFile::read(self.driver_file)
-            .map_err(|error| format!("{error}; give the file with --driver, where it was moved"))?;
+            .map_err(|error| format!("{error}; name its new place if it was moved"))?;
         if action == DriverAction::Heal && !file.hooks.contains_key(&action) {
             // Stand-ins broke by themselves, and went with the run.
             return Ok(());

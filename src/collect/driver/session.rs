@@ -288,11 +288,7 @@ impl<'a> Session<'a> {
             self.context.progress.warn(what);
         }
         if let (false, Some(journal)) = (state.leftovers.is_empty(), &self.plan.journal) {
-            self.context.progress.warn(&format!(
-                "the run could not undo all that it did: mend what is in the way, then run with `--clean`, which goes \
-                 by {}",
-                journal.path().display()
-            ));
+            self.context.progress.left_over(journal.path());
         }
         let mut steps = state.steps;
         steps.sort_by_key(|step| step.from);

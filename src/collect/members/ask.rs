@@ -65,9 +65,7 @@ impl NoAnswer {
             NoAnswer::Silent(cause) => cause.clone(),
             NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
-                format!(
-                    "the member answered 403 Forbidden: grant {right} (`clusterprofile-conformance rbac --members`)"
-                )
+                format!("the member answered 403 Forbidden: grant {right} on the member")
             }
             NoAnswer::Refused(status) if status.is_redirection() => {
                 format!("the member answered {status}, which is not followed")
