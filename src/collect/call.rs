@@ -1,4 +1,4 @@
-//! Requests to the hub, and why one had no good answer.
+//! Sends requests to the hub; retries and failures.
 
 use std::{fmt, future::Future, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::connect;
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest wait before a request is sent again.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// How often a request is sent until a hub that is busy or ailing counts as not answering.
+/// Attempts until a hub that is busy or ailing counts as not answering.
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// Why a request had no good answer.
@@ -90,7 +90,7 @@ pub(super) struct Cause {
 /// How many characters of what the hub says are kept.
 const WORDS: usize = 2000;
 
-/// What the hub says, in one line, without credentials that it may repeat, and no more than anybody reads.
+/// The hub's words in one line, redacted and cut.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
     Ok(one_line(&said, WORDS))
@@ -233,7 +233,7 @@ async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
     Ok(body.to_bytes())
 }
 
-/// Does `work` again, up to so many times in all, while its failures are such that `may_pass` says so.
+/// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all.
 pub(super) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     attempts: u32,
     may_pass: impl Fn(&Failure) -> bool,

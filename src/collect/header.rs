@@ -1,4 +1,4 @@
-//! What a run says of itself before it has seen anything.
+//! The evidence header, as far as it is known before anything is seen.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use evidence::{Asked, FORMAT, Header, Kind};
 use super::{Plan, missing, target::Target};
 use crate::connect::Connection;
 
-/// The head of the evidence. The window and the permissions are still to come.
+/// Builds the evidence header, without the window and the permissions.
 pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     let no = |reason: &str| Asked::No(reason.to_owned());
     let timeline = if plan.observe.is_zero() {

@@ -1,4 +1,4 @@
-//! Namespaces, listed.
+//! Lists the Namespaces.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{
     permissions::Permissions,
 };
 
-/// What could be had of the Namespaces.
+/// The Namespaces that could be read.
 #[derive(Debug, Default)]
 pub(super) struct Namespaces {
     pub namespaces: Vec<Namespace>,
@@ -29,7 +29,7 @@ impl Namespaces {
     }
 }
 
-/// Whether namespaces can be had at all: listed, or each of the scope by its name.
+/// Whether the runner may list Namespaces, or get each of the scope.
 pub(super) fn allowed(permissions: &Permissions, scope: &[String]) -> bool {
     let by_name = || {
         !scope.is_empty()

@@ -1,4 +1,4 @@
-//! What to collect, and how to tell of it meanwhile.
+//! The plan of a run, and its progress.
 
 use std::{
     path::{Path, PathBuf},
@@ -44,7 +44,7 @@ pub enum Wish {
     No(String),
 }
 
-/// Is told how the collecting goes on.
+/// Gets the progress of a run.
 pub trait Progress: Send + Sync {
     /// Something new begins, such as `listing profiles`.
     fn phase(&self, what: &str) {

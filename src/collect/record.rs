@@ -1,4 +1,4 @@
-//! The histories of profiles, as lists and watches tell of them.
+//! The histories of profiles, built from lists and watches.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! The order of things: what the hub is, what we may, the profiles, and then the rest.
+//! Collects in order: the hub, the permissions, the profiles, then the rest.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{clock::Clock, connect::Connection};
 
-/// How often those are told who wait.
+/// Interval of progress reports.
 const TICK: Duration = Duration::from_secs(1);
 /// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
 /// and judging more would keep the watch waiting.
@@ -139,10 +139,10 @@ impl Run<'_> {
             return self.profiles().await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);
-        // Twice, as a hub that goes away meanwhile shows no more at the end.
+        // Listed before and after: if the hub disappears, the first list counts.
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         self.profiles().await?;
-        // Of a run that is cut short, the beginning has to do.
+        // In a run that is cut short, the first list is enough.
         if let Err(reason) = self.namespaces().await
             && !(known && self.stopped())
         {
@@ -218,7 +218,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Has the implementation act, where the plan says so.
+    /// Runs the driver, if the plan has one.
     async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
         let context = RunContext {
             client: &self.hub.client,
@@ -232,7 +232,7 @@ impl Run<'_> {
         Some(drive(context, self.plan.driver.as_ref()?, self.stop.clone()).await)
     }
 
-    /// What the implementation was made to do, and whether that was all.
+    /// Notes what the driver did, and a gap if that was not all.
     fn driven(&mut self, driven: Option<(Driver, bool)>) {
         let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
         if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
@@ -293,7 +293,7 @@ impl Run<'_> {
         }
     }
 
-    /// Why the profiles cannot be listed, and what to do about it.
+    /// Turns a refused list into the error that ends the run.
     fn refused(&self, failure: &Failure) -> CollectError {
         let message = failure.to_string();
         if failure.code() != 403 {
@@ -335,7 +335,7 @@ impl Run<'_> {
         });
     }
 
-    /// Whether anything tells who owns which fields. Where there are no profiles, nothing speaks against it.
+    /// Notes whether managedFields were seen. Without profiles, nothing speaks against it.
     fn writers(&mut self) {
         let mut histories = self.evidence.profiles.iter().peekable();
         let seen =

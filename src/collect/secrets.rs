@@ -1,4 +1,4 @@
-//! Consumers' Secrets, listed at the end and digested at once: no value is kept.
+//! Lists the consumers' Secrets at the end, and keeps digests instead of values.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::{
     permissions::Permissions,
 };
 
-/// What could be had of the Secrets.
+/// The Secrets that could be read.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     pub secrets: Vec<Secret>,
     pub unreadable: Vec<Unreadable>,
 }
 
-/// What the missing right is called.
+/// Why Secrets cannot be read.
 pub(super) const GRANT: &str =
     "the runner may not list Secrets: grant list on secrets (`clusterprofile-conformance rbac`)";
 

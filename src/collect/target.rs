@@ -1,4 +1,4 @@
-//! What the hub is: its version, and which versions of ClusterProfile it serves, with which rules.
+//! Finds the hub's version, and which versions of ClusterProfile it serves.
 
 use evidence::{
     ServedVersion,

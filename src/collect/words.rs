@@ -1,14 +1,14 @@
-//! What others say, made fit to be told; and files that the user wrote, read without quoting what may be secret.
+//! Shortens and redacts others' text; reads the user's files without quoting secrets.
 
 use evidence::{redact::without_credentials, unfit::without_values};
 use serde::de::DeserializeOwned;
 
-/// Somebody's words in one line, without credentials and of no more than so many characters.
+/// Makes one redacted line of a text, of at most `longest` characters.
 pub(super) fn one_line(text: &str, longest: usize) -> String {
     cut(without_credentials(text).replace(['\n', '\r'], " "), longest)
 }
 
-/// No more than so many characters of a text.
+/// Cuts a text after `longest` characters.
 pub(super) fn cut(text: String, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,4 +1,4 @@
-//! A hub that can be asked, wherever it came from.
+//! A connection to a hub.
 
 use std::fmt;
 

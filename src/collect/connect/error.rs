@@ -1,8 +1,8 @@
-//! Why there is no hub, and what to do about it.
+//! Why a connection failed, and what to do about it.
 
 use std::path::PathBuf;
 
-/// Why a hub could not be had. No message holds anything secret of a kubeconfig.
+/// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The kubeconfig file cannot be read.

@@ -1,4 +1,4 @@
-//! The way to a hub for other programs: a kubeconfig with one context, and what of it nobody may see.
+//! Access to a hub for other programs: a kubeconfig with one context, and its credentials to redact.
 
 use std::{fmt, fs, path::absolute};
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::kubeconfig::alone;
 
-/// What a credential of fewer characters would hide of other text is worse than what it shows.
+/// Shorter credentials are not redacted: they would hide too much other text.
 const SHORTEST: usize = 6;
 /// Where a pod finds its service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The way to a hub, for programs that the run starts.
+/// Access to a hub, for programs that the run starts.
 pub struct HubAccess {
     /// The API server's address: by it runs know that they are on the same hub.
     pub server: String,
@@ -21,7 +21,7 @@ pub struct HubAccess {
 }
 
 impl HubAccess {
-    /// Of all that a kubeconfig holds, what belongs to `context`.
+    /// Takes what belongs to `context` out of a kubeconfig.
     pub(crate) fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
         let mut one = alone(kubeconfig, context);
         one.current_context = Some(context.to_owned());
@@ -103,8 +103,8 @@ fn tidy(value: &mut Value) {
     }
 }
 
-/// The credentials in a kubeconfig, so that they can be kept out of what others print: those that stand in it, and
-/// the tokens in files that it names. Of one that cannot be read, none.
+/// Returns the credentials of a kubeconfig and the tokens in files that it names, so that output can be redacted; none
+/// if it cannot be read.
 pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
     let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
     let mut found = Vec::new();

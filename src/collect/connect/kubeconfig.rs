@@ -1,4 +1,4 @@
-//! A hub by kubeconfig, by the usual loading rules, or by the service account of the pod that this runs in.
+//! Connects by a kubeconfig, found by the usual loading rules, or by the pod's service account.
 
 use std::{
     cell::Cell,
@@ -30,7 +30,7 @@ pub struct KubeconfigOptions {
     pub context: Option<String>,
 }
 
-/// What of the environment decides where a kubeconfig is.
+/// The parts of the environment that decide where a kubeconfig is.
 struct Environment {
     kubeconfig: Option<OsString>,
     home: Option<PathBuf>,
@@ -145,7 +145,7 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Catches a panic whose words might tell a secret. Other threads go on to tell theirs.
+/// Catches a panic whose message might quote a secret. Panics of other threads are printed as ever.
 fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -269,7 +269,7 @@ fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<
     })
 }
 
-/// What is wrong with a context, without a byte of its credentials.
+/// Describes what is wrong with a context, without its credentials.
 fn flaw(error: &KubeconfigError) -> String {
     let file = |error: &LoadDataError| match error {
         LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),

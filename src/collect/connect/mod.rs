@@ -1,4 +1,4 @@
-//! How a hub or a member is reached: kubeconfigs, and why a request had no answer.
+//! Connects to hubs and members: kubeconfigs, and why a request failed.
 
 mod cause;
 mod connection;

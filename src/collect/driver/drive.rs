@@ -1,4 +1,4 @@
-//! The driver beside the watch.
+//! Runs the driver beside the watch.
 
 use std::pin::pin;
 
@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{plan::DriverPlan, run_context::RunContext, scenario, session::Session};
 
-/// Has the implementation act by that plan, and undoes what is to be undone, also when `stop` comes first. Gives what was
-/// done, and whether that was all.
+/// Runs the scenarios of the plan and undoes their changes, also when `stop` is cancelled. Returns what was done, and
+/// whether that was all.
 pub(crate) async fn drive(
     context: RunContext<'_>,
     plan: &DriverPlan,

@@ -1,4 +1,4 @@
-//! What makes the implementation act, and where members come from: commands and stand-ins, or whatever a test gives.
+//! Interfaces of a driver: hooks that make the implementation act, and offers of members.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
-    /// Why it cannot be made to do that, for a person; none where it can.
+    /// Why the implementation cannot do that; none where it can.
     fn lacking(&self, action: DriverAction) -> Option<String>;
 
-    /// Makes it act, and waits until that is done. When the run is to stop first, it is ended.
+    /// Makes it act, and waits until that is done or `stop` is cancelled.
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
 }
 

@@ -1,7 +1,7 @@
-//! What is to be undone, written down before it is done: a run that is killed can so be cleaned up after.
+//! Write-ahead log of changes to undo, so that a killed run can be cleaned up.
 //!
-//! One file for each run, one JSON value a line: a line that was cut off when the run was killed spoils no other. There
-//! is no credential in it. The run holds a lock on it, so that nobody cleans up after a run that is still going on.
+//! One file for each run, one JSON value a line, so that a truncated line spoils no other. It holds no credential. The
+//! run locks it, so that nobody cleans up after a run that is still going on.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use serde_json::Value;
 /// The ending of a journal's name; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
 
-/// The journal of a run that is going on.
+/// The write-ahead log of a run that is going on.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -33,12 +33,12 @@ struct State {
     pending: BTreeMap<u64, UndoEntry>,
 }
 
-/// The journal of a run that was killed.
+/// The write-ahead log of a killed run.
 #[derive(Debug)]
 pub(super) struct Found {
     pub path: PathBuf,
     pub head: Head,
-    /// What is to be undone, in the order in which it was done.
+    /// Changes to undo, oldest first.
     pub pending: Vec<(u64, UndoEntry)>,
     /// Holds the lock.
     file: File,
@@ -60,7 +60,7 @@ pub struct Head {
     pub driver_file: PathBuf,
 }
 
-/// What is to be undone.
+/// A change to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
 pub(super) enum UndoEntry {
@@ -133,10 +133,10 @@ impl Journal {
         })
     }
 
-    /// Writes down what is about to be done, and gives it a number.
+    /// Records a change before it is made, and returns its number.
     ///
     /// # Errors
-    /// When it cannot be written: it must not be done then.
+    /// When it cannot be written: the change must not be made then.
     pub(super) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
         let mut state = self.state.lock();
         let number = state.next;
@@ -146,11 +146,11 @@ impl Journal {
         Ok(number)
     }
 
-    /// It is undone.
+    /// Notes that the change is undone.
     pub(super) fn undone(&self, number: u64) {
         let mut state = self.state.lock();
         state.pending.remove(&number);
-        // What stays written down is tried again, which does no harm.
+        // An entry that stays is undone again, which does no harm.
         let _ = write(&state.file, &Line::Undone(number));
     }
 
@@ -161,7 +161,7 @@ impl Journal {
 }
 
 impl Drop for Journal {
-    /// Where everything is undone, it goes.
+    /// Removes the file if everything is undone.
     fn drop(&mut self) {
         let state = self.state.lock();
         if state.pending.is_empty() {
@@ -212,7 +212,7 @@ impl Found {
         Ok((found, going_on))
     }
 
-    /// It is undone.
+    /// Notes that the change is undone.
     pub fn undone(&mut self, number: u64) {
         self.pending.retain(|(pending, _)| *pending != number);
         let _ = write(&self.file, &Line::Undone(number));

@@ -1,4 +1,4 @@
-//! Members to join: as many as are wanted where the run makes them up, the implementer's own one after the other.
+//! Members for scenarios: unlimited where the run makes them up, shared where they are the implementer's own.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 
 use super::plan::{DriverPlan, Fleet, OwnMember};
 
-/// Where members come from, and how many of them can be had at a time.
+/// The members that scenarios can take.
 pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
@@ -32,7 +32,7 @@ impl MemberPool {
         }
     }
 
-    /// A number of members at once, once they are to be had.
+    /// Takes that many members together, once they are free.
     pub async fn take(&self, count: usize) -> Vec<OwnMember> {
         let Some((permits, own)) = &self.own else {
             let names = (0..count).map(|_| self.name());
@@ -52,7 +52,7 @@ impl MemberPool {
         own.split_off(left)
     }
 
-    /// A member that has left is to be had again.
+    /// Returns a member that has left.
     pub fn give_back(&self, member: OwnMember) {
         if let Some((permits, own)) = &self.own {
             own.lock().push(member);
@@ -60,7 +60,7 @@ impl MemberPool {
         }
     }
 
-    /// Whether members can be had while others are joined, however many these are.
+    /// Whether members are free however many are joined.
     pub fn is_unlimited(&self) -> bool {
         self.own.is_none()
     }

@@ -1,4 +1,4 @@
-//! Has the implementation act, and sees what it does: a member joins, breaks, heals, is upgraded, leaves.
+//! Drives the implementation through scenarios: a member joins, breaks, heals, is upgraded, leaves.
 //!
 //! The implementation acts by way of hooks: commands of a driver file, or the reference manager's own functions. What
 //! comes of it is seen by the watch that is going on anyway. The run writes to the hub only where that is allowed, and

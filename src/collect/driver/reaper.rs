@@ -1,4 +1,4 @@
-//! Ends what hooks and credential plugins have started, also when nobody else is left to do it.
+//! Ends the processes of hooks and credential plugins, even after this process has died.
 //!
 //! A hook has a process group of its own, so that its children can be ended with it. To signal a group, and to see our
 //! own end come, would need unsafe code here; a shell does both.
@@ -11,8 +11,8 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// Is told line by line which groups there are and what to do with them. The end of the pipe is the end of us: then
-/// it ends them all, and removes the folder (`$1`) with the credentials.
+/// Reads one order for a process group a line. When the pipe closes, we are gone: then it kills all groups, and removes
+/// the folder (`$1`) with the credentials.
 const SCRIPT: &str = r#"
 groups=
 while read -r what group; do
@@ -30,29 +30,29 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 [ -z "$1" ] || rm -rf -- "$1"
 "#;
 
-/// The shell that keeps watch.
+/// The shell that outlives this process.
 pub(crate) struct Reaper(Mutex<Child>);
 
-/// What is to be done with a group.
+/// What to do with a process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It is there now: it is ended with us.
+    /// Remember it: it ends with us.
     Add,
-    /// It is to end.
+    /// Ask it to end.
     End,
-    /// It ends at once.
+    /// Kill it.
     Kill,
-    /// What is left of it may go on without us.
+    /// Forget it: what is left may go on without us.
     Gone,
 }
 
 impl Reaper {
-    /// Watches over no folder.
+    /// Starts without a folder to remove.
     pub fn alone() -> io::Result<Self> {
         Self::over(Path::new(""))
     }
 
-    /// Watches over `folder`.
+    /// Starts with a folder to remove.
     pub fn over(folder: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");
         command.args(["-c", SCRIPT, "conformance-reaper"]).arg(folder);
@@ -66,7 +66,7 @@ impl Reaper {
         Ok(Self(Mutex::new(command.spawn()?)))
     }
 
-    /// Gives an order for a group.
+    /// Sends an order for a group.
     pub fn order(&self, order: Order, group: u32) -> io::Result<()> {
         let mut child = self.0.lock();
         let pipe = child.stdin.as_mut();

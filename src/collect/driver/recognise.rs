@@ -1,4 +1,4 @@
-//! Which profile is a member's: nobody tells, but managers give profiles their members' names or addresses.
+//! Finds a member's profile by the member's name or address, which managers put into profiles.
 
 use evidence::{
     ProfileHistory, ProfileKey, Scope,

@@ -1,4 +1,4 @@
-//! A member for the time of a scenario: it joins, has its profile, and leaves in any case.
+//! A member for one scenario: it joins, gets its profile, and always leaves.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::record::Record;
 
-/// A member for the time of a scenario.
+/// A member for one scenario.
 pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
@@ -27,17 +27,17 @@ pub(super) struct ScenarioMember {
     /// The stand-in, where it is one.
     offered: Option<Box<dyn Offered>>,
     traits: Traits,
-    /// How many profiles there had been before it joined.
+    /// Number of profiles before it joined.
     seen_before: usize,
     uid: Option<Arc<str>>,
-    /// Whether the implementation may have taken it.
+    /// Whether the implementation may have joined it.
     invited: bool,
     undo: Option<u64>,
     turns: Option<Arc<Semaphore>>,
 }
 
 impl ScenarioMember {
-    /// That member, for a scenario, with a stand-in where there are any. The error is for a person.
+    /// Prepares a member for a scenario, with a stand-in where the plan has them. The error is for a person.
     async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, String> {
         let offered = match &session.plan.fleet {
             Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
@@ -70,7 +70,7 @@ impl ScenarioMember {
         })
     }
 
-    /// So many members for a scenario, once they are to be had. That one could not be offered is noted as its step.
+    /// Takes members for a scenario once they are free. A member that cannot be offered gets a skipped step.
     pub async fn take(session: &Session<'_>, scenario: Scenario, count: usize) -> Vec<Self> {
         let mut members = Vec::new();
         for own in session.pool.take(count).await {
@@ -88,7 +88,7 @@ impl ScenarioMember {
         members
     }
 
-    /// From now on it joins and leaves only when it is its turn.
+    /// Makes the member wait for its turn to join and to leave.
     pub fn take_turns(&mut self, turns: &Arc<Semaphore>) {
         self.turns = Some(Arc::clone(turns));
     }
@@ -98,13 +98,13 @@ impl ScenarioMember {
         turns.acquire_owned().await.ok()
     }
 
-    /// A step with this member, from now on.
+    /// Begins a step with this member.
     pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
         let profile = self.profile(&session.record()).map(ObjectRef::from);
         session.begin(self.scenario, action, &self.member.name, profile)
     }
 
-    /// The member joins. Waits for its profile to be there and filled; gives whether it is there.
+    /// Has the member join and waits for its filled profile. Returns whether there is one.
     pub async fn join(&mut self, session: &Session<'_>) -> bool {
         let step = self.enter(session).await;
         let found = step.profile.is_some();
@@ -112,7 +112,7 @@ impl ScenarioMember {
         found
     }
 
-    /// The same as a step that is not over yet.
+    /// Has the member join, and returns the step before it ends.
     pub async fn enter(&mut self, session: &Session<'_>) -> DriverStep {
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Join);
@@ -173,7 +173,7 @@ impl ScenarioMember {
         }
     }
 
-    /// The member's profile, once it is known which one that is.
+    /// The member's profile, once it is known.
     pub fn profile<'r>(&self, record: &'r Record) -> Option<&'r ClusterProfile> {
         record.history(self.uid.as_ref()?)?.current()
     }
@@ -183,7 +183,7 @@ impl ScenarioMember {
         if let Some(profile) = self.profile(record) {
             return Some(profile);
         }
-        // Who names a profile may name one that was there before; we look only among those that are new.
+        // A hook may name an older profile; otherwise only new ones count.
         let first = match self.traits.named {
             Some(_) => 0,
             None => self.seen_before,
@@ -205,7 +205,7 @@ impl ScenarioMember {
         Some(profile)
     }
 
-    /// The member leaves, whether it has joined well or not, and waits until its profile shows it.
+    /// Has the member leave, even after a failed join, and waits until its profile shows that.
     pub async fn leave(mut self, session: &Session<'_>) {
         if !self.invited {
             session.pool.give_back(self.own);
@@ -224,7 +224,7 @@ impl ScenarioMember {
             session.undone(self.undo.take());
         }
         let uid = self.uid.clone();
-        // Of a profile that nobody knows, there is nothing to be seen.
+        // Without a known profile there is nothing to wait for.
         let retired = |record: &Record| {
             let history = uid.as_ref().and_then(|uid| record.history(uid));
             history.is_none_or(answers::is_retired)
@@ -247,7 +247,7 @@ impl ScenarioMember {
         }
     }
 
-    /// The watch shows no Secrets: they are asked for, now and then.
+    /// Polls the Secrets, which the watch does not show.
     async fn see_secrets_go(&self, session: &Session<'_>, step: &mut DriverStep, deadline: Timestamp) {
         let Some(key) = step.profile.as_ref().map(ProfileKey::from) else {
             return;
@@ -262,7 +262,7 @@ impl ScenarioMember {
         }
     }
 
-    /// Has the implementation, or the stand-in, act upon the member. What undoes is done also when the run is to stop.
+    /// Has the implementation or the stand-in act on the member. What undoes something runs even when the run stops.
     pub async fn call(&self, session: &Session<'_>, action: DriverAction, version: Option<String>) -> Called {
         if let Some(offered) = &self.offered {
             match action {
@@ -291,12 +291,12 @@ impl ScenarioMember {
         session.call(call, stop).await
     }
 
-    /// The implementation has lost its profile: it may come back as another.
+    /// Forgets the profile: the implementation may create another one.
     pub fn forget_profile(&mut self) {
         self.uid = None;
     }
 
-    /// Upgrades the member. Gives the version that it is to have.
+    /// Upgrades the member. Returns the version that it should get.
     pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
         match (&self.offered, &session.plan.fleet) {
             (Some(offered), _) => (Called::done(), offered.upgrade()),

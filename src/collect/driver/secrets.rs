@@ -1,4 +1,4 @@
-//! How many Secrets consumers have for a profile: their metadata is asked for, and nothing else of them.
+//! Counts the consumer Secrets of a profile by their metadata alone.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
     secrets::places,
 };
 
-/// How often it is asked whether they are gone.
+/// Interval of asking whether they are gone.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 /// Asks for metadata alone.
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";

@@ -1,4 +1,4 @@
-//! What all scenarios of a run share: what can be done, the steps that were taken, and the watch that shows the answers.
+//! State that all scenarios of a run share: capabilities, steps taken, and what the watch has seen.
 
 use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
@@ -19,11 +19,11 @@ use super::{
 };
 use crate::record::Record;
 
-/// Why a step was not taken, or not finished, that came too late.
+/// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
-/// How often it is looked for an answer in what the watch has brought.
+/// Interval of looking for an answer in what the watch has brought.
 const TICK: Duration = Duration::from_millis(250);
-/// Once an answer was seen, for this part of the patience it is watched what comes right behind it: 2 s of 2 min.
+/// Part of the timeout for which a step goes on after its answer: 2 s of 2 min.
 const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What a step was to do is done, or is not.
+    /// Notes the outcome of a call in its step.
     pub fn did(&self, step: &mut DriverStep, called: Called) {
         step.until = self.now();
         step.looked_until = step.until;
@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
         self.state().steps.push(step);
     }
 
-    /// Notes a step that cannot be taken.
+    /// Records a step that cannot be taken.
     pub fn skip_step(&self, step: DriverStep, reason: impl ToString) {
         self.end(refused(step, reason));
     }
@@ -154,13 +154,13 @@ impl<'a> Session<'a> {
         self.plan.hooks.call(&call, stop).await
     }
 
-    /// Looks for the answer to a step until it is seen, the patience is over or the run is to stop. Gives whether it
-    /// was seen. To a step that was not taken there is none.
+    /// Waits for the answer to a step until its deadline, or until the run stops. Returns whether it was seen; a failed
+    /// step has none.
     pub async fn look(&self, step: &mut DriverStep, seen: impl FnMut(&Record) -> bool) -> bool {
         self.look_until(step.deadline(), step, seen).await
     }
 
-    /// The same up to another moment.
+    /// Waits for the answer to a step until `deadline`.
     pub async fn look_until(
         &self,
         deadline: Timestamp,
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
         answered
     }
 
-    /// Waits until the watch has brought something, at most until then, and not when the run is to stop.
+    /// Waits until the watch has brought something, the deadline is over or the run stops.
     pub async fn wait(&self, deadline: Timestamp, mut seen: impl FnMut(&Record) -> bool) -> bool {
         loop {
             if seen(&self.record()) {
@@ -252,7 +252,7 @@ impl<'a> Session<'a> {
         self.state().claimed.contains(uid)
     }
 
-    /// Writes down what is to be undone.
+    /// Records a change in the write-ahead log before it is made.
     pub fn record_undo(&self, undo: UndoEntry) -> Result<Option<u64>, UndoNotRecorded> {
         let Some(journal) = &self.plan.journal else {
             return Ok(None);
@@ -267,17 +267,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A member would not leave: it is tried once more in the end.
+    /// Keeps a member that would not leave for a last attempt.
     pub fn stuck(&self, member: StuckMember) {
         self.state().stuck.push(member);
     }
 
-    /// Something could not be undone, for a person.
+    /// Reports what could not be undone.
     pub fn report_leftover(&self, what: String) {
         self.state().leftovers.push(what);
     }
 
-    /// Undoes what is still to be undone, and says what remains.
+    /// Undoes what is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
         let stuck = std::mem::take(&mut self.state().stuck);
         for member in stuck {

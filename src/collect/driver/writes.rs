@@ -1,4 +1,4 @@
-//! What the run writes to the hub: to profiles of members that it has joined itself, and to one of its own.
+//! Writes to the hub: only to profiles of members that the run joined, and to one of its own.
 //!
 //! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
 

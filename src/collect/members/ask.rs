@@ -1,4 +1,4 @@
-//! Requests to a member, each within its time and size.
+//! Sends requests to a member, with limits of time and size.
 
 use std::{future::Future, time::Duration};
 
@@ -26,7 +26,7 @@ const LARGEST: usize = 1 << 20;
 const LARGEST_LIST: usize = 4 << 20;
 const LARGEST_METADATA: usize = 64 << 20;
 
-/// What is told of a member that does not accept the credential.
+/// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
     "the member answered 401 Unauthorized: it does not accept the credential";
 

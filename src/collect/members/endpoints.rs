@@ -1,4 +1,4 @@
-//! Calling the endpoints of profiles, without credentials: any answer will do.
+//! Calls the endpoints of profiles without credentials: any answer will do.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Credentials that plugins have issued, as ways to members.
+//! Uses credentials that plugins issue to reach members.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A consumer's kubeconfig, as a way to its member. Nothing that it names is run or read, as it comes from the hub.
+//! Uses a consumer's kubeconfig to reach its member. It comes from the hub, so nothing that it names is run or read.
 
 use futures::executor::block_on;
 use kube::{
@@ -29,7 +29,7 @@ const OF_USER: [&str; 8] = [
     "as-uid",
     "as-groups",
 ];
-/// What is never followed, and what is said of it.
+/// Fields that are never followed, and why.
 const UNUSED: [(&str, &str, &str); 6] = [
     ("cluster", "certificate-authority", FILE),
     ("user", "tokenFile", FILE),

@@ -1,4 +1,4 @@
-//! Trying one credential on its member.
+//! Tries one credential on its member.
 
 use evidence::LoginOutcome;
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! One look at one member: each part of it by its own requests, most important first.
+//! Queries one member once: each part by its own requests, most important first.
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What was seen of the members, as evidence.
+//! Turns what was seen of the members into evidence.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,4 @@
-//! Consumers' Secrets and credential plugins, to be tried on their members. Secrets are read in clear, and kept in memory
-//! for that and nowhere else.
+//! Tries consumers' Secrets and credential plugins on their members. Secrets are read in clear, and kept only in memory.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,7 +31,7 @@ use crate::{
 /// How often a list of Secrets is tried.
 const ATTEMPTS: u32 = 3;
 
-/// A Secret or a plugin to be tried.
+/// A Secret or a plugin to try on its member.
 pub(super) struct CredentialAttempt {
     pub with: LoginWith,
     pub profile: Named,
@@ -132,7 +131,7 @@ pub(super) fn plugin_attempt(profile: &ClusterProfile, plugins: &Plugins) -> Opt
     })
 }
 
-/// What a credential comes from, for people: `Secret consumer/a`.
+/// Names the source of a credential: `Secret consumer/a`.
 fn source(with: &LoginWith) -> String {
     match with {
         LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
@@ -168,7 +167,7 @@ fn attempt(json: &[u8]) -> Option<CredentialAttempt> {
 }
 
 impl CredentialAttempt {
-    /// What tells it from others.
+    /// Identifies it among others.
     pub fn id(&self) -> AttemptId {
         (source(&self.with), self.profile.clone())
     }
@@ -211,7 +210,7 @@ impl CredentialAttempt {
 }
 
 impl Tried {
-    /// What tells it from others.
+    /// Identifies it among others.
     pub fn id(&self) -> AttemptId {
         (source(&self.with), self.profile.clone())
     }

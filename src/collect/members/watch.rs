@@ -1,4 +1,4 @@
-//! Asking all members side by side, again and again until the window is over.
+//! Polls all members side by side until the window is over.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

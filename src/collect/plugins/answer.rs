@@ -1,4 +1,4 @@
-//! What a plugin answers: an ExecCredential.
+//! Reads a plugin's answer: an ExecCredential.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! One profile's call of its plugin, and what comes of it.
+//! Calls the plugin of one profile.
 
 use std::{collections::BTreeMap, sync::Arc};
 

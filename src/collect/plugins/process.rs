@@ -1,4 +1,4 @@
-//! Plugins as programs: run without a shell, within a time and a size.
+//! Runs plugins as programs, without a shell, with limits of time and size.
 
 use std::{
     io,

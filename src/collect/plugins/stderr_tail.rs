@@ -1,4 +1,4 @@
-//! The last words of a plugin that has failed, without what may be a credential.
+//! The end of a failed plugin's standard error, redacted.
 
 use evidence::redact::without_credentials;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::plan::Output;
 use crate::{hidden::Hidden, words::cut};
 
-/// How many lines are told, and how many characters of them.
+/// Limits of lines and characters.
 const LINES: usize = 3;
 const LONGEST: usize = 300;
 /// A line that is longer is left out: cut, it could end within a credential.

@@ -1,4 +1,4 @@
-//! Takes what counts out of audit events: the writes on profiles that were answered.
+//! Extracts the answered writes on profiles from audit events.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! The run puts a profile of another manager beside those of the implementation: nobody is to touch it.
+//! Puts a profile of another manager beside the implementation's, which must not touch it.
 
 use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names};
 use serde_json::{Value, json};

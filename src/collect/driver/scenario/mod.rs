@@ -1,4 +1,4 @@
-//! What the implementation is made to do, and in which order. Scenarios that do not disturb each other go side by side.
+//! The scenarios and their order. Those that do not disturb each other run side by side.
 
 mod foreigner;
 mod outage;
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::{scenario_member::ScenarioMember, session::Session};
 
-/// Goes through all scenarios that can be gone through.
+/// Runs all scenarios that the run can do.
 pub(super) async fn all(session: &Session<'_>) {
     let (tell_others, others) = watch::channel(false);
     let (tell_all, all) = watch::channel(false);
@@ -72,7 +72,7 @@ async fn join_and_leave(session: &Session<'_>) {
     with_member(session, Scenario::JoinAndLeave, async |_, _| {}).await;
 }
 
-/// A member joins; something is done with it, which is told whether it has a profile; it leaves.
+/// Has a member join, runs `body` with whether it has a profile, and has it leave.
 async fn with_member(
     session: &Session<'_>,
     scenario: Scenario,
@@ -86,5 +86,5 @@ async fn with_member(
     member.leave(session).await;
 }
 
-/// Why nothing can be done with the profile of a member that has none.
+/// Why a step that needs a profile is skipped.
 const NO_PROFILE: &str = "no profile of the member was found";

@@ -1,4 +1,4 @@
-//! The run tampers with profiles of members that it has joined itself, and sees whether that is set right.
+//! Tampers with profiles of members that the run joined itself, and watches whether the implementation restores them.
 
 use evidence::{
     Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome,
