@@ -16,12 +16,17 @@ pub(super) fn cut(text: String, longest: usize) -> String {
     }
 }
 
+/// What is wrong with a file, in one line. Quotes none of it, and so keeps no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Malformed(String);
+
 /// Reads a file's YAML or JSON in which credentials may stand.
 ///
 /// # Errors
-/// What is wrong with it, in one line; quotes none of it.
-pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// When it does not parse.
+pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, Malformed> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| without_values(&error.to_string()).replace('\n', " "))
+        .map_err(|error| Malformed(without_values(&error.to_string()).replace('\n', " ")))
 }

@@ -60,14 +60,14 @@ pub enum ConnectError {
     },
 
     /// The context is there, but does not lead to a hub.
-    #[error("failed to use the context `{context}` of {place}: {reason}")]
+    #[error("failed to use the context `{context}` of {place}: {source}")]
     Unusable {
         /// The context.
         context: String,
         /// The files that were read.
         place: String,
         /// What is wrong.
-        reason: String,
+        source: ContextError,
     },
 
     /// There is neither a kubeconfig nor a service account.
@@ -81,12 +81,44 @@ pub enum ConnectError {
 
     /// This is a pod, but its service account cannot be used.
     #[error(
-        "failed to use the pod's service account: {reason}; mount its token (automountServiceAccountToken)"
+        "failed to use the pod's service account: {source}; mount its token (automountServiceAccountToken)"
     )]
     InCluster {
         /// What is wrong.
-        reason: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Why a context leads to no hub. No message holds anything secret of the kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The context names a cluster that is not there.
+    #[error("there is no cluster `{0}`, which it names")]
+    NoCluster(String),
+
+    /// A field of the context, its cluster or its user is missing or cannot be used.
+    #[error("{0}")]
+    Field(String),
+
+    /// There can be no client.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// Why a configuration leads to no client. Keeps no source: the client library's own errors may quote a credential.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The token cannot be sent.
+    #[error("its token holds characters that no HTTP header may have, such as a line break")]
+    Token,
+
+    /// The configuration or its credential plugin is at fault; says how.
+    #[error("{0}")]
+    Refused(String),
+
+    /// There is no such server.
+    #[error("nobody answers there")]
+    NoServer,
 }
 
 /// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.

@@ -19,7 +19,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{ConnectError, HubAccess, USER_AGENT, cause};
+use super::{ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause};
 
 /// Which kubeconfig, and which of its contexts.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +57,14 @@ pub(crate) async fn connect(
         in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
     let Some(found) = find(options, &environment)? else {
-        let config = Config::incluster().map_err(|error| ConnectError::InCluster {
-            reason: error.to_string(),
-        })?;
+        let config = Config::incluster().map_err(|error| ConnectError::InCluster { source: error.into() })?;
         let access = HubAccess::of_pod(&config);
-        let client = client(config).map_err(|reason| ConnectError::InCluster { reason })?;
+        let client = client(config).map_err(|error| ConnectError::InCluster { source: error.into() })?;
         return Ok((client, "in-cluster".to_owned(), access));
     };
     let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
     let access = HubAccess::of_context(&found.kubeconfig, &context, &config);
-    let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
+    let client = client(config).map_err(|error| unusable(&context, &found.place, error.into()))?;
     Ok((client, format!("context {context}"), access))
 }
 
@@ -114,11 +112,11 @@ pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     }
 }
 
-fn unusable(context: &str, place: &str, reason: String) -> ConnectError {
+fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
     ConnectError::Unusable {
         context: context.to_owned(),
         place: place.to_owned(),
-        reason,
+        source,
     }
 }
 
@@ -126,17 +124,15 @@ fn unusable(context: &str, place: &str, reason: String) -> ConnectError {
 /// plugin that the configuration names, if any.
 ///
 /// # Errors
-/// When the configuration leads to no client, in words that hold no secret.
-pub fn client(mut config: Config) -> Result<Client, String> {
+/// When the configuration leads to no client.
+pub fn client(mut config: Config) -> Result<Client, ClientError> {
     config.default_retry = false;
     let agent = HeaderValue::from_static(USER_AGENT);
     config.headers.push((header::USER_AGENT, agent));
     // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
     match silently(|| Client::try_from(config)) {
-        Ok(client) => client.map_err(|error| cause(&error)),
-        Err(_) => {
-            Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
-        }
+        Ok(client) => client.map_err(|error| ClientError::Refused(cause(&error))),
+        Err(_) => Err(ClientError::Token),
     }
 }
 
@@ -270,16 +266,14 @@ fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<
 }
 
 /// Describes what is wrong with a context, without its credentials.
-fn flaw(error: &KubeconfigError) -> String {
+fn flaw(error: &KubeconfigError) -> ContextError {
     let file = |error: &LoadDataError| match error {
         LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),
         LoadDataError::DecodeBase64(_) => "it is not valid base64".to_owned(),
         LoadDataError::NoBase64DataOrFile => "there is none".to_owned(),
     };
-    match error {
-        KubeconfigError::LoadClusterOfContext(name) => {
-            format!("there is no cluster `{name}`, which it names")
-        }
+    ContextError::Field(match error {
+        KubeconfigError::LoadClusterOfContext(name) => return ContextError::NoCluster(name.clone()),
         KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
         KubeconfigError::ParseClusterUrl(error) => format!("its cluster's server is no URL ({error})"),
         KubeconfigError::ParseProxyUrl(error) => format!("its proxy-url is no URL ({error})"),
@@ -294,8 +288,8 @@ fn flaw(error: &KubeconfigError) -> String {
         }
         KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
-        _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),
-    }
+        _ => "`kubectl config view --minify` may show what is wrong with it".to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,6 @@ pub mod kubeconfig;
 
 pub use cause::{cause, is_tls, root};
 pub use connection::{Connection, USER_AGENT};
-pub use error::ConnectError;
+pub use error::{ClientError, ConnectError, ContextError};
 pub use hub_access::{HubAccess, credentials_in};
 pub use kubeconfig::{KubeconfigOptions, client, config, read};

@@ -60,10 +60,15 @@ pub struct Called {
     pub profile: Option<ProfileKey>,
 }
 
+/// A stand-in cannot be offered.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to offer a stand-in: {0}")]
+pub struct OfferError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
 /// Offers members that stand in for real ones.
 pub trait Offer: Send + Sync {
-    /// A new one of that name, healthy, and there until it is dropped. The error is for a person.
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>>;
+    /// Offers a new member of that name: healthy, and there until it is dropped.
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>>;
 }
 
 /// A member that stands in for a real one.

@@ -28,7 +28,7 @@ pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
 pub use file::{DriverFile, DriverFileError, Hook, Members};
-pub use hooks::{Call, Called, Hooks, Member, Offer, Offered, Way};
+pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub use journal::{Head, Journal};
 pub(super) use output::{Cutter, Tail};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
-    hooks::{Call, Called, Member, Offered, Way},
+    hooks::{Call, Called, Member, OfferError, Offered, Way},
     journal::UndoEntry,
     plan::{Fleet, OwnMember},
     recognise::Traits,
@@ -38,7 +38,7 @@ pub(super) struct ScenarioMember {
 
 impl ScenarioMember {
     /// Prepares a member for a scenario, with a stand-in where the plan has them. The error is for a person.
-    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, String> {
+    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
         let offered = match &session.plan.fleet {
             Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
             Fleet::Made(_) | Fleet::Own(..) => None,

@@ -37,6 +37,11 @@ struct Ours {
     touched: BTreeSet<ProfileKey>,
 }
 
+/// The run does not write to profiles of others.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the profile {0} is none that this run has joined or created: it is not written to")]
+pub(super) struct NotOurs(String);
+
 impl<'a> Writes<'a> {
     /// A writer that may write to nothing yet.
     pub fn new(client: &'a Client, target: &'a Target) -> Self {
@@ -128,15 +133,10 @@ impl<'a> Writes<'a> {
         self.patch(&key, true, &patch).await
     }
 
-    /// Whether a profile may be written to. The error is for a person.
-    pub fn check(&self, profile: &ObjectRef) -> Result<(), String> {
+    /// Checks that a profile may be written to.
+    pub fn check(&self, profile: &ObjectRef) -> Result<(), NotOurs> {
         let allowed = !profile.uid.is_empty() && self.ours.lock().uids.contains(&profile.uid);
-        allowed.then_some(()).ok_or_else(|| {
-            format!(
-                "the profile {} is none that this run has joined or created: it is not written to",
-                profile.path()
-            )
-        })
+        allowed.then_some(()).ok_or_else(|| NotOurs(profile.path()))
     }
 
     /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
@@ -147,7 +147,8 @@ impl<'a> Writes<'a> {
             uid: uid.to_owned(),
             ..ObjectRef::default()
         };
-        self.check(&profile).map_err(Failure::broken)?;
+        self.check(&profile)
+            .map_err(|error| Failure::broken(error.to_string()))?;
         self.ours.lock().touched.insert(key.clone());
         Ok(())
     }

@@ -98,7 +98,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         path: path.to_owned(),
         source,
     })?;
-    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(malformed)?;
+    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(|flaw| malformed(flaw.to_string()))?;
     if entries.is_empty() {
         return Err(malformed("it names no profile".to_owned()));
     }

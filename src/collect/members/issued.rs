@@ -46,7 +46,7 @@ pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) 
     let config = whole(request, &issued).map_err(no_credential)?;
     let clean = Clean::of(&config.auth_info);
     let client = dial.connect(config).map_err(|reason| {
-        let reason = clean.words(&reason);
+        let reason = clean.words(&reason.to_string());
         no_credential(format!("the plugin's credential is of no use: {reason}"))
     })?;
     let renewal = Renewal {

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use evidence::ProfileKey;
 use kube::{Client, Config};
 
-use crate::{connect, plugins::Plugins};
+use crate::{connect, connect::ClientError, plugins::Plugins};
 
 /// Which members to ask, by which ways. By default none.
 #[derive(Clone)]
@@ -47,8 +47,8 @@ pub trait Dial: Send + Sync {
     /// A client for where the configuration leads.
     ///
     /// # Errors
-    /// When there can be none, in words that hold no secret.
-    fn connect(&self, config: Config) -> Result<Client, String>;
+    /// When there can be none.
+    fn connect(&self, config: Config) -> Result<Client, ClientError>;
 }
 
 /// Connects over the network.
@@ -56,7 +56,7 @@ pub trait Dial: Send + Sync {
 pub struct Network;
 
 impl Dial for Network {
-    fn connect(&self, config: Config) -> Result<Client, String> {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
         connect::client(config)
     }
 }

@@ -198,9 +198,12 @@ impl CredentialAttempt {
             Source::Plugin(request) => return issued::open(request, dial, clock).await,
         };
         let asker = || {
-            let config = kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
+            let kubeconfig = kubeconfig.as_ref().map_err(Clone::clone)?;
+            let config = kubeconfig.config().map_err(|flaw| flaw.to_string())?;
             let clean = Clean::of(&config.auth_info);
-            let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
+            let client = dial
+                .connect(config)
+                .map_err(|error| clean.words(&error.to_string()))?;
             Ok(Asker { client, clean })
         };
         asker()

@@ -26,7 +26,7 @@ use super::{
     plan::{Dial, MemberWay, Members, Way},
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{clock::Clock, plugins::Request, secrets::GRANT};
+use crate::{clock::Clock, connect::ClientError, plugins::Request, secrets::GRANT};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -380,8 +380,9 @@ async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
             let (config, dial) = (config.clone(), Arc::clone(dial));
             let clean = Clean::of(&config.auth_info);
             let connected = spawn_blocking(move || dial.connect(*config)).await;
-            let connected = connected.unwrap_or_else(|_| Err("its client could not be made".to_owned()));
-            let client = connected.map_err(|cause| clean.words(&cause))?;
+            let connected = connected
+                .unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())));
+            let client = connected.map_err(|error| clean.words(&error.to_string()))?;
             Ok(Asker { client, clean })
         }
     }

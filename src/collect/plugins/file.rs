@@ -89,7 +89,7 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
         path: path.to_owned(),
         source,
     })?;
-    let file: Value = read_quietly(&text).map_err(malformed)?;
+    let file: Value = read_quietly(&text).map_err(|flaw| malformed(flaw.to_string()))?;
     let file = fields(&file, &["providers"]).map_err(malformed)?;
     let list = match file.get("providers") {
         Some(Value::Array(list)) if !list.is_empty() => list,

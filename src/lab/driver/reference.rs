@@ -7,7 +7,7 @@ use std::{
 
 use collect::{
     clock::Clock,
-    driver::{Call, Called, Hooks, Offer, Offered},
+    driver::{Call, Called, Hooks, Offer, OfferError, Offered},
 };
 use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -74,7 +74,7 @@ impl Hooks for ReferenceHooks {
 }
 
 impl Offer for ReferenceHooks {
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         let stand_in = StandIn::new(name, self.clock, MemberState::default());
         self.members().insert(name.to_owned(), stand_in.clone());
         async move { Ok(Box::new(Member::within(stand_in)) as Box<dyn Offered>) }.boxed()

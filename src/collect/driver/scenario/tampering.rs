@@ -96,7 +96,10 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
 /// The profile of the step's member, where it may be written to. The error is for a person.
 fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, String> {
     let profile = step.profile.clone().ok_or(NO_PROFILE)?;
-    session.writes.check(&profile)?;
+    session
+        .writes
+        .check(&profile)
+        .map_err(|error| error.to_string())?;
     Ok(profile)
 }
 

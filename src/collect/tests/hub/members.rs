@@ -11,7 +11,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use collect::{Dial, MemberWay, connect::USER_AGENT};
+use collect::{
+    Dial, MemberWay,
+    connect::{ClientError, USER_AGENT},
+};
 use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ProfileKey};
 use http::Response;
 use kube::{Config, client::Body};

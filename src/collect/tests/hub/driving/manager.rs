@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use collect::driver::{Call, Called, Hooks, Offer, Offered};
+use collect::driver::{Call, Called, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ProfileKey};
 use futures::{FutureExt as _, future::BoxFuture};
 
@@ -245,7 +245,7 @@ struct StandIn {
 }
 
 impl Offer for Manager {
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         let stand_in = StandIn {
             manager: self.clone(),
             name: name.to_owned(),

@@ -10,13 +10,13 @@ use super::*;
 pub(super) struct Switchboard(pub HashMap<String, Fake>);
 
 impl Dial for Switchboard {
-    fn connect(&self, config: Config) -> Result<Client, String> {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
         let host = config
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
         let user = serde_json::to_value(&config.auth_info).expect("a user");
-        let fake = self.0.get(host).ok_or("nobody answers there")?;
+        let fake = self.0.get(host).ok_or(ClientError::NoServer)?;
         Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
     }
 }
