@@ -34,10 +34,7 @@ impl Offer for StandIns {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         async move {
             let stand_in = StandIn::new(name, self.clock, MemberState::default());
-            let served = stand_in
-                .serve()
-                .await
-                .map_err(|error| OfferError(error.into()))?;
+            let served = stand_in.serve().await.map_err(|error| OfferError(error.into()))?;
             Ok(Box::new(Member {
                 stand_in,
                 served: Some(served),
