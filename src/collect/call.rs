@@ -1,11 +1,12 @@
-//! Requests to the hub, and why one had no good answer.
+//! Sends requests to the hub; retries and failures.
 
-use std::{fmt::Write as _, future::Future, time::Duration};
+use std::{fmt, future::Future, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -17,7 +18,7 @@ use crate::connect;
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest wait before a request is sent again.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// How often a request is sent until a hub that is busy or ailing counts as not answering.
+/// Attempts until a hub that is busy or ailing counts as not answering.
 pub(super) const ATTEMPTS: u32 = 5;
 
 /// Why a request had no good answer.
@@ -89,7 +90,7 @@ pub(super) struct Cause {
 /// How many characters of what the hub says are kept.
 const WORDS: usize = 2000;
 
-/// What the hub says, in one line, without credentials that it may repeat, and no more than anybody reads.
+/// The hub's words in one line, redacted and cut.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
     Ok(one_line(&said, WORDS))
@@ -146,24 +147,24 @@ impl Failure {
             .unwrap_or(growing)
             .clamp(Duration::from_millis(100), LONGEST_WAIT)
     }
+}
 
-    /// In one line, for a person.
-    pub fn told(&self) -> String {
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::NoAnswer { cause, .. } => cause.clone(),
+            Failure::NoAnswer { cause, .. } => f.write_str(cause),
             Failure::Status(refusal) if refusal.status.message.is_empty() => {
-                format!("the hub answered {}", name(refusal.code))
+                write!(f, "the hub answered {}", name(refusal.code))
             }
             Failure::Status(refusal) => {
-                format!(
-                    "the hub answered {}: {}",
-                    name(refusal.code),
-                    refusal.status.message
-                )
+                let message = &refusal.status.message;
+                write!(f, "the hub answered {}: {message}", name(refusal.code))
             }
         }
     }
 }
+
+impl std::error::Error for Failure {}
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
@@ -232,8 +233,8 @@ async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
     Ok(body.to_bytes())
 }
 
-/// Does `work` again, up to so many times in all, while its failures are such that `may_pass` says so.
-pub(super) async fn again<T, F: Future<Output = Result<T, Failure>>>(
+/// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all.
+pub(super) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     attempts: u32,
     may_pass: impl Fn(&Failure) -> bool,
     mut work: impl FnMut() -> F,
@@ -257,7 +258,7 @@ pub(super) async fn call<T: DeserializeOwned>(
     path: &str,
     sent: Option<&Value>,
 ) -> Result<T, Failure> {
-    again(ATTEMPTS, Failure::is_ailing, || {
+    retry(ATTEMPTS, Failure::is_ailing, || {
         once(client, method.clone(), path, "application/json", sent)
     })
     .await
@@ -313,16 +314,12 @@ pub(super) fn request(method: Method, path: &str) -> Result<Request<Body>, Failu
     Ok(request)
 }
 
-/// A name as a part of a path or query.
+/// What is escaped in a part of a path or query: all that servers might read in another way.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// Escapes a name for a path or query.
 pub(super) fn segment(name: &str) -> String {
-    let mut segment = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => segment.push(byte.into()),
-            _ => write!(segment, "%{byte:02X}").expect("a string takes all that is written"),
-        }
-    }
-    segment
+    utf8_percent_encode(name, ESCAPED).to_string()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Why nothing could be collected, and what to do about it.
+//! Why there is no evidence, and what to do about it.
 
 use evidence::api::names;
 
@@ -7,9 +7,9 @@ use super::call::{Failure, How};
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// Nobody answers.
+    /// The hub does not answer.
     #[error(
-        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address, or choose another with --context"
+        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address"
     )]
     Unreachable {
         /// The hub.
@@ -40,7 +40,7 @@ pub enum CollectError {
 
     /// The hub does not serve ClusterProfiles.
     #[error(
-        "the hub ({hub}) serves no {plural}.{group}; where none is to be expected yet, install the CRD: \
+        "the hub ({hub}) serves no {plural}.{group}; if it is not installed yet, install the CRD: \
          `clusterprofile-conformance crd | kubectl apply -f -`", plural = names::PLURAL, group = names::GROUP
     )]
     CrdMissing {
@@ -48,9 +48,9 @@ pub enum CollectError {
         hub: String,
     },
 
-    /// The hub serves ClusterProfiles, but not in a version that would do.
+    /// The hub does not serve ClusterProfiles in a usable version.
     #[error(
-        "the hub serves {plural}.{group} not in {wanted} but in {}; {advice}", served.join(", "),
+        "the hub serves {plural}.{group} not in {wanted} but in {}", served.join(", "),
         plural = names::PLURAL, group = names::GROUP
     )]
     VersionNotServed {
@@ -58,12 +58,12 @@ pub enum CollectError {
         wanted: String,
         /// The versions that are served.
         served: Vec<String>,
-        /// What to do.
-        advice: String,
+        /// Whether the caller asked for that version.
+        requested: bool,
     },
 
     /// The runner may not list or watch profiles.
-    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe smallest rights that do:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
     Forbidden {
         /// What the hub said.
         message: String,
@@ -86,9 +86,9 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    /// Tells of a failure by what it means for the whole run.
+    /// Turns a failed request into the error that ends the run.
     pub(super) fn of(failure: &Failure, hub: &str, action: &'static str) -> Self {
-        let (hub, cause) = (hub.to_owned(), failure.told());
+        let (hub, cause) = (hub.to_owned(), failure.to_string());
         match failure {
             Failure::NoAnswer {
                 how: How::Insecure, ..

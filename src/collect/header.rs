@@ -1,38 +1,37 @@
-//! What a run says of itself before it has seen anything.
+//! The evidence header, as far as it is known before anything is seen.
 
 use std::collections::BTreeMap;
 
 use evidence::{Asked, FORMAT, Header, Kind};
 
-use super::{Plan, target::Target};
+use super::{Plan, missing, target::Target};
 use crate::connect::Connection;
 
-/// The head of the evidence. The window and the permissions are still to come.
+/// Builds the evidence header, without the window and the permissions.
 pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     let no = |reason: &str| Asked::No(reason.to_owned());
     let timeline = if plan.observe.is_zero() {
-        no("`--observe 0s` looks once")
+        no(missing::ONE_LOOK)
     } else {
         Asked::Yes
     };
     let requests = if plan.audit_logs.is_empty() {
-        no("no audit log was given (`--audit-log FILE`)")
+        no(missing::NO_AUDIT_LOG)
     } else {
         Asked::Yes
     };
-    let members = match plan.members.are_asked() {
-        true => Asked::Yes,
-        false => {
-            no("no member was asked: give ways to them with `--members FILE` or `--members from-secrets`")
-        }
+    let members = if plan.members.are_asked() {
+        Asked::Yes
+    } else {
+        no(missing::NO_MEMBERS)
     };
     let plugins = match &plan.members.plugins {
         Some(_) => Asked::Yes,
-        None => no("no credential plugin was run (`--provider-file FILE`)"),
+        None => no(missing::NO_PLUGINS),
     };
     let driver = match &plan.driver {
-        None => no("the implementation was not made to act (`--driver FILE`)"),
-        Some(_) if plan.observe.is_zero() => no("`--observe 0s` does not see what the implementation does"),
+        None => no(missing::NO_DRIVER),
+        Some(_) if plan.observe.is_zero() => no(missing::NO_WATCH),
         Some(_) => Asked::Yes,
     };
     Header {

@@ -1,8 +1,8 @@
-//! From a hub to evidence: everything here that is slow, or may fail, ends as plain data or as a gap with its reason.
+//! Collects evidence from a hub. Whatever is slow or fails ends as plain data, or as a gap with its reason.
 //!
-//! It gets, lists and watches, asks what it may do, and makes dry runs: nothing that it sends is stored, unless it is
-//! told to tamper with profiles of members that it has joined itself ([`driver`]). Members are only read, and asked
-//! who one is and what one may do. Credential plugins are run where the user names them ([`plugins`]).
+//! It gets, lists and watches, asks what it may do, and sends dry runs. It stores nothing on the hub, unless a plan lets
+//! it tamper with profiles of members that it joined itself ([`driver`]). From members it only reads, and sends self
+//! reviews. It runs credential plugins only if the plan names them ([`plugins`]).
 
 mod call;
 pub mod clock;
@@ -13,9 +13,11 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod header;
+mod hidden;
 mod lines;
 mod list;
 mod members;
+pub mod missing;
 mod namespaces;
 mod permissions;
 mod plan;

@@ -1,9 +1,10 @@
-//! Namespaces, listed.
+//! Lists the Namespaces.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use evidence::{Namespace, Unreadable, lenient, lenient::Untyped};
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -12,7 +13,7 @@ use super::{
     permissions::Permissions,
 };
 
-/// What could be had of the Namespaces.
+/// The Namespaces that could be read.
 #[derive(Debug, Default)]
 pub(super) struct Namespaces {
     pub namespaces: Vec<Namespace>,
@@ -28,7 +29,7 @@ impl Namespaces {
     }
 }
 
-/// Whether namespaces can be had at all: listed, or each of the scope by its name.
+/// Whether the runner may list Namespaces, or get each of the scope.
 pub(super) fn allowed(permissions: &Permissions, scope: &[String]) -> bool {
     let by_name = || {
         !scope.is_empty()
@@ -62,11 +63,11 @@ pub(super) async fn namespaces(
         let found = Arc::new(Mutex::new(Namespaces::default()));
         let into = Arc::clone(&found);
         let each = move |json: &[u8]| {
-            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = into.lock();
             found.take(Untyped::Text(json));
         };
         list(client, "/api/v1/namespaces", each).await?;
-        std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *found.lock())
     };
     found.namespaces.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)

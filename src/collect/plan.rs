@@ -1,6 +1,9 @@
-//! What to collect, and how to tell of it meanwhile.
+//! The plan of a run, and its progress.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use evidence::{Claim, Evidence, Scope};
 
@@ -41,7 +44,7 @@ pub enum Wish {
     No(String),
 }
 
-/// Is told how the collecting goes on.
+/// Gets the progress of a run.
 pub trait Progress: Send + Sync {
     /// Something new begins, such as `listing profiles`.
     fn phase(&self, what: &str) {
@@ -56,6 +59,14 @@ pub trait Progress: Send + Sync {
     /// Something went wrong that a person should know of at once, such as what could not be undone.
     fn warn(&self, what: &str) {
         let _ = what;
+    }
+
+    /// The run could not undo everything: what is left stands in the write-ahead log at `journal`.
+    fn left_over(&self, journal: &Path) {
+        self.warn(&format!(
+            "the run could not undo everything: fix what is in the way, then clean up by {}",
+            journal.display()
+        ));
     }
 
     /// Once a second while the hub is watched: how long it was and is to be, how many profiles there are, how many

@@ -1,4 +1,4 @@
-//! Dry-run changes of a profile's manager: nothing is stored, and the hub tells whether it would be.
+//! Tries to change a profile's manager by dry runs: the hub answers, and stores nothing.
 
 use std::collections::BTreeSet;
 
@@ -163,7 +163,7 @@ fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
         }
         Err(failure) => ProbeOutcome::Unanswered {
             code: failure.code(),
-            message: failure.told(),
+            message: failure.to_string(),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! The smallest rights that a run needs, as manifests to apply.
+//! The minimal RBAC roles of a run, as manifests to apply.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The histories of profiles, as lists and watches tell of them.
+//! The histories of profiles, built from lists and watches.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -230,9 +230,10 @@ impl Record {
             !object.name.is_empty()
                 && (&*metadata.name, &*metadata.namespace) != (&*object.name, &*object.namespace)
         });
-        match other {
-            true => whole_key(object).into(),
-            false => (*object.uid).into(),
+        if other {
+            whole_key(object).into()
+        } else {
+            (*object.uid).into()
         }
     }
 

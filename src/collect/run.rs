@@ -1,11 +1,10 @@
-//! The order of things: what the hub is, what we may, the profiles, and then the rest.
+//! Collects in order: the hub, the permissions, the profiles, then the rest.
 
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
 use evidence::{Asked, Driver, Evidence, Gap, Kind, Window};
 use futures::{
-    FutureExt as _,
-    future::{Shared, join, join_all, try_join_all},
+    future::{join, join_all, try_join_all},
     try_join,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -14,22 +13,23 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     CollectError, Grants, Plan, Progress, Wish,
-    call::{Failure, again},
-    driver::{Lent, drive},
+    call::{Failure, retry},
+    driver::{RunContext, drive},
     header::header,
     members::{Asking, Sources, endpoints},
     namespaces,
     permissions::Permissions,
     probe, secrets,
     target::{Target, target},
-    timeline::{self, Watch, lock},
+    timeline::{self, Watch},
 };
 use crate::{clock::Clock, connect::Connection};
 
-/// How often those are told who wait.
+/// Interval of progress reports.
 const TICK: Duration = Duration::from_secs(1);
 /// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
 /// and judging more would keep the watch waiting.
@@ -40,7 +40,7 @@ const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
 const STOPPED: &str = "the run was stopped before it was read";
 
-/// Collects what the plan asks for. When `stop` is done, the run ends early with what it has seen so far.
+/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far.
 ///
 /// # Errors
 /// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
@@ -49,9 +49,8 @@ pub async fn collect(
     plan: &Plan,
     clock: Clock,
     progress: &dyn Progress,
-    stop: impl Future<Output = ()>,
+    stop: CancellationToken,
 ) -> Result<Evidence, CollectError> {
-    let stop = stop.shared();
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
         let target = target(&hub.client, clock, &hub.source, plan).await?;
@@ -61,7 +60,7 @@ pub async fn collect(
     };
     let (target, permissions) = select! {
         biased;
-        () = stop.clone() => return Err(CollectError::Stopped),
+        () = stop.cancelled() => return Err(CollectError::Stopped),
         prepared = prepared => prepared?,
     };
     let evidence = Evidence {
@@ -91,18 +90,18 @@ pub async fn collect(
 }
 
 /// One run of one plan.
-struct Run<'a, S: Future<Output = ()>> {
+struct Run<'a> {
     hub: &'a Connection,
     plan: &'a Plan,
     clock: Clock,
     progress: &'a dyn Progress,
-    stop: Shared<S>,
+    stop: CancellationToken,
     target: Target,
     permissions: Permissions,
     evidence: Evidence,
 }
 
-impl<S: Future<Output = ()>> Run<'_, S> {
+impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
@@ -117,7 +116,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let asked = async {
             select! {
                 biased;
-                () = stop => {}
+                () = stop.cancelled() => {}
                 () = asking.run(from, is_over) => {}
             }
             Ok(())
@@ -140,10 +139,10 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             return self.profiles().await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);
-        // Twice, as a hub that goes away meanwhile shows no more at the end.
+        // Listed before and after: if the hub disappears, the first list counts.
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         self.profiles().await?;
-        // Of a run that is cut short, the beginning has to do.
+        // In a run that is cut short, the first list is enough.
         if let Err(reason) = self.namespaces().await
             && !(known && self.stopped())
         {
@@ -155,7 +154,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
     /// Lists the namespaces; says why where that fails.
     async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
-        let listing = again(ATTEMPTS, Failure::may_pass, || {
+        let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
         });
         match self.unless_stopped(listing).await {
@@ -167,7 +166,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 unreadable.extend(found.unreadable);
                 Ok(())
             }
-            Some(Err(failure)) => Err(failure.told()),
+            Some(Err(failure)) => Err(failure.to_string()),
             None => Err(STOPPED.to_owned()),
         }
     }
@@ -190,7 +189,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             let long_enough = async {
                 select! {
                     biased;
-                    () = self.stop.clone() => {}
+                    () = self.stop.cancelled() => {}
                     () = sleep(observe) => {}
                 }
             };
@@ -206,7 +205,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             }
         }
         let until = self.clock.now();
-        let recorded = lock(&record).take();
+        let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
@@ -219,9 +218,9 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         Ok(())
     }
 
-    /// Has the implementation act, where the plan says so.
+    /// Runs the driver, if the plan has one.
     async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
-        let lent = Lent {
+        let context = RunContext {
             client: &self.hub.client,
             clock: self.clock,
             progress: self.progress,
@@ -230,10 +229,10 @@ impl<S: Future<Output = ()>> Run<'_, S> {
             permissions: &self.permissions,
             record: record.clone(),
         };
-        Some(drive(lent, self.plan.driver.as_ref()?, self.stop.clone()).await)
+        Some(drive(context, self.plan.driver.as_ref()?, self.stop.clone()).await)
     }
 
-    /// What the implementation was made to do, and whether that was all.
+    /// Notes what the driver did, and a gap if that was not all.
     fn driven(&mut self, driven: Option<(Driver, bool)>) {
         let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
         if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
@@ -269,7 +268,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         for tick in 1_u64.. {
             sleep(TICK).await;
             let (profiles, writes) = {
-                let record = lock(record);
+                let record = record.lock();
                 (record.alive(), record.writes)
             };
             self.progress
@@ -286,7 +285,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         let mut header = self.evidence.header.clone();
         let until = self.clock.now();
         header.window = Some(Window { from, until });
-        let profiles = lock(record).newest();
+        let profiles = record.lock().newest();
         Evidence {
             header,
             profiles,
@@ -294,9 +293,9 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         }
     }
 
-    /// Why the profiles cannot be listed, and what to do about it.
+    /// Turns a refused list into the error that ends the run.
     fn refused(&self, failure: &Failure) -> CollectError {
-        let message = failure.told();
+        let message = failure.to_string();
         if failure.code() != 403 {
             return CollectError::of(failure, &self.hub.source, "list ClusterProfiles");
         }
@@ -336,7 +335,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         });
     }
 
-    /// Whether anything tells who owns which fields. Where there are no profiles, nothing speaks against it.
+    /// Notes whether managedFields were seen. Without profiles, nothing speaks against it.
     fn writers(&mut self) {
         let mut histories = self.evidence.profiles.iter().peekable();
         let seen =
@@ -356,7 +355,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
         self.progress.phase("reading consumers' Secrets");
         let client = &self.hub.client;
         match self
-            .unless_stopped(again(ATTEMPTS, Failure::may_pass, || {
+            .unless_stopped(retry(ATTEMPTS, Failure::may_pass, || {
                 secrets::secrets(client, &places)
             }))
             .await
@@ -365,7 +364,7 @@ impl<S: Future<Output = ()>> Run<'_, S> {
                 self.evidence.secrets = found.secrets;
                 self.evidence.unreadable.extend(found.unreadable);
             }
-            Some(Err(failure)) => self.gap(Kind::Secrets, failure.told()),
+            Some(Err(failure)) => self.gap(Kind::Secrets, failure.to_string()),
             None => self.skipped(Kind::Secrets, &self.plan.secrets),
         }
     }
@@ -441,14 +440,14 @@ impl<S: Future<Output = ()>> Run<'_, S> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.peek().is_some()
+        self.stop.is_cancelled()
     }
 
     /// What comes of `work`; none where the caller ends the run before.
     async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         select! {
             biased;
-            () = self.stop.clone() => None,
+            () = self.stop.cancelled() => None,
             outcome = work => Some(outcome),
         }
     }

@@ -1,9 +1,10 @@
-//! Consumers' Secrets, listed at the end and digested at once: no value is kept.
+//! Lists the consumers' Secrets at the end, and keeps digests instead of values.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use evidence::{Asked, Gap, Kind, Secret, Unreadable, api::names, lenient, lenient::Untyped};
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
@@ -14,14 +15,14 @@ use super::{
     permissions::Permissions,
 };
 
-/// What could be had of the Secrets.
+/// The Secrets that could be read.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     pub secrets: Vec<Secret>,
     pub unreadable: Vec<Unreadable>,
 }
 
-/// What the missing right is called.
+/// Why Secrets cannot be read.
 pub(super) const GRANT: &str =
     "the runner may not list Secrets: grant list on secrets (`clusterprofile-conformance rbac`)";
 
@@ -89,7 +90,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
                     message: lenient::unparsable(json, &error),
                 })),
             };
-            let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = into.lock();
             match digested {
                 Ok(secret) => found.secrets.push(secret),
                 Err(unreadable) => found.unreadable.push(*unreadable),
@@ -97,7 +98,7 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
         };
         list(client, &path, each).await?;
     }
-    let mut found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut found = std::mem::take(&mut *found.lock());
     found
         .secrets
         .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));

@@ -1,4 +1,4 @@
-//! How far the hub's clock is from ours, by the `Date` of its answers.
+//! Estimates the hub's clock skew from the `Date` of its answers.
 
 use http::{HeaderMap, header};
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822::DateTimeParser};

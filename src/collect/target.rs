@@ -1,4 +1,4 @@
-//! What the hub is: its version, and which versions of ClusterProfile it serves, with which rules.
+//! Finds the hub's version, and which versions of ClusterProfile it serves.
 
 use evidence::{
     ServedVersion,
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     CollectError, Plan,
-    call::{ATTEMPTS, Failure, again, get, read, request, segment, send},
+    call::{ATTEMPTS, Failure, get, read, request, retry, segment, send},
     skew::Skew,
 };
 use crate::clock::Clock;
@@ -149,7 +149,7 @@ async fn timed<T: DeserializeOwned>(
     path: &str,
     skew: &mut Skew,
 ) -> Result<T, Failure> {
-    let (asked, response) = again(ATTEMPTS, Failure::is_ailing, || async {
+    let (asked, response) = retry(ATTEMPTS, Failure::is_ailing, || async {
         let asked = clock.now();
         send(client, request(Method::GET, path)?)
             .await
@@ -161,25 +161,19 @@ async fn timed<T: DeserializeOwned>(
 }
 
 fn choose(served: &[String], wanted: Option<&str>, edition: Edition) -> Result<String, CollectError> {
-    let refused = |wanted: String, advice: String| CollectError::VersionNotServed {
+    let refused = |wanted: String, requested: bool| CollectError::VersionNotServed {
         wanted,
         served: served.to_vec(),
-        advice,
+        requested,
     };
     match wanted {
         Some(wanted) if served.iter().any(|version| version == wanted) => Ok(wanted.to_owned()),
-        Some(wanted) => Err(refused(
-            wanted.to_owned(),
-            format!("choose `--api-version {}`, or leave the flag out", served[0]),
-        )),
+        Some(wanted) => Err(refused(wanted.to_owned(), true)),
         None => {
             let known = readable(edition).find(|known| served.iter().any(|version| version == known));
-            known.map(str::to_owned).ok_or_else(|| {
-                refused(
-                    names::VERSIONS.join(" or "),
-                    format!("use a newer suite, or try `--api-version {}`", served[0]),
-                )
-            })
+            known
+                .map(str::to_owned)
+                .ok_or_else(|| refused(names::VERSIONS.join(" or "), false))
         }
     }
 }

@@ -2,17 +2,14 @@
 //!
 //! The loop is our own, as a client library's retries hide what rules must know: what was missed, and when.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use evidence::{Gap, Kind, Origin};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
+use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 
 use super::{
@@ -38,11 +35,6 @@ const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 
 /// The record, shared by the watches of several namespaces and by threads that read lists.
 pub(super) type Shared = Arc<Mutex<Record>>;
-
-/// What a thread that failed has left of the record is as good as before.
-pub(super) fn lock(record: &Shared) -> MutexGuard<'_, Record> {
-    record.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The watch over the profiles of the hub, or of one namespace.
 pub(super) struct Watch {
@@ -121,7 +113,7 @@ impl Watch {
                 continue;
             }
             self.failures += 1;
-            self.outage = Some(failure.told());
+            self.outage = Some(failure.to_string());
             sleep(failure.wait(self.failures)).await;
         }
     }
@@ -138,7 +130,7 @@ impl Watch {
                 self.listen().await
             };
             if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
-                self.outage = Some(failure.told());
+                self.outage = Some(failure.to_string());
             }
         }
         let until = self.clock.now();
@@ -149,7 +141,7 @@ impl Watch {
                 "the watch{} was lost and did not come back: {cause}",
                 self.place()
             );
-            lock(&self.record).gaps.push(gap(self.heard, until, reason));
+            self.record.lock().gaps.push(gap(self.heard, until, reason));
         }
     }
 
@@ -221,7 +213,7 @@ impl Watch {
     fn take(&mut self, line: &BytesMut) -> Result<(), Failure> {
         let event = Event::read(line)?;
         let now = self.clock.now();
-        let mut record = lock(&self.record);
+        let mut record = self.record.lock();
         let resource_version = match event {
             Event::Added(json) => record.changed(json, Origin::Created, now),
             // Of a profile that was never told of, something was missed.
@@ -247,11 +239,11 @@ impl Watch {
 
     /// The hub has forgotten what came after the last known revision: only the outcome can still be had.
     async fn look_again(&mut self, gone: &Failure) {
-        self.outage = Some(gone.told());
+        self.outage = Some(gone.to_string());
         while let Err(failure) = self.look(Origin::Relisted).await {
             self.lines = None;
             self.failures += 1;
-            self.outage = Some(failure.told());
+            self.outage = Some(failure.to_string());
             sleep(failure.wait(self.failures)).await;
         }
         self.failures = 0;
@@ -260,9 +252,9 @@ impl Watch {
         let reason = format!(
             "the hub no longer had all changes{}, so what happened in between was missed ({})",
             self.place(),
-            gone.told()
+            gone
         );
-        lock(&self.record).gaps.push(gap(self.heard, now, reason));
+        self.record.lock().gaps.push(gap(self.heard, now, reason));
         self.heard = now;
     }
 
@@ -289,13 +281,13 @@ impl Watch {
         );
         let response = send(&self.client, request(Method::GET, &path)?).await?;
         let mut lines = Lines::new(response.into_body());
-        let pass = lock(&self.record).begin(origin);
+        let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before it had told of everything");
         loop {
             let line = lines.next(PATIENCE).await?.ok_or_else(early)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
-            let mut record = lock(&self.record);
+            let mut record = self.record.lock();
             match event {
                 Event::Added(json) | Event::Modified(json) => {
                     record.met(json, pass, now);
@@ -327,16 +319,16 @@ impl Watch {
     /// A plain list, from whose revision a watch can begin.
     async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
         let (record, clock) = (Arc::clone(&self.record), self.clock);
-        let pass = lock(&record).begin(origin);
+        let pass = record.lock().begin(origin);
         let each = move |json: &[u8]| {
-            lock(&record).met(json, pass, clock.now());
+            record.lock().met(json, pass, clock.now());
         };
         let resource_version = list(&self.client, &self.path, each).await?;
         if resource_version.is_empty() {
             return Err(Failure::broken("the hub's list has no resourceVersion"));
         }
         let now = self.clock.now();
-        lock(&self.record).end(pass, self.namespace.as_deref(), now);
+        self.record.lock().end(pass, self.namespace.as_deref(), now);
         self.resource_version = resource_version;
         self.lines = None;
         if origin == Origin::Listed {

@@ -1,14 +1,14 @@
-//! What others say, made fit to be told; and files that the user wrote, read without quoting what may be secret.
+//! Shortens and redacts others' text; reads the user's files without quoting secrets.
 
 use evidence::{lenient::without_values, redact::without_credentials};
 use serde::de::DeserializeOwned;
 
-/// Somebody's words in one line, without credentials and of no more than so many characters.
+/// Makes one redacted line of a text, of at most `longest` characters.
 pub(super) fn one_line(text: &str, longest: usize) -> String {
     cut(without_credentials(text).replace(['\n', '\r'], " "), longest)
 }
 
-/// No more than so many characters of a text.
+/// Cuts a text after `longest` characters.
 pub(super) fn cut(text: String, longest: usize) -> String {
     match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -16,12 +16,17 @@ pub(super) fn cut(text: String, longest: usize) -> String {
     }
 }
 
+/// What is wrong with a file, in one line. Quotes none of it, and so keeps no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Malformed(String);
+
 /// Reads a file's YAML or JSON in which credentials may stand.
 ///
 /// # Errors
-/// What is wrong with it, in one line; quotes none of it.
-pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// When it does not parse.
+pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, Malformed> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| without_values(&error.to_string()).replace('\n', " "))
+        .map_err(|error| Malformed(without_values(&error.to_string()).replace('\n', " ")))
 }

@@ -7,9 +7,10 @@ use collect::{
     Plan,
     clock::Clock,
     connect::Connection,
-    driver::{Stop, clean as clean_up},
+    driver::{CleanError, clean as clean_up},
 };
 use report::escape;
+use tokio_util::sync::CancellationToken;
 
 use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
@@ -28,19 +29,29 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
         let hub = Connection::from_kubeconfig(options)
             .await
             .map_err(Failure::unreachable)?;
-        let cleaned = clean_up(&hub, plan, Clock::system(), &journals, driver_file, Stop::never());
-        cleaned.await.map_err(Failure::could_not_run)
+        let cleaned = clean_up(
+            &hub,
+            plan,
+            Clock::system(),
+            &journals,
+            driver_file,
+            CancellationToken::new(),
+        );
+        cleaned.await.map_err(|error| match error {
+            CleanError::Hub(error) => Failure::nothing_seen(error),
+            error => Failure::could_not_run(error),
+        })
     })?;
     let told: String = cleaned
-        .told
+        .messages
         .iter()
         .map(|line| format!("{}\n", escape::line(line)))
         .collect();
     print(&told)?;
-    match cleaned.remains.as_slice() {
+    match cleaned.leftovers.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(
-            "failed to undo everything; fix these causes and clean again\n{}",
+            "failed to undo everything; fix these causes and clean again, with --driver FILE if the driver file was moved\n{}",
             remains.join("\n")
         ))),
     }

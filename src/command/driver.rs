@@ -160,19 +160,19 @@ impl Driving {
                 mutations,
                 journals,
             },
-            Some(handout),
-        ) = (self, hub.handout())
+            Some(access),
+        ) = (self, hub.access())
         else {
             return Ok(None);
         };
         let run = new_run_id();
-        let hooks = Commands::new((**file).clone(), handout, &run)
+        let hooks = Commands::new((**file).clone(), access, &run)
             .context("failed to prepare the hooks")
             .map_err(Failure::could_not_run)?;
         let head = Head {
             run: run.clone(),
             began: clock.now(),
-            server: handout.server.clone(),
+            server: access.server.clone(),
             hub: hub.source.clone(),
             driver_file: file.path.clone(),
         };

@@ -9,6 +9,8 @@ use lab::hub::HubError;
 use lab::hub::K3sError;
 use report::escape;
 
+use super::advice;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -64,10 +66,13 @@ impl Failure {
 
     /// The user's hub cannot be reached.
     pub fn unreachable(error: ConnectError) -> Self {
-        match error {
-            ConnectError::UnknownContext { .. } => Self::usage(error),
-            _ => Self::could_not_run(error),
-        }
+        let exit = match error {
+            ConnectError::UnknownContext { .. } => Exit::Usage,
+            _ => Exit::CouldNotRun,
+        };
+        let advised = format!("{error}{}", advice::unreachable(&error));
+        let error = anyhow::Error::new(error).context(advised);
+        Self { exit, error }
     }
 
     /// The run collected no evidence: collecting failed, or the run was stopped first.
@@ -76,7 +81,8 @@ impl Failure {
             CollectError::Stopped => Exit::Inconclusive,
             _ => Exit::CouldNotRun,
         };
-        let error = error.into();
+        let advised = format!("{error}{}", advice::nothing_seen(&error));
+        let error = anyhow::Error::new(error).context(advised);
         Self { exit, error }
     }
 

@@ -10,7 +10,7 @@ use std::{
 use anyhow::anyhow;
 use collect::{
     Dial, MemberWay, Members,
-    connect::USER_AGENT,
+    connect::{ClientError, USER_AGENT},
     plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
     read_members,
 };
@@ -113,12 +113,12 @@ pub fn of_the_lab(manager: &Manager) -> Members {
 struct Fleet(BTreeMap<String, StandIn>);
 
 impl Dial for Fleet {
-    fn connect(&self, config: Config) -> Result<Client, String> {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
         let host = config
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
-        let member = self.0.get(host).ok_or("nobody answers there")?;
+        let member = self.0.get(host).ok_or(ClientError::NoServer)?;
         let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let token = user["token"].as_str().unwrap_or_default();
         Ok(member.client_with_token(token, USER_AGENT))

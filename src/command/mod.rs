@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand, and one per group of flags that several of them share.
 
+mod advice;
 mod audit;
 mod claim;
 mod clean;

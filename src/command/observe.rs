@@ -16,9 +16,10 @@ use lab::{
     manager::{Manager, hub_definitions},
 };
 use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    Failure, audit,
+    Failure, advice, audit,
     driver::Driving,
     members, progress, signals,
     target::{Reference, Target},
@@ -54,13 +55,13 @@ pub fn observe(
                 ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
             }
             Target::K3s(reference) => {
-                let mut stop = Box::pin(signals::stop());
+                let stop = signals::stop();
                 let definitions = hub_definitions(&reference.faults);
                 tell_of_k3s();
                 // A signal must not leave the container behind.
                 let hub = tokio::select! {
                     hub = Hub::k3s_with(&definitions) => hub.map_err(Failure::no_hub)?,
-                    () = &mut stop => return Err(Failure::nothing_seen(CollectError::Stopped)),
+                    () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
                 };
                 ours(hub, reference, plan, driving, clock, selection, stop).await
             }
@@ -103,6 +104,7 @@ async fn somebody_elses(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
+    advice::add_flags(&mut evidence);
     audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
@@ -115,9 +117,12 @@ async fn ours(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
-    stop: impl Future<Output = ()> + Send + 'static,
+    stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
+    if let Ok(evidence) = &mut seen {
+        advice::add_flags(evidence);
+    }
     if let Ok(evidence) = &mut seen
         && let Err(error) = audit::add_own(evidence, &hub).await
     {
@@ -135,7 +140,7 @@ async fn side_by_side(
     driving: Option<&Driving>,
     clock: Clock,
     selection: &Selection,
-    stop: impl Future<Output = ()> + Send + 'static,
+    stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let failed =
         |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));

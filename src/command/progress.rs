@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     io::IsTerminal,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -20,6 +21,8 @@ use judge::{
 };
 use report::escape;
 use tokio::task::spawn_blocking;
+
+use super::advice;
 
 /// The line of a run that watches: its progress, what it has seen, broken rules, and the driver's step.
 const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
@@ -96,6 +99,10 @@ impl Progress for Line {
     fn warn(&self, what: &str) {
         self.bar
             .suspend(|| anstream::eprintln!("warning: {}", escape::line(what)));
+    }
+
+    fn left_over(&self, journal: &Path) {
+        self.warn(&advice::left_over(journal));
     }
 
     fn wants_glances(&self) -> bool {
@@ -211,6 +218,10 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
     fn warn(&self, what: &str) {
         (self.say)(&format!("warning: {}", escape::line(what)));
     }
+
+    fn left_over(&self, journal: &Path) {
+        self.warn(&advice::left_over(journal));
+    }
 }
 
 fn seen(profiles: usize, writes: u64) -> String {
@@ -235,14 +246,13 @@ fn in_words(duration: Duration) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use collect::{Members, Plan, Wish, clock::Clock, collect};
     use evidence::{Claim, Scope};
     use lab::{
         hub::Hub,
         manager::{Fault, Manager, hub_definitions},
     };
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
@@ -315,7 +325,7 @@ mod tests {
         };
         let line = Line::new(ProgressBar::hidden(), Some(Glances::new(&selection)));
         tokio::select! {
-            seen = collect(&hub.connection, &plan, clock, &line, pending()) => panic!("{:?}", seen.map(|_| "over")),
+            seen = collect(&hub.connection, &plan, clock, &line, CancellationToken::new()) => panic!("{:?}", seen.map(|_| "over")),
             end = manager.run(client) => panic!("{end:?}"),
             () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
         }

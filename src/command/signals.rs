@@ -1,29 +1,25 @@
 //! Ctrl-C and SIGTERM: what was seen so far is judged, and the reports are written.
 
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-/// Resolves at the first signal to stop. A second one ends the process immediately.
+/// Returns a token that the first signal cancels. A second signal ends the process immediately.
 ///
-/// Call it inside a runtime.
-pub fn stop() -> impl Future<Output = ()> + Send + 'static {
-    let (told, mut heard) = watch::channel(false);
+/// Call it inside of a runtime.
+pub fn stop() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let cancelled = stop.clone();
     let mut signals = Signals::new();
     tokio::spawn(async move {
         signals.next().await;
         anstream::eprintln!(
             "stopping: undoing changes and judging what was seen so far; press again to quit immediately"
         );
-        let _ = told.send(true);
+        cancelled.cancel();
         signals.next().await;
         // As a shell reports a process that a signal ended.
         std::process::exit(130);
     });
-    async move {
-        if heard.wait_for(|stop| *stop).await.is_err() {
-            // The runtime is going down, and everything with it.
-            std::future::pending().await
-        }
-    }
+    stop
 }
 
 /// Resolves at Ctrl-C or SIGTERM, for commands that have nothing to undo.

@@ -1,6 +1,6 @@
 //! A hub that holds what fits no schema.
 
-use std::{future, time::Duration};
+use std::time::Duration;
 
 use collect::{Plan, Quiet, Wish, clock::Clock, collect};
 use evidence::{Claim, Evidence, Kind, Scope};
@@ -8,6 +8,7 @@ use http::{Method, Request, header};
 use kube::Client;
 use lab::hub::Hub;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{neighbour, profile, reported};
 
@@ -96,7 +97,13 @@ impl LaxHub {
             members: Default::default(),
             driver: None,
         };
-        let collecting = collect(&self.hub.connection, &plan, self.clock, &Quiet, future::pending());
+        let collecting = collect(
+            &self.hub.connection,
+            &plan,
+            self.clock,
+            &Quiet,
+            CancellationToken::new(),
+        );
         futures::join!(collecting, events).0.expect("evidence")
     }
 }

@@ -1,10 +1,10 @@
-//! Why a request had no answer, in one line that holds no secret.
+//! Describes in one line, without secrets, why a request failed.
 
 use std::error::Error;
 
 use kube::client::AuthError;
 
-/// The root of an error, in one line. Errors of credential plugins are told without the plugin's output and
+/// Describes the root of an error in one line. Errors of credential plugins come without the plugin's output and
 /// arguments, which may hold a token.
 pub fn cause(error: &kube::Error) -> String {
     match error {

@@ -1,10 +1,10 @@
-//! A hub that can be asked, wherever it came from.
+//! A connection to a hub.
 
 use std::fmt;
 
 use kube::Client;
 
-use super::{ConnectError, Handout, KubeconfigOptions, kubeconfig};
+use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig};
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
 /// JSON, nearly twice as long.
@@ -16,7 +16,7 @@ pub struct Connection {
     pub client: Client,
     /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
-    handout: Option<Handout>,
+    access: Option<HubAccess>,
 }
 
 impl Connection {
@@ -25,7 +25,7 @@ impl Connection {
         Self {
             client,
             source: source.into(),
-            handout: None,
+            access: None,
         }
     }
 
@@ -34,17 +34,17 @@ impl Connection {
     /// # Errors
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
-        let (client, source, handout) = kubeconfig::connect(options).await?;
+        let (client, source, access) = kubeconfig::connect(options).await?;
         Ok(Self {
             client,
             source,
-            handout: Some(handout),
+            access: Some(access),
         })
     }
 
     /// How other programs reach the hub; none where it is the suite's own.
-    pub fn handout(&self) -> Option<&Handout> {
-        self.handout.as_ref()
+    pub fn access(&self) -> Option<&HubAccess> {
+        self.access.as_ref()
     }
 }
 

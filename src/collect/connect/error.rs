@@ -1,12 +1,12 @@
-//! Why there is no hub, and what to do about it.
+//! Why a connection failed, and what to do about it.
 
 use std::path::PathBuf;
 
-/// Why a hub could not be had. No message holds anything secret of a kubeconfig.
+/// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The kubeconfig file cannot be read.
-    #[error("failed to read the kubeconfig {}: {source}; name another with --kubeconfig", path.display())]
+    #[error("failed to read the kubeconfig {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -50,11 +50,8 @@ pub enum ConnectError {
         known: Vec<String>,
     },
 
-    /// No context was named, neither on the command line nor in the kubeconfig.
-    #[error(
-        "{place} sets no current-context; choose one with --context; there {}",
-        listed(known)
-    )]
+    /// Neither the caller nor the kubeconfig names a context.
+    #[error("{place} sets no current-context; there {}", listed(known))]
     NoContext {
         /// The files that were read.
         place: String,
@@ -63,20 +60,19 @@ pub enum ConnectError {
     },
 
     /// The context is there, but does not lead to a hub.
-    #[error("failed to use the context `{context}` of {place}: {reason}")]
+    #[error("failed to use the context `{context}` of {place}: {source}")]
     Unusable {
         /// The context.
         context: String,
         /// The files that were read.
         place: String,
         /// What is wrong.
-        reason: String,
+        source: ContextError,
     },
 
     /// There is neither a kubeconfig nor a service account.
     #[error(
-        "found no hub: {}, and this is no pod of a cluster; name a kubeconfig with --kubeconfig, or try the suite \
-         without a hub of your own: --hub lab", looked.join(", ")
+        "found no hub: {}, and this is no pod of a cluster", looked.join(", ")
     )]
     Nowhere {
         /// Where a kubeconfig was looked for, each with what was found.
@@ -85,12 +81,44 @@ pub enum ConnectError {
 
     /// This is a pod, but its service account cannot be used.
     #[error(
-        "failed to use the pod's service account: {reason}; mount its token (automountServiceAccountToken), or name a kubeconfig with --kubeconfig"
+        "failed to use the pod's service account: {source}; mount its token (automountServiceAccountToken)"
     )]
     InCluster {
         /// What is wrong.
-        reason: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Why a context leads to no hub. No message holds anything secret of the kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The context names a cluster that is not there.
+    #[error("there is no cluster `{0}`, which it names")]
+    NoCluster(String),
+
+    /// A field of the context, its cluster or its user is missing or cannot be used.
+    #[error("{0}")]
+    Field(String),
+
+    /// There can be no client.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// Why a configuration leads to no client. Keeps no source: the client library's own errors may quote a credential.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The token cannot be sent.
+    #[error("its token holds characters that no HTTP header may have, such as a line break")]
+    Token,
+
+    /// The configuration or its credential plugin is at fault; says how.
+    #[error("{0}")]
+    Refused(String),
+
+    /// There is no such server.
+    #[error("nobody answers there")]
+    NoServer,
 }
 
 /// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.

@@ -1,4 +1,4 @@
-//! A hub by kubeconfig, by the usual loading rules, or by the service account of the pod that this runs in.
+//! Connects by a kubeconfig, found by the usual loading rules, or by the pod's service account.
 
 use std::{
     cell::Cell,
@@ -19,18 +19,18 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{ConnectError, Handout, USER_AGENT, cause};
+use super::{ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause};
 
 /// Which kubeconfig, and which of its contexts.
 #[derive(Clone, Debug, Default)]
 pub struct KubeconfigOptions {
-    /// The file (`--kubeconfig`); none: `$KUBECONFIG`, else `~/.kube/config`, else the pod's service account.
+    /// The file; none: `$KUBECONFIG`, else `~/.kube/config`, else the pod's service account.
     pub path: Option<PathBuf>,
-    /// The context (`--context`); none: the current one.
+    /// The context; none: the current one.
     pub context: Option<String>,
 }
 
-/// What of the environment decides where a kubeconfig is.
+/// The parts of the environment that decide where a kubeconfig is.
 struct Environment {
     kubeconfig: Option<OsString>,
     home: Option<PathBuf>,
@@ -48,24 +48,24 @@ struct Found {
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
-pub(crate) async fn connect(options: &KubeconfigOptions) -> Result<(Client, String, Handout), ConnectError> {
+pub(crate) async fn connect(
+    options: &KubeconfigOptions,
+) -> Result<(Client, String, HubAccess), ConnectError> {
     let environment = Environment {
         kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
         home: env::home_dir(),
         in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
     let Some(found) = find(options, &environment)? else {
-        let config = Config::incluster().map_err(|error| ConnectError::InCluster {
-            reason: error.to_string(),
-        })?;
-        let handout = Handout::of_pod(&config);
-        let client = client(config).map_err(|reason| ConnectError::InCluster { reason })?;
-        return Ok((client, "in-cluster".to_owned(), handout));
+        let config = Config::incluster().map_err(|error| ConnectError::InCluster { source: error.into() })?;
+        let access = HubAccess::of_pod(&config);
+        let client = client(config).map_err(|error| ConnectError::InCluster { source: error.into() })?;
+        return Ok((client, "in-cluster".to_owned(), access));
     };
     let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
-    let handout = Handout::of_context(&found.kubeconfig, &context, &config);
-    let client = client(config).map_err(|reason| unusable(&context, &found.place, reason))?;
-    Ok((client, format!("context {context}"), handout))
+    let access = HubAccess::of_context(&found.kubeconfig, &context, &config);
+    let client = client(config).map_err(|error| unusable(&context, &found.place, error.into()))?;
+    Ok((client, format!("context {context}"), access))
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
@@ -112,11 +112,11 @@ pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     }
 }
 
-fn unusable(context: &str, place: &str, reason: String) -> ConnectError {
+fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
     ConnectError::Unusable {
         context: context.to_owned(),
         place: place.to_owned(),
-        reason,
+        source,
     }
 }
 
@@ -124,17 +124,15 @@ fn unusable(context: &str, place: &str, reason: String) -> ConnectError {
 /// plugin that the configuration names, if any.
 ///
 /// # Errors
-/// When the configuration leads to no client, in words that hold no secret.
-pub fn client(mut config: Config) -> Result<Client, String> {
+/// When the configuration leads to no client.
+pub fn client(mut config: Config) -> Result<Client, ClientError> {
     config.default_retry = false;
     let agent = HeaderValue::from_static(USER_AGENT);
     config.headers.push((header::USER_AGENT, agent));
     // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
     match silently(|| Client::try_from(config)) {
-        Ok(client) => client.map_err(|error| cause(&error)),
-        Err(_) => {
-            Err("its token holds characters that no HTTP header may have, such as a line break".to_owned())
-        }
+        Ok(client) => client.map_err(|error| ClientError::Refused(cause(&error))),
+        Err(_) => Err(ClientError::Token),
     }
 }
 
@@ -143,7 +141,7 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Catches a panic whose words might tell a secret. Other threads go on to tell theirs.
+/// Catches a panic whose message might quote a secret. Panics of other threads are printed as ever.
 fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -267,17 +265,15 @@ fn context(kubeconfig: &Kubeconfig, place: &str, asked: Option<&str>) -> Result<
     })
 }
 
-/// What is wrong with a context, without a byte of its credentials.
-fn flaw(error: &KubeconfigError) -> String {
+/// Describes what is wrong with a context, without its credentials.
+fn flaw(error: &KubeconfigError) -> ContextError {
     let file = |error: &LoadDataError| match error {
         LoadDataError::ReadFile(source, path) => format!("{} cannot be read: {source}", path.display()),
         LoadDataError::DecodeBase64(_) => "it is not valid base64".to_owned(),
         LoadDataError::NoBase64DataOrFile => "there is none".to_owned(),
     };
-    match error {
-        KubeconfigError::LoadClusterOfContext(name) => {
-            format!("there is no cluster `{name}`, which it names")
-        }
+    ContextError::Field(match error {
+        KubeconfigError::LoadClusterOfContext(name) => return ContextError::NoCluster(name.clone()),
         KubeconfigError::MissingClusterUrl => "its cluster has no server".to_owned(),
         KubeconfigError::ParseClusterUrl(error) => format!("its cluster's server is no URL ({error})"),
         KubeconfigError::ParseProxyUrl(error) => format!("its proxy-url is no URL ({error})"),
@@ -292,8 +288,8 @@ fn flaw(error: &KubeconfigError) -> String {
         }
         KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
-        _ => "`kubectl config view --minify` may tell what is wrong with it".to_owned(),
-    }
+        _ => "`kubectl config view --minify` may show what is wrong with it".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -352,9 +348,9 @@ users: [{name: u, user: {token: CANARY}}]
     async fn says_what_is_wrong_and_nothing_secret() {
         let folder = Folder::new();
         let path = folder.file("one", ONE);
-        let (_, source, handout) = connect(&options(&path, None)).await.expect("a client");
+        let (_, source, access) = connect(&options(&path, None)).await.expect("a client");
         assert_eq!(source, "context first");
-        assert!(!format!("{handout:?}").contains("CANARY"));
+        assert!(!format!("{access:?}").contains("CANARY"));
 
         let error = refusal(&path, Some("secund")).await;
         assert!(error.contains("did you mean `second`?"), "{error}");
@@ -362,10 +358,7 @@ users: [{name: u, user: {token: CANARY}}]
         let error = refusal(&path, Some("second")).await;
         assert!(error.contains("no cluster `gone`"), "{error}");
         let error = refusal(&folder.0.path().join("none"), None).await;
-        assert!(
-            error.contains("none: ") && error.contains("--kubeconfig"),
-            "{error}"
-        );
+        assert!(error.contains("none: "), "{error}");
         let broken = folder.file("broken", "users:\n- {name: u, user: {token: \"CANARY}}\n");
         let error = refusal(&broken, None).await;
         assert!(error.starts_with("failed to parse the kubeconfig"), "{error}");
@@ -374,7 +367,10 @@ users: [{name: u, user: {token: CANARY}}]
         assert!(error.contains("(line 1)"), "{error}");
         let unset = folder.file("unset", &ONE.replace("current-context: first", ""));
         let error = refusal(&unset, None).await;
-        assert!(error.contains("choose one with --context"), "{error}");
+        assert!(
+            error.contains("sets no current-context; there are `first`"),
+            "{error}"
+        );
         let key = folder.file(
             "key",
             &ONE.replace(
@@ -416,7 +412,6 @@ users: [{name: u, user: {token: CANARY}}]
         let only_gone = folder.environment(std::slice::from_ref(&gone), false);
         let error = find(&none, &only_gone).err().expect("nothing there").to_string();
         assert!(error.contains("gone ($KUBECONFIG) does not exist"), "{error}");
-        assert!(error.contains("--hub lab"), "{error}");
         let in_pod = folder.environment(&[gone], true);
         assert!(find(&none, &in_pod).expect("no error").is_none());
 

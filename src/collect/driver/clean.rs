@@ -8,19 +8,20 @@ use std::{
 
 use evidence::{DriverAction, ObjectRef, redact::without_credentials};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
     file::{DriverFile, Members},
-    hooks::{Call, Hooks as _, Member, Stop, Way},
-    journal::{Debt, Found},
+    hooks::{Call, Hooks as _, Member, Way},
+    journal::{Found, UndoEntry},
     writes::{LABEL_RUN, undo_creation, undo_field},
 };
 use crate::{
     CollectError, Plan,
     call::{get, segment},
     clock::Clock,
-    connect::{Connection, Handout},
+    connect::{Connection, HubAccess},
     target::{Target, target},
 };
 
@@ -28,9 +29,9 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// What was done, and what was left alone.
-    pub told: Vec<String>,
+    pub messages: Vec<String>,
     /// What could not be undone.
-    pub remains: Vec<String>,
+    pub leftovers: Vec<String>,
 }
 
 /// Why nothing could be cleaned up at all.
@@ -63,21 +64,21 @@ pub async fn clean(
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
-    stop: Stop,
+    stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
-    let handout = hub.handout().ok_or(CleanError::OwnHub)?;
-    clean_by(handout, hub, plan, clock, folder, driver_file, stop).await
+    let access = hub.access().ok_or(CleanError::OwnHub)?;
+    clean_by(access, hub, plan, clock, folder, driver_file, stop).await
 }
 
 /// The same for a hub to which that is the way.
 async fn clean_by(
-    handout: &Handout,
+    access: &HubAccess,
     hub: &Connection,
     plan: &Plan,
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
-    stop: Stop,
+    stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let target = target(&hub.client, clock, &hub.source, plan).await?;
     let journals = Found::all(folder).map_err(|cause| CleanError::Journals {
@@ -88,13 +89,13 @@ async fn clean_by(
     let mut cleaned = Cleaned::default();
     for run in &going_on {
         cleaned
-            .told
+            .messages
             .push(format!("run {run} is still going on: it is left alone"));
     }
     for mut journal in found {
         let head = &journal.head;
-        if head.server != without_credentials(&handout.server) {
-            cleaned.told.push(format!(
+        if head.server != without_credentials(&access.server) {
+            cleaned.messages.push(format!(
                 "run {} was on another hub ({}, {}): clean up there",
                 head.run, head.hub, head.server
             ));
@@ -103,7 +104,7 @@ async fn clean_by(
         let path = driver_file.unwrap_or(&head.driver_file).to_owned();
         let work = Work {
             hub,
-            handout,
+            access,
             target: &target,
             stop: &stop,
             driver_file: &path,
@@ -113,20 +114,20 @@ async fn clean_by(
             let (run, path) = (journal.head.run.clone(), journal.path.clone());
             match journal.end() {
                 Ok(()) => cleaned
-                    .told
+                    .messages
                     .push(format!("run {run}: everything that it did is undone")),
                 Err(error) => cleaned
-                    .remains
+                    .leftovers
                     .push(format!("{}: it could not be removed: {error}", path.display())),
             }
         }
     }
     cleaned
-        .told
-        .extend(strangers(hub, &target, &going_on, &cleaned.remains).await?);
+        .messages
+        .extend(strangers(hub, &target, &going_on, &cleaned.leftovers).await?);
     if cleaned == Cleaned::default() {
         cleaned
-            .told
+            .messages
             .push(format!("nothing is left of any run on this hub ({})", hub.source));
     }
     Ok(cleaned)
@@ -135,9 +136,9 @@ async fn clean_by(
 /// What is needed to clean up after one run.
 struct Work<'a> {
     hub: &'a Connection,
-    handout: &'a Handout,
+    access: &'a HubAccess,
     target: &'a Target,
-    stop: &'a Stop,
+    stop: &'a CancellationToken,
     driver_file: &'a Path,
 }
 
@@ -145,52 +146,52 @@ impl Work<'_> {
     /// Undoes what is written down, the last first.
     async fn undo_all(&self, journal: &mut Found, cleaned: &mut Cleaned) {
         let run = journal.head.run.clone();
-        for (number, debt) in journal.pending.clone().into_iter().rev() {
-            let (what, outcome) = self.undo(&run, &debt).await;
+        for (number, undo) in journal.pending.clone().into_iter().rev() {
+            let (what, outcome) = self.undo(&run, &undo).await;
             match outcome {
                 Ok(()) => {
                     journal.undone(number);
-                    cleaned.told.push(format!("run {run}: {what}"));
+                    cleaned.messages.push(format!("run {run}: {what}"));
                 }
                 Err(reason) => cleaned
-                    .remains
+                    .leftovers
                     .push(format!("run {run}: failed to undo it ({what}): {reason}")),
             }
         }
     }
 
-    async fn undo(&self, run: &str, debt: &Debt) -> (String, Result<(), String>) {
+    async fn undo(&self, run: &str, undo: &UndoEntry) -> (String, Result<(), String>) {
         let client = &self.hub.client;
-        match debt {
-            Debt::Member { name } => (
+        match undo {
+            UndoEntry::Member { name } => (
                 format!("the member {name} leaves"),
                 self.call(run, DriverAction::Leave, name).await,
             ),
-            Debt::Outage { name } => (
+            UndoEntry::Outage { name } => (
                 format!("the member {name} heals"),
                 self.call(run, DriverAction::Heal, name).await,
             ),
-            Debt::Profile { profile } => (
+            UndoEntry::Profile { profile } => (
                 format!("ClusterProfile {}/{} goes", profile.namespace, profile.name),
                 undo_creation(client, self.target, run, profile)
                     .await
-                    .map_err(|failure| failure.told()),
+                    .map_err(|failure| failure.to_string()),
             ),
-            Debt::Field(change) => (
+            UndoEntry::Field(change) => (
                 format!(
                     "{} of ClusterProfile {}/{} is as before",
                     change.pointer, change.profile.namespace, change.profile.name
                 ),
                 undo_field(client, self.target, change)
                     .await
-                    .map_err(|failure| failure.told()),
+                    .map_err(|failure| failure.to_string()),
             ),
         }
     }
 
     async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), String> {
         let file = DriverFile::read(self.driver_file)
-            .map_err(|error| format!("{error}; give the file with --driver, where it was moved"))?;
+            .map_err(|error| format!("{error}; name its new place if it was moved"))?;
         if action == DriverAction::Heal && !file.hooks.contains_key(&action) {
             // Stand-ins broke by themselves, and went with the run.
             return Ok(());
@@ -205,7 +206,7 @@ impl Work<'_> {
             way: kubeconfig.map_or(Way::Unknown, Way::File),
         };
         let profile = own.and_then(|own| own.profile.clone());
-        let hooks = Commands::new(file, self.handout, run)
+        let hooks = Commands::new(file, self.access, run)
             .map_err(|error| format!("the hooks cannot be run: {error}"))?;
         let call = Call {
             action,
@@ -225,7 +226,7 @@ async fn strangers(
     hub: &Connection,
     target: &Target,
     going_on: &[String],
-    remains: &[String],
+    leftovers: &[String],
 ) -> Result<Vec<String>, CleanError> {
     let path = format!("{}?labelSelector={}", target.profiles(None), segment(LABEL_RUN));
     let list: Value = get(&hub.client, &path)
@@ -237,7 +238,7 @@ async fn strangers(
         let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
         let object = ObjectRef::of_value(item, evidence::api::names::KIND);
         let known = going_on.iter().any(|known| known == run)
-            || remains.iter().any(|told| told.contains(&object.path()));
+            || leftovers.iter().any(|told| told.contains(&object.path()));
         if !known && seen.insert(run.to_owned()) {
             told.push(format!(
                 "{object} is of run {run}, of which nothing is written down here: once that run is over, `kubectl delete \

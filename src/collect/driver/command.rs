@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     pin::{Pin, pin},
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use futures::{
     future::{BoxFuture, FusedFuture, join},
 };
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
@@ -24,14 +25,15 @@ use tokio::{
     select,
     time::{sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     file::{DriverFile, Hook, PREFIX},
-    hooks::{Call, Called, Hooks, Stop, Way},
-    keeper::{Keeper, Order},
+    hooks::{Call, Called, Hooks, Way},
     output::{Cutter, Tail},
+    reaper::{Order, Reaper},
 };
-use crate::connect::{Handout, credentials_in};
+use crate::connect::{HubAccess, credentials_in};
 
 /// How long a hook that is to end may take to do so.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -44,9 +46,9 @@ const LAST_LINE: usize = 200;
 pub struct Commands {
     file: DriverFile,
     run: String,
-    /// With the kubeconfigs that hooks are given; readable for us alone. The keeper removes it when we do not.
+    /// With the kubeconfigs that hooks are given; readable for us alone. The reaper removes it when we do not.
     folder: TempDir,
-    keeper: Keeper,
+    reaper: Reaper,
     /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
     /// How long a hook that is to end may take to do so.
@@ -58,16 +60,16 @@ impl Commands {
     ///
     /// # Errors
     /// When there is no place for the hub's kubeconfig, or no shell to keep watch.
-    pub fn new(file: DriverFile, hub: &Handout, run: &str) -> io::Result<Self> {
+    pub fn new(file: DriverFile, hub: &HubAccess, run: &str) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("clusterprofile-conformance-");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir()?;
-        let keeper = Keeper::over(folder.path())?;
+        let reaper = Reaper::over(folder.path())?;
         let commands = Self {
             run: run.to_owned(),
-            keeper,
+            reaper,
             secrets: Mutex::new(Arc::new(secret_values(&file))),
             last_words: LAST_WORDS,
             folder,
@@ -93,7 +95,7 @@ impl Commands {
     }
 
     fn hide(&self, kubeconfig: &str) {
-        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.secrets.lock();
         let known = credentials_in(kubeconfig);
         if known.iter().any(|secret| !secrets.contains(secret)) {
             Arc::make_mut(&mut secrets).extend(known);
@@ -130,7 +132,7 @@ impl Commands {
         ]))
     }
 
-    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: Stop) -> Called {
+    async fn run(&self, call: &Call<'_>, hook: &Hook, stop: CancellationToken) -> Called {
         let started = self.environment(call).and_then(|told| self.start(hook, told));
         let (mut child, group) = match started {
             Ok(started) => started,
@@ -139,7 +141,7 @@ impl Commands {
                 return Called::failed(format!("{program} could not be started: {error}"));
             }
         };
-        let secrets = Arc::clone(&self.secrets.lock().unwrap_or_else(PoisonError::into_inner));
+        let secrets = Arc::clone(&self.secrets.lock());
         let tail = Mutex::new(Tail::without(secrets));
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let end = {
@@ -153,7 +155,7 @@ impl Commands {
         };
         // What is left running of a hook that has ended may go on.
         self.order(Order::Gone, group);
-        let tail = tail.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tail = tail.into_inner();
         let (output, profile) = tail.finish();
         Called {
             failure: why(&end, hook.timeout, &output),
@@ -214,7 +216,7 @@ impl Commands {
     fn order(&self, order: Order, group: Option<u32>) {
         if let Some(group) = group {
             // Where somebody has killed the shell, the program itself is ended all the same.
-            let _ = self.keeper.order(order, group);
+            let _ = self.reaper.order(order, group);
         }
     }
 }
@@ -230,7 +232,12 @@ enum End {
 }
 
 /// Waits for the end of a hook, while its output flows.
-async fn until_end<R>(child: &mut Child, mut reading: Pin<&mut R>, patience: Duration, stop: &Stop) -> End
+async fn until_end<R>(
+    child: &mut Child,
+    mut reading: Pin<&mut R>,
+    patience: Duration,
+    stop: &CancellationToken,
+) -> End
 where
     R: FusedFuture<Output = ((), ())>,
 {
@@ -239,7 +246,7 @@ where
         select! {
             status = child.wait() => return End::By(status),
             () = &mut late => return End::Late,
-            () = stop.wait() => return End::Stopped,
+            () = stop.cancelled() => return End::Stopped,
             _ = &mut reading, if !reading.is_terminated() => {}
         }
     }
@@ -248,13 +255,12 @@ where
 /// Reads an output to its end.
 async fn drain(output: Option<impl AsyncRead + Unpin>, tail: &Mutex<Tail>) {
     let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-    let lock = || tail.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut output) = output {
         while let Ok(size @ 1..) = output.read(&mut buffer).await {
-            lock().take(&mut cutter, &buffer[..size]);
+            tail.lock().take(&mut cutter, &buffer[..size]);
         }
     }
-    lock().end(&mut cutter);
+    tail.lock().end(&mut cutter);
 }
 
 /// Waits a moment for the rest of the output.
@@ -309,7 +315,7 @@ impl Hooks for Commands {
         (!there).then(|| format!("the driver file has no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let Some(hook) = self.file.hooks.get(&call.action) else {
                 return Called::failed("there is no such hook");

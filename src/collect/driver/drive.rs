@@ -1,33 +1,27 @@
-//! The driver beside the watch.
+//! Runs the driver beside the watch.
 
 use std::pin::pin;
 
 use evidence::Driver;
-use tokio::{select, sync::watch};
+use tokio::select;
+use tokio_util::sync::CancellationToken;
 
-use super::{
-    hooks::Stop,
-    plan::DriverPlan,
-    scenario,
-    session::{Lent, Session},
-};
+use super::{plan::DriverPlan, run_context::RunContext, scenario, session::Session};
 
-/// Has the implementation act by that plan, and undoes what is to be undone, also when `stop` comes first. Gives what was
-/// done, and whether that was all.
+/// Runs the scenarios of the plan and undoes their changes, also when `stop` is cancelled. Returns what was done, and
+/// whether that was all.
 pub(crate) async fn drive(
-    lent: Lent<'_>,
+    context: RunContext<'_>,
     plan: &DriverPlan,
-    stop: impl Future<Output = ()>,
+    stop: CancellationToken,
 ) -> (Driver, bool) {
-    let (tell, told) = watch::channel(false);
-    let session = Session::new(lent, plan, Stop::told_by(told));
+    let session = Session::new(context, plan, stop.clone());
     let whole = {
         let mut all = pin!(scenario::all(&session));
         select! {
             biased;
             () = &mut all => true,
-            () = stop => {
-                let _ = tell.send(true);
+            () = stop.cancelled() => {
                 all.await;
                 false
             }

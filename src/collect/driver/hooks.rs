@@ -1,18 +1,18 @@
-//! What makes the implementation act, and where members come from: commands and stand-ins, or whatever a test gives.
+//! Interfaces of a driver: hooks that make the implementation act, and offers of members.
 
 use std::path::PathBuf;
 
 use evidence::{DriverAction, ProfileKey};
 use futures::future::BoxFuture;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
-    /// Why it cannot be made to do that, for a person; none where it can.
+    /// Why the implementation cannot do that; none where it can.
     fn lacking(&self, action: DriverAction) -> Option<String>;
 
-    /// Makes it act, and waits until that is done. When the run is to stop first, it is ended.
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called>;
+    /// Makes it act, and waits until that is done or `stop` is cancelled.
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
 }
 
 /// What the implementation is to do.
@@ -60,10 +60,15 @@ pub struct Called {
     pub profile: Option<ProfileKey>,
 }
 
+/// A stand-in cannot be offered.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to offer a stand-in: {0}")]
+pub struct OfferError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
 /// Offers members that stand in for real ones.
 pub trait Offer: Send + Sync {
-    /// A new one of that name, healthy, and there until it is dropped. The error is for a person.
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>>;
+    /// Offers a new member of that name: healthy, and there until it is dropped.
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>>;
 }
 
 /// A member that stands in for a real one.
@@ -78,38 +83,6 @@ pub trait Offered: Send + Sync {
     fn heal(&self);
     /// It gets another version, and says which.
     fn upgrade(&self) -> String;
-}
-
-/// Tells when the run is to end early. Copies tell the same.
-#[derive(Clone, Debug)]
-pub struct Stop(Option<watch::Receiver<bool>>);
-
-impl Stop {
-    /// One that follows what the sender says.
-    pub(super) fn told_by(told: watch::Receiver<bool>) -> Self {
-        Self(Some(told))
-    }
-
-    /// One that never comes: for what has to be done in any case.
-    pub fn never() -> Self {
-        Self(None)
-    }
-
-    /// Whether it has come.
-    pub fn has_come(&self) -> bool {
-        self.0.as_ref().is_some_and(|told| *told.borrow())
-    }
-
-    /// Waits until it comes.
-    pub async fn wait(&self) {
-        let Some(mut told) = self.0.clone() else {
-            return std::future::pending().await;
-        };
-        if told.wait_for(|stop| *stop).await.is_err() {
-            // Nobody can stop us any more.
-            std::future::pending().await
-        }
-    }
 }
 
 impl std::fmt::Debug for Way {

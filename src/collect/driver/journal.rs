@@ -1,25 +1,25 @@
-//! What is to be undone, written down before it is done: a run that is killed can so be cleaned up after.
+//! Write-ahead log of changes to undo, so that a killed run can be cleaned up.
 //!
-//! One file for each run, one JSON value a line: a line that was cut off when the run was killed spoils no other. There
-//! is no credential in it. The run holds a lock on it, so that nobody cleans up after a run that is still going on.
+//! One file for each run, one JSON value a line, so that a truncated line spoils no other. It holds no credential. The
+//! run locks it, so that nobody cleans up after a run that is still going on.
 
 use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use evidence::{ProfileKey, redact::without_credentials};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The ending of a journal's name; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
 
-/// The journal of a run that is going on.
+/// The write-ahead log of a run that is going on.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -30,16 +30,16 @@ pub struct Journal {
 struct State {
     file: File,
     next: u64,
-    pending: BTreeMap<u64, Debt>,
+    pending: BTreeMap<u64, UndoEntry>,
 }
 
-/// The journal of a run that was killed.
+/// The write-ahead log of a killed run.
 #[derive(Debug)]
 pub(super) struct Found {
     pub path: PathBuf,
     pub head: Head,
-    /// What is to be undone, in the order in which it was done.
-    pub pending: Vec<(u64, Debt)>,
+    /// Changes to undo, oldest first.
+    pub pending: Vec<(u64, UndoEntry)>,
     /// Holds the lock.
     file: File,
 }
@@ -60,10 +60,10 @@ pub struct Head {
     pub driver_file: PathBuf,
 }
 
-/// What is to be undone.
+/// A change to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
-pub(super) enum Debt {
+pub(super) enum UndoEntry {
     /// A member joins: it is to leave.
     Member { name: String },
     /// A member breaks: it is to be healed.
@@ -71,13 +71,13 @@ pub(super) enum Debt {
     /// A profile is created: it is to be deleted.
     Profile { profile: ProfileKey },
     /// A field of a profile is changed: it is to be as before.
-    Field(FieldDebt),
+    Field(FieldUndo),
 }
 
 /// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FieldDebt {
+pub(super) struct FieldUndo {
     pub profile: ProfileKey,
     /// Whose of that name.
     pub uid: String,
@@ -95,7 +95,8 @@ pub(super) struct FieldDebt {
 #[serde(rename_all = "camelCase")]
 enum Line {
     Run(Head),
-    Debt(u64, Debt),
+    #[serde(rename = "debt")]
+    Undo(u64, UndoEntry),
     Undone(u64),
 }
 
@@ -132,24 +133,24 @@ impl Journal {
         })
     }
 
-    /// Writes down what is about to be done, and gives it a number.
+    /// Records a change before it is made, and returns its number.
     ///
     /// # Errors
-    /// When it cannot be written: it must not be done then.
-    pub(super) fn owe(&self, debt: Debt) -> io::Result<u64> {
-        let mut state = self.lock();
+    /// When it cannot be written: the change must not be made then.
+    pub(super) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
+        let mut state = self.state.lock();
         let number = state.next;
-        write(&state.file, &Line::Debt(number, debt.clone()))?;
+        write(&state.file, &Line::Undo(number, undo.clone()))?;
         state.next += 1;
-        state.pending.insert(number, debt);
+        state.pending.insert(number, undo);
         Ok(number)
     }
 
-    /// It is undone.
+    /// Notes that the change is undone.
     pub(super) fn undone(&self, number: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.pending.remove(&number);
-        // What stays written down is tried again, which does no harm.
+        // An entry that stays is undone again, which does no harm.
         let _ = write(&state.file, &Line::Undone(number));
     }
 
@@ -157,16 +158,12 @@ impl Journal {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Journal {
-    /// Where everything is undone, it goes.
+    /// Removes the file if everything is undone.
     fn drop(&mut self) {
-        let state = self.lock();
+        let state = self.state.lock();
         if state.pending.is_empty() {
             let _ = fs::remove_file(&self.path);
         }
@@ -215,7 +212,7 @@ impl Found {
         Ok((found, going_on))
     }
 
-    /// It is undone.
+    /// Notes that the change is undone.
     pub fn undone(&mut self, number: u64) {
         self.pending.retain(|(pending, _)| *pending != number);
         let _ = write(&self.file, &Line::Undone(number));
@@ -237,8 +234,8 @@ fn read(path: PathBuf, file: File) -> io::Result<Option<Found>> {
     for line in lines.map_while(Result::ok) {
         match line {
             Line::Run(_) => {}
-            Line::Debt(number, debt) => {
-                pending.insert(number, debt);
+            Line::Undo(number, undo) => {
+                pending.insert(number, undo);
             }
             Line::Undone(number) => {
                 pending.remove(&number);
@@ -273,8 +270,8 @@ mod tests {
         }
     }
 
-    fn member(name: &str) -> Debt {
-        Debt::Member {
+    fn member(name: &str) -> UndoEntry {
+        UndoEntry::Member {
             name: name.to_owned(),
         }
     }
@@ -285,8 +282,8 @@ mod tests {
         let folder = folder.path().join("state").join("runs");
         assert!(Found::all(&folder).expect("no error").0.is_empty());
         let journal = Journal::begin(&folder, head("b")).expect("a journal");
-        let one = journal.owe(member("one")).expect("written");
-        journal.owe(member("two")).expect("written");
+        let one = journal.record_undo(member("one")).expect("written");
+        journal.record_undo(member("two")).expect("written");
         journal.undone(one);
         let (found, going_on) = Found::all(&folder).expect("no error");
         assert!(found.is_empty());
@@ -316,7 +313,7 @@ mod tests {
     fn a_clean_end_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let journal = Journal::begin(folder.path(), head("a")).expect("a journal");
-        let one = journal.owe(member("one")).expect("written");
+        let one = journal.record_undo(member("one")).expect("written");
         journal.undone(one);
         drop(journal);
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);

@@ -1,24 +1,25 @@
-//! Has the implementation act, and sees what it does: a member joins, breaks, heals, is upgraded, leaves.
+//! Drives the implementation through scenarios: a member joins, breaks, heals, is upgraded, leaves.
 //!
 //! The implementation acts by way of hooks: commands of a driver file, or the reference manager's own functions. What
 //! comes of it is seen by the watch that is going on anyway. The run writes to the hub only where that is allowed, and
 //! only to profiles of members that it has joined itself. Whatever it does it undoes, whichever way it ends.
 
-mod able;
 mod answers;
+mod capabilities;
 mod clean;
 mod command;
 mod drive;
 mod file;
-mod guest;
 mod hooks;
 mod journal;
-mod keeper;
+mod member_pool;
 mod output;
 mod plan;
+mod reaper;
 mod recognise;
+mod run_context;
 mod scenario;
-mod seats;
+mod scenario_member;
 mod secrets;
 mod session;
 mod writes;
@@ -27,10 +28,10 @@ pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
 pub use file::{DriverFile, DriverFileError, Hook, Members};
-pub use hooks::{Call, Called, Hooks, Member, Offer, Offered, Stop, Way};
+pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub use journal::{Head, Journal};
-pub(super) use keeper::{Keeper, Order};
 pub(super) use output::{Cutter, Tail};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
-pub(super) use session::Lent;
+pub(super) use reaper::{Order, Reaper};
+pub(super) use run_context::RunContext;
 pub use writes::LABEL_RUN;

@@ -1,4 +1,4 @@
-//! What the implementation is to be made to do.
+//! The plan of a driver: which scenarios, with which members and timeouts.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Which profile is a member's: nobody tells, but managers give profiles their members' names or addresses.
+//! Finds a member's profile by the member's name or address, which managers put into profiles.
 
 use evidence::{
     ProfileHistory, ProfileKey, Scope,
@@ -54,9 +54,12 @@ impl Traits {
         let display = profile.spec.display_name.as_deref();
         let id = profile.label(names::LABEL_MEMBER_ID);
         let said = [Some(name), display, id].into_iter().flatten();
-        let by_name = said.filter_map(|text| match text == self.name {
-            true => Some(3),
-            false => mentions(text, &self.name).then_some(2),
+        let by_name = said.filter_map(|text| {
+            if text == self.name {
+                Some(3)
+            } else {
+                mentions(text, &self.name).then_some(2)
+            }
         });
         by_name.max().or_else(|| self.is_at_address(profile).then_some(1))
     }

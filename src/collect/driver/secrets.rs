@@ -1,4 +1,4 @@
-//! How many Secrets consumers have for a profile: their metadata is asked for, and nothing else of them.
+//! Counts the consumer Secrets of a profile by their metadata alone.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use evidence::{
 use http::{HeaderValue, Method, header};
 use serde::Deserialize;
 
-use super::session::Lent;
+use super::run_context::RunContext;
 use crate::{
     Wish,
     call::{Failure, read, request, segment, send},
     secrets::places,
 };
 
-/// How often it is asked whether they are gone.
+/// Interval of asking whether they are gone.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 /// Asks for metadata alone.
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -41,19 +41,19 @@ struct Metadata {
 }
 
 /// How many Secrets name that profile; none where they cannot be read, or are not wanted.
-pub(super) async fn count(lent: &Lent<'_>, profile: &ProfileKey) -> Option<usize> {
-    let places = places(lent.permissions, &lent.plan.scope.namespaces);
-    if places.is_empty() || matches!(lent.plan.secrets, Wish::No(_)) {
+pub(super) async fn count(context: &RunContext<'_>, profile: &ProfileKey) -> Option<usize> {
+    let places = places(context.permissions, &context.plan.scope.namespaces);
+    if places.is_empty() || matches!(context.plan.secrets, Wish::No(_)) {
         return None;
     }
     let mut count = 0;
     for place in places {
-        count += count_in(lent, &place, profile).await.ok()?;
+        count += count_in(context, &place, profile).await.ok()?;
     }
     Some(count)
 }
 
-async fn count_in(lent: &Lent<'_>, place: &str, profile: &ProfileKey) -> Result<usize, Failure> {
+async fn count_in(context: &RunContext<'_>, place: &str, profile: &ProfileKey) -> Result<usize, Failure> {
     let namespace = match place {
         "" => String::new(),
         name => format!("namespaces/{}/", segment(name)),
@@ -64,7 +64,7 @@ async fn count_in(lent: &Lent<'_>, place: &str, profile: &ProfileKey) -> Result<
     request
         .headers_mut()
         .insert(header::ACCEPT, HeaderValue::from_static(METADATA));
-    let list: List = read(send(lent.client, request).await?, &path).await?;
+    let list: List = read(send(context.client, request).await?, &path).await?;
     let is_its = |item: &Item| {
         let labels = item.metadata.labels.as_ref();
         let namespace = labels.and_then(|labels| labels.get(names::LABEL_SECRET_PROFILE_NAMESPACE));

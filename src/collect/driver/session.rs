@@ -1,58 +1,40 @@
-//! What all scenarios of a run share: what can be done, the steps that were taken, and the watch that shows the answers.
+//! State that all scenarios of a run share: capabilities, steps taken, and what the watch has seen.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
-use evidence::{Driver, DriverAction, DriverStep, ObjectRef, Scenario, StepOutcome};
+use evidence::{Driver, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome};
 use jiff::{SignedDuration, Timestamp};
-use kube::client::Client;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    able::{Able, able},
-    guest::Guest,
-    hooks::{Call, Called, Stop},
-    journal::Debt,
+    capabilities::Capabilities,
+    hooks::{Call, Called, Member, Offered},
+    journal::UndoEntry,
+    member_pool::MemberPool,
     plan::DriverPlan,
-    seats::Seats,
+    run_context::RunContext,
     writes::Writes,
 };
-use crate::{
-    Plan, Progress, clock::Clock, permissions::Permissions, record::Record, target::Target, timeline,
-    timeline::lock,
-};
+use crate::record::Record;
 
-/// Why a step was not taken, or not finished, that came too late.
+/// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
-/// How often it is looked for an answer in what the watch has brought.
+/// Interval of looking for an answer in what the watch has brought.
 const TICK: Duration = Duration::from_millis(250);
-/// Once an answer was seen, for this part of the patience it is watched what comes right behind it: 2 s of 2 min.
+/// Part of the timeout for which a step goes on after its answer: 2 s of 2 min.
 const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
 
-/// What the run lends to its driver.
-pub(crate) struct Lent<'a> {
-    pub client: &'a Client,
-    pub clock: Clock,
-    pub progress: &'a dyn Progress,
-    pub plan: &'a Plan,
-    pub target: &'a Target,
-    pub permissions: &'a Permissions,
-    /// What the watch has brought so far.
-    pub record: timeline::Shared,
-}
-
 /// What all scenarios of a run share.
 pub(super) struct Session<'a> {
-    pub lent: Lent<'a>,
+    pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
-    pub able: Able,
-    pub stop: Stop,
-    pub seats: Seats,
+    pub capabilities: Capabilities,
+    pub stop: CancellationToken,
+    pub pool: MemberPool,
     pub writes: Writes<'a>,
     state: Mutex<State>,
 }
@@ -65,33 +47,48 @@ struct State {
     /// Whether one of these was known by what it tells of its member.
     profiles_tell: bool,
     /// Members that would not leave.
-    stuck: Vec<Guest>,
+    stuck: Vec<StuckMember>,
     /// What could not be undone, for a person.
-    remains: Vec<String>,
+    leftovers: Vec<String>,
+}
+
+/// The write-ahead log cannot be written, so the step must not be taken.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write down how to undo it: {0}")]
+pub(super) struct UndoNotRecorded(#[source] io::Error);
+
+/// A member that would not leave.
+pub(super) struct StuckMember {
+    pub member: Member,
+    /// Keeps the stand-in alive, where it is one.
+    pub _stand_in: Option<Box<dyn Offered>>,
+    /// Of its profile.
+    pub uid: Option<Arc<str>>,
+    pub undo: Option<u64>,
 }
 
 impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
-    pub fn new(lent: Lent<'a>, plan: &'a DriverPlan, stop: Stop) -> Self {
+    pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         Self {
-            able: able(plan, lent.permissions, &lent.plan.scope.namespaces),
-            seats: Seats::new(plan),
-            writes: Writes::new(lent.client, lent.target),
+            capabilities: Capabilities::of(plan, context.permissions, &context.plan.scope.namespaces),
+            pool: MemberPool::new(plan),
+            writes: Writes::new(context.client, context.target),
             state: Mutex::default(),
             stop,
             plan,
-            lent,
+            context,
         }
     }
 
     /// The present moment.
     pub fn now(&self) -> Timestamp {
-        self.lent.clock.now()
+        self.context.clock.now()
     }
 
     /// What the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
-        lock(&self.lent.record)
+        self.context.record.lock()
     }
 
     /// Begins a step.
@@ -103,7 +100,7 @@ impl<'a> Session<'a> {
         profile: Option<ObjectRef>,
     ) -> DriverStep {
         let whom = if member.is_empty() { "" } else { " of " };
-        self.lent
+        self.context
             .progress
             .step(&format!("{}: {action}{whom}{member}", scenario.name()));
         let now = self.now();
@@ -124,16 +121,16 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What a step was to do is done, or is not.
+    /// Notes the outcome of a call in its step.
     pub fn did(&self, step: &mut DriverStep, called: Called) {
         step.until = self.now();
         step.looked_until = step.until;
         step.output = called.output;
         if let Some(reason) = called.failure {
-            if !self.stop.has_come() {
+            if !self.stop.is_cancelled() {
                 let whom = if step.member.is_empty() { "" } else { " of " };
                 let what = format!("{}{whom}{}", step.action, step.member);
-                self.lent.progress.warn(&format!("failed to {what}: {reason}"));
+                self.context.progress.warn(&format!("failed to {what}: {reason}"));
             }
             step.outcome = StepOutcome::Failed { reason };
         }
@@ -144,26 +141,26 @@ impl<'a> Session<'a> {
         self.state().steps.push(step);
     }
 
-    /// Notes a step that cannot be taken.
-    pub fn forgo(&self, step: DriverStep, reason: impl Into<String>) {
+    /// Records a step that cannot be taken.
+    pub fn skip_step(&self, step: DriverStep, reason: impl ToString) {
         self.end(refused(step, reason));
     }
 
     /// Has the implementation act.
-    pub async fn call(&self, call: Call<'_>, stop: Stop) -> Called {
-        if stop.has_come() {
+    pub async fn call(&self, call: Call<'_>, stop: CancellationToken) -> Called {
+        if stop.is_cancelled() {
             return Called::failed(STOPPED);
         }
         self.plan.hooks.call(&call, stop).await
     }
 
-    /// Looks for the answer to a step until it is seen, the patience is over or the run is to stop. Gives whether it
-    /// was seen. To a step that was not taken there is none.
+    /// Waits for the answer to a step until its deadline, or until the run stops. Returns whether it was seen; a failed
+    /// step has none.
     pub async fn look(&self, step: &mut DriverStep, seen: impl FnMut(&Record) -> bool) -> bool {
         self.look_until(step.deadline(), step, seen).await
     }
 
-    /// The same up to another moment.
+    /// Waits for the answer to a step until `deadline`.
     pub async fn look_until(
         &self,
         deadline: Timestamp,
@@ -181,7 +178,7 @@ impl<'a> Session<'a> {
         answered
     }
 
-    /// Waits until the watch has brought something, at most until then, and not when the run is to stop.
+    /// Waits until the watch has brought something, the deadline is over or the run stops.
     pub async fn wait(&self, deadline: Timestamp, mut seen: impl FnMut(&Record) -> bool) -> bool {
         loop {
             if seen(&self.record()) {
@@ -189,7 +186,7 @@ impl<'a> Session<'a> {
             }
             let left = deadline.duration_since(self.now());
             let left = Duration::try_from(left).unwrap_or_default();
-            if left.is_zero() || self.stop.has_come() {
+            if left.is_zero() || self.stop.is_cancelled() {
                 return false;
             }
             self.pause(TICK.min(left)).await;
@@ -210,7 +207,7 @@ impl<'a> Session<'a> {
     /// Lets time pass, unless the run is to stop.
     pub async fn pause(&self, duration: Duration) {
         select! {
-            () = self.stop.wait() => {}
+            () = self.stop.cancelled() => {}
             () = sleep(duration) => {}
         }
     }
@@ -255,71 +252,86 @@ impl<'a> Session<'a> {
         self.state().claimed.contains(uid)
     }
 
-    /// Writes down what is to be undone.
-    pub fn owe(&self, debt: Debt) -> Result<Option<u64>, String> {
+    /// Records a change in the write-ahead log before it is made.
+    pub fn record_undo(&self, undo: UndoEntry) -> Result<Option<u64>, UndoNotRecorded> {
         let Some(journal) = &self.plan.journal else {
             return Ok(None);
         };
-        journal
-            .owe(debt)
-            .map(Some)
-            .map_err(|error| format!("it could not be written down how to undo it: {error}"))
+        journal.record_undo(undo).map(Some).map_err(UndoNotRecorded)
     }
 
     /// It is undone.
-    pub fn undone(&self, debt: Option<u64>) {
-        if let (Some(journal), Some(number)) = (&self.plan.journal, debt) {
+    pub fn undone(&self, undo: Option<u64>) {
+        if let (Some(journal), Some(number)) = (&self.plan.journal, undo) {
             journal.undone(number);
         }
     }
 
-    /// A member would not leave: it is tried once more in the end.
-    pub fn stuck(&self, guest: Guest) {
-        self.state().stuck.push(guest);
+    /// Keeps a member that would not leave for a last attempt.
+    pub fn stuck(&self, member: StuckMember) {
+        self.state().stuck.push(member);
     }
 
-    /// Something could not be undone, for a person.
-    pub fn remains(&self, what: String) {
-        self.state().remains.push(what);
+    /// Reports what could not be undone.
+    pub fn report_leftover(&self, what: String) {
+        self.state().leftovers.push(what);
     }
 
-    /// Undoes what is still to be undone, and says what remains.
+    /// Undoes what is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
         let stuck = std::mem::take(&mut self.state().stuck);
-        for guest in stuck {
-            guest.leave_at_last(&self).await;
+        for member in stuck {
+            self.leave_at_last(member).await;
         }
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for what in &state.remains {
-            self.lent.progress.warn(what);
+        let state = self.state.into_inner();
+        for what in &state.leftovers {
+            self.context.progress.warn(what);
         }
-        if let (false, Some(journal)) = (state.remains.is_empty(), &self.plan.journal) {
-            self.lent.progress.warn(&format!(
-                "the run could not undo all that it did: mend what is in the way, then run with `--clean`, which goes \
-                 by {}",
-                journal.path().display()
-            ));
+        if let (false, Some(journal)) = (state.leftovers.is_empty(), &self.plan.journal) {
+            self.context.progress.left_over(journal.path());
         }
         let mut steps = state.steps;
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
-            able: self.able.able,
-            lacking: self.able.lacking,
+            able: self.capabilities.supported,
+            lacking: self.capabilities.missing,
             steps,
             touched: self.writes.touched(),
         }
     }
 
+    /// Tries for the last time to have a member leave.
+    async fn leave_at_last(&self, stuck: StuckMember) {
+        let profile = stuck.uid.as_ref().and_then(|uid| {
+            let record = self.record();
+            let profile = record.history(uid)?.current()?;
+            Some(ProfileKey::from(&ObjectRef::from(profile)))
+        });
+        let call = Call {
+            action: DriverAction::Leave,
+            member: Some(&stuck.member),
+            profile,
+            version: None,
+        };
+        match self.call(call, CancellationToken::new()).await.failure {
+            None => self.undone(stuck.undo),
+            Some(reason) => self.report_leftover(format!(
+                "the member {} is still joined: {reason}",
+                stuck.member.name
+            )),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
 /// A step that cannot be taken.
-pub(super) fn refused(mut step: DriverStep, reason: impl Into<String>) -> DriverStep {
+pub(super) fn refused(mut step: DriverStep, reason: impl ToString) -> DriverStep {
     step.outcome = StepOutcome::Failed {
-        reason: reason.into(),
+        reason: reason.to_string(),
     };
     step
 }

@@ -1,23 +1,21 @@
-//! What the run writes to the hub: to profiles of members that it has joined itself, and to one of its own.
+//! Writes to the hub: only to profiles of members that the run joined, and to one of its own.
 //!
 //! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeSet, HashSet};
 
 use evidence::{ObjectRef, ProfileKey, api::names};
 use http::Method;
 use kube::client::Client;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
     super::{
-        call::{ATTEMPTS, Failure, again, call, get, once, segment},
+        call::{ATTEMPTS, Failure, call, get, once, retry, segment},
         target::Target,
     },
-    journal::FieldDebt,
+    journal::FieldUndo,
 };
 
 /// On whatever the run creates: the run's id.
@@ -39,6 +37,11 @@ struct Ours {
     touched: BTreeSet<ProfileKey>,
 }
 
+/// The run does not write to profiles of others.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the profile {0} is none that this run has joined or created: it is not written to")]
+pub(super) struct NotOurs(String);
+
 impl<'a> Writes<'a> {
     /// A writer that may write to nothing yet.
     pub fn new(client: &'a Client, target: &'a Target) -> Self {
@@ -51,22 +54,22 @@ impl<'a> Writes<'a> {
 
     /// From now on that profile may be written to: the run has joined its member, and it was not there before.
     pub fn allow(&self, profile: &ObjectRef) {
-        self.lock().uids.insert(profile.uid.clone());
+        self.ours.lock().uids.insert(profile.uid.clone());
     }
 
     /// The profiles that were written to or created.
     pub fn touched(&self) -> BTreeSet<ProfileKey> {
-        self.lock().touched.clone()
+        self.ours.lock().touched.clone()
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
-    pub async fn set(&self, change: &FieldDebt) -> Result<String, Failure> {
+    pub async fn set(&self, change: &FieldUndo) -> Result<String, Failure> {
         self.put(change, change.before.as_deref(), change.after.as_deref())
             .await
     }
 
     /// Gives the field its former value, unless somebody else has changed it since.
-    pub async fn set_back(&self, change: &FieldDebt) -> Result<(), Failure> {
+    pub async fn set_back(&self, change: &FieldUndo) -> Result<(), Failure> {
         let (now, wanted) = (change.after.as_deref(), change.before.as_deref());
         match self.put(change, now, wanted).await {
             // It is gone, or no longer as we left it (the test in the patch).
@@ -77,7 +80,7 @@ impl<'a> Writes<'a> {
 
     async fn put(
         &self,
-        change: &FieldDebt,
+        change: &FieldUndo,
         expected: Option<&str>,
         wanted: Option<&str>,
     ) -> Result<String, Failure> {
@@ -93,7 +96,7 @@ impl<'a> Writes<'a> {
             Value::Array(_) => "application/json-patch+json",
             _ => "application/merge-patch+json",
         };
-        let answer: Value = again(ATTEMPTS, Failure::is_ailing, || {
+        let answer: Value = retry(ATTEMPTS, Failure::is_ailing, || {
             once(self.client, Method::PATCH, &path, content_type, Some(patch))
         })
         .await?;
@@ -112,7 +115,7 @@ impl<'a> Writes<'a> {
     pub async fn create(&self, key: &ProfileKey, profile: &Value) -> Result<ObjectRef, Failure> {
         let path = self.target.profiles(Some(&key.namespace));
         let path = format!("{path}?fieldManager={OURSELVES}");
-        self.lock().touched.insert(key.clone());
+        self.ours.lock().touched.insert(key.clone());
         let created: Value = call(self.client, Method::POST, &path, Some(profile)).await?;
         let created = ObjectRef::of_value(&created, names::KIND);
         self.allow(&created);
@@ -130,15 +133,10 @@ impl<'a> Writes<'a> {
         self.patch(&key, true, &patch).await
     }
 
-    /// Whether a profile may be written to. The error is for a person.
-    pub fn check(&self, profile: &ObjectRef) -> Result<(), String> {
-        let allowed = !profile.uid.is_empty() && self.lock().uids.contains(&profile.uid);
-        allowed.then_some(()).ok_or_else(|| {
-            format!(
-                "the profile {} is none that this run has joined or created: it is not written to",
-                profile.path()
-            )
-        })
+    /// Checks that a profile may be written to.
+    pub fn check(&self, profile: &ObjectRef) -> Result<(), NotOurs> {
+        let allowed = !profile.uid.is_empty() && self.ours.lock().uids.contains(&profile.uid);
+        allowed.then_some(()).ok_or_else(|| NotOurs(profile.path()))
     }
 
     /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
@@ -149,8 +147,9 @@ impl<'a> Writes<'a> {
             uid: uid.to_owned(),
             ..ObjectRef::default()
         };
-        self.check(&profile).map_err(Failure::broken)?;
-        self.lock().touched.insert(key.clone());
+        self.check(&profile)
+            .map_err(|error| Failure::broken(error.to_string()))?;
+        self.ours.lock().touched.insert(key.clone());
         Ok(())
     }
 
@@ -158,10 +157,6 @@ impl<'a> Writes<'a> {
         let profiles = self.target.profiles(Some(&key.namespace));
         let status = if status { "/status" } else { "" };
         format!("{profiles}/{}{status}", segment(&key.name))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Ours> {
-        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -177,7 +172,7 @@ async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
 }
 
 /// A patch that fails where the object is another one, or the field not as expected.
-fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Value {
+fn patch(change: &FieldUndo, expected: Option<&str>, wanted: Option<&str>) -> Value {
     let pointer = &change.pointer;
     if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
         // What holds the field may be gone with it, as labels are with the last of them. Nobody may change a uid.
@@ -202,10 +197,10 @@ fn patch(change: &FieldDebt, expected: Option<&str>, wanted: Option<&str>) -> Va
 }
 
 /// Undoes the change of a field that a run has made which is over.
-pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldDebt) -> Result<(), Failure> {
+pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldUndo) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.
-    writes.lock().uids.insert(change.uid.clone());
+    writes.ours.lock().uids.insert(change.uid.clone());
     writes.set_back(change).await
 }
 

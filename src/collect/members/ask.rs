@@ -1,4 +1,4 @@
-//! Requests to a member, each within its time and size.
+//! Sends requests to a member, with limits of time and size.
 
 use std::{future::Future, time::Duration};
 
@@ -26,7 +26,7 @@ const LARGEST: usize = 1 << 20;
 const LARGEST_LIST: usize = 4 << 20;
 const LARGEST_METADATA: usize = 64 << 20;
 
-/// What is told of a member that does not accept the credential.
+/// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
     "the member answered 401 Unauthorized: it does not accept the credential";
 
@@ -60,14 +60,12 @@ pub(super) struct Answer {
 
 impl NoAnswer {
     /// In one line. `right` is what would let the runner in.
-    pub fn told(&self, right: &str) -> String {
+    pub fn describe(&self, right: &str) -> String {
         match self {
             NoAnswer::Silent(cause) => cause.clone(),
             NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
-                format!(
-                    "the member answered 403 Forbidden: grant {right} (`clusterprofile-conformance rbac --members`)"
-                )
+                format!("the member answered 403 Forbidden: grant {right} on the member")
             }
             NoAnswer::Refused(status) if status.is_redirection() => {
                 format!("the member answered {status}, which is not followed")
@@ -169,9 +167,10 @@ impl Asker {
 
     fn silent(&self, error: &kube::Error) -> NoAnswer {
         let cause = self.clean.words(&connect::cause(error));
-        NoAnswer::Silent(match connect::is_tls(error) {
-            true => format!("no secure connection: {cause}"),
-            false => cause,
+        NoAnswer::Silent(if connect::is_tls(error) {
+            format!("no secure connection: {cause}")
+        } else {
+            cause
         })
     }
 

@@ -1,4 +1,4 @@
-//! Takes the credentials by which a member is asked out of what it says: it may repeat them.
+//! Redacts a member's own credentials in its answers, which may repeat them.
 
 use kube::config::AuthInfo;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Calling the endpoints of profiles, without credentials: any answer will do.
+//! Calls the endpoints of profiles without credentials: any answer will do.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use tokio::time::{sleep, timeout};
 use super::{
     ask::REQUEST,
     clean::Clean,
-    kubeconfig::{Hidden, config},
+    kubeconfig::{KubeconfigFlaw, config},
     plan::{Dial, Members},
 };
-use crate::{clock::Clock, connect};
+use crate::{clock::Clock, connect, hidden::Hidden};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;
@@ -168,7 +168,9 @@ impl Endpoint {
     }
 
     async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, String> {
-        let client = dial.connect(self.config(url)?)?;
+        let client = dial
+            .connect(self.config(url).map_err(|flaw| flaw.to_string())?)
+            .map_err(|error| error.to_string())?;
         let mut request = Request::new(Body::empty());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = http::Uri::from_static("/version");
@@ -185,7 +187,7 @@ impl Endpoint {
     }
 
     /// Without a CA of the profile's own any certificate will do: nothing is sent that would be a secret.
-    fn config(&self, url: &str) -> Result<Config, String> {
+    fn config(&self, url: &str) -> Result<Config, KubeconfigFlaw> {
         if let Some(Trust { ca, name }) = &self.trust {
             let cluster = json!({"server": url, "certificate-authority-data": ca, "tls-server-name": name});
             if let Ok(config) = config(Hidden(json!({"clusters": [{"name": "c", "cluster": cluster}]}))) {

@@ -1,4 +1,4 @@
-//! The file that tells the ways to members.
+//! The file that lists member kubeconfigs.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,11 +14,11 @@ use serde_json::Value;
 use super::plan::MemberWay;
 use crate::{connect, connect::ConnectError, words::read_quietly};
 
-/// What a file of members may look like, for errors.
+/// An example for error messages.
 const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
                        `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
 
-/// Why the ways to members cannot be used. No message holds anything secret of a kubeconfig.
+/// Why the file of members cannot be used. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum MembersError {
     /// The file cannot be read.
@@ -98,7 +98,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         path: path.to_owned(),
         source,
     })?;
-    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(malformed)?;
+    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(|flaw| malformed(flaw.to_string()))?;
     if entries.is_empty() {
         return Err(malformed("it names no profile".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Credentials that plugins have issued, as ways to members.
+//! Uses credentials that plugins issue to reach members.
 
 use std::sync::Arc;
 
@@ -7,14 +7,10 @@ use jiff::Timestamp;
 use kube::Config;
 use serde_json::json;
 
-use super::{
-    ask::Asker,
-    clean::Clean,
-    kubeconfig::{Hidden, config},
-    plan::Dial,
-};
+use super::{ask::Asker, clean::Clean, kubeconfig::config, plan::Dial};
 use crate::{
     clock::Clock,
+    hidden::Hidden,
     plugins::{Issued, Request, Yield},
 };
 
@@ -50,7 +46,7 @@ pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) 
     let config = whole(request, &issued).map_err(no_credential)?;
     let clean = Clean::of(&config.auth_info);
     let client = dial.connect(config).map_err(|reason| {
-        let reason = clean.words(&reason);
+        let reason = clean.words(&reason.to_string());
         no_credential(format!("the plugin's credential is of no use: {reason}"))
     })?;
     let renewal = Renewal {

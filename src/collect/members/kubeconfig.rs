@@ -1,4 +1,4 @@
-//! A consumer's kubeconfig, as a way to its member. Nothing that it names is run or read, as it comes from the hub.
+//! Uses a consumer's kubeconfig to reach its member. It comes from the hub, so nothing that it names is run or read.
 
 use futures::executor::block_on;
 use kube::{
@@ -6,10 +6,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Map, Value, json};
-use zeroize::Zeroize as _;
 
-/// Something with secrets in it. Can neither be printed nor written, and is wiped in the end.
-pub(crate) struct Hidden(pub Value);
+use crate::hidden::Hidden;
 
 type Object = Map<String, Value>;
 
@@ -31,7 +29,7 @@ const OF_USER: [&str; 8] = [
     "as-uid",
     "as-groups",
 ];
-/// What is never followed, and what is said of it.
+/// Fields that are never followed, and why.
 const UNUSED: [(&str, &str, &str); 6] = [
     ("cluster", "certificate-authority", FILE),
     ("user", "tokenFile", FILE),
@@ -48,22 +46,37 @@ const FILE: &str = "the kubeconfig names a file, which is not read";
 /// Any of them is a credential.
 const CREDENTIALS: [&str; 3] = ["token", "password", "client-key-data"];
 
+/// Why a kubeconfig gives no credential to try. Quotes nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum KubeconfigFlaw {
+    #[error("the kubeconfig's context leads to no cluster and user")]
+    NoContext,
+    #[error("{0}")]
+    NotFollowed(&'static str),
+    #[error("the kubeconfig holds no credential")]
+    NoCredential,
+    #[error("the kubeconfig's server is not reached over TLS, and no credential is sent without")]
+    NoTls,
+    #[error("the kubeconfig's server holds a user's name")]
+    UserName,
+    #[error("the kubeconfig cannot be used: a field of its cluster or user is malformed")]
+    Malformed,
+}
+
 impl Hidden {
     /// What the kubeconfig leads to.
     ///
     /// # Errors
     /// Why there is no credential in it to try; quotes nothing of it.
-    pub fn config(&self) -> Result<Config, String> {
-        let (cluster, user) = self
-            .resolve()
-            .ok_or("the kubeconfig's context leads to no cluster and user")?;
+    pub(super) fn config(&self) -> Result<Config, KubeconfigFlaw> {
+        let (cluster, user) = self.resolve().ok_or(KubeconfigFlaw::NoContext)?;
         for (of, field, flaw) in UNUSED {
             let part = if of == "user" { user } else { cluster };
             if part
                 .get(field)
                 .is_some_and(|value| !value.is_null() && value != "")
             {
-                return Err(flaw.to_owned());
+                return Err(KubeconfigFlaw::NotFollowed(flaw));
             }
         }
         let is_text = |field: &str| {
@@ -72,17 +85,14 @@ impl Hidden {
                 .is_some_and(|text| !text.is_empty())
         };
         if !CREDENTIALS.iter().any(|field| is_text(field)) {
-            return Err("the kubeconfig holds no credential".to_owned());
+            return Err(KubeconfigFlaw::NoCredential);
         }
         let server = cluster.get("server").and_then(Value::as_str).unwrap_or_default();
         if !server.starts_with("https://") {
-            return Err(
-                "the kubeconfig's server is not reached over TLS, and no credential is sent without"
-                    .to_owned(),
-            );
+            return Err(KubeconfigFlaw::NoTls);
         }
         if server.contains('@') {
-            return Err("the kubeconfig's server holds a user's name".to_owned());
+            return Err(KubeconfigFlaw::UserName);
         }
         config(Hidden(json!({
             "clusters": [{"name": "c", "cluster": only(cluster, &OF_CLUSTER)}],
@@ -114,18 +124,18 @@ impl Hidden {
 ///
 /// # Errors
 /// What is wrong with it; quotes nothing of it.
-pub(super) fn config(mut kubeconfig: Hidden) -> Result<Config, String> {
+pub(super) fn config(mut kubeconfig: Hidden) -> Result<Config, KubeconfigFlaw> {
     kubeconfig.0["contexts"] = json!([{"name": "x", "context": {"cluster": "c", "user": "u"}}]);
     kubeconfig.0["current-context"] = json!("x");
-    let flaw = |_| "the kubeconfig cannot be used: a field of its cluster or user is malformed".to_owned();
     // Its own errors may quote what it could not read.
-    let typed = serde_json::from_value::<Kubeconfig>(kubeconfig.0.clone()).map_err(|_| flaw(()))?;
+    let typed =
+        serde_json::from_value::<Kubeconfig>(kubeconfig.0.clone()).map_err(|_| KubeconfigFlaw::Malformed)?;
     // It never waits for anything.
     block_on(Config::from_custom_kubeconfig(
         typed,
         &KubeConfigOptions::default(),
     ))
-    .map_err(|_| flaw(()))
+    .map_err(|_| KubeconfigFlaw::Malformed)
 }
 
 fn only(part: &Object, fields: &[&str]) -> Value {
@@ -133,21 +143,6 @@ fn only(part: &Object, fields: &[&str]) -> Value {
         .iter()
         .filter_map(|field| Some(((*field).to_owned(), part.get(*field)?.clone())));
     Value::Object(kept.collect())
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        wipe_all(self.0.take());
-    }
-}
-
-fn wipe_all(value: Value) {
-    match value {
-        Value::String(mut text) => text.zeroize(),
-        Value::Array(items) => items.into_iter().for_each(wipe_all),
-        Value::Object(fields) => fields.into_iter().for_each(|(_, field)| wipe_all(field)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 #[cfg(test)]
@@ -219,14 +214,14 @@ mod tests {
             ),
         ];
         for (cluster, user, expected) in cases {
-            let flaw = hidden(cluster, user).config().expect_err("no way");
+            let flaw = hidden(cluster, user).config().expect_err("no way").to_string();
             assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
         }
         let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []})).config();
         assert!(
             nowhere
                 .err()
-                .is_some_and(|flaw| flaw.contains("leads to no cluster"))
+                .is_some_and(|flaw| flaw.to_string().contains("leads to no cluster"))
         );
     }
 }

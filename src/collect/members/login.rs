@@ -1,4 +1,4 @@
-//! Trying one credential on its member.
+//! Tries one credential on its member.
 
 use evidence::LoginOutcome;
 use http::StatusCode;
@@ -23,12 +23,13 @@ pub(super) async fn login(asker: &Asker) -> LoginOutcome {
                     .as_str()
                     .unwrap_or(UNTOLD),
             );
-            match user == NOBODY {
-                true => refused(&format!("Unauthorized: it takes the bearer for {NOBODY}")),
-                false => LoginOutcome::Accepted {
+            if user == NOBODY {
+                refused(&format!("Unauthorized: it takes the bearer for {NOBODY}"))
+            } else {
+                LoginOutcome::Accepted {
                     user,
                     everything: everything(asker).await.ok(),
-                },
+                }
             }
         }
         Err(NoAnswer::Refused(StatusCode::UNAUTHORIZED)) => refused("Unauthorized"),
@@ -70,6 +71,6 @@ fn refused(message: &str) -> LoginOutcome {
 
 fn unanswered(no: &NoAnswer) -> LoginOutcome {
     LoginOutcome::Unanswered {
-        reason: no.told("create on selfsubjectreviews"),
+        reason: no.describe("create on selfsubjectreviews"),
     }
 }

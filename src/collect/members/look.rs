@@ -1,4 +1,4 @@
-//! One look at one member: each part of it by its own requests, most important first.
+//! Queries one member once: each part by its own requests, most important first.
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
@@ -125,7 +125,7 @@ impl Looking<'_> {
         match outcome {
             Ok(found) => Some(found),
             Err(no) => {
-                self.look.missing.insert(part, no.told(right(part)));
+                self.look.missing.insert(part, no.describe(right(part)));
                 None
             }
         }
@@ -248,9 +248,10 @@ impl Looking<'_> {
             }
         };
         self.asker.list(DEFINITIONS, Wanted::MetadataAtLast, read).await?;
-        match groups.len() <= GROUPS {
-            true => Ok(Arc::new(groups)),
-            false => Err(NoAnswer::Silent("there are more groups than are kept".to_owned())),
+        if groups.len() <= GROUPS {
+            Ok(Arc::new(groups))
+        } else {
+            Err(NoAnswer::Silent("there are more groups than are kept".to_owned()))
         }
     }
 }
@@ -303,9 +304,10 @@ fn readyz(answer: &Answer, asker: &Asker) -> Result<Readyz, NoAnswer> {
         .take(CHECKS)
         .map(|check| asker.clean.words(check))
         .collect();
-    match answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
-        true => Ok(Readyz { ready: false, failed }),
-        false => Err(NoAnswer::Refused(answer.status)),
+    if answer.status.is_server_error() && (!failed.is_empty() || body.contains("readyz check failed")) {
+        Ok(Readyz { ready: false, failed })
+    } else {
+        Err(NoAnswer::Refused(answer.status))
     }
 }
 

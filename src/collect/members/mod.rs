@@ -1,5 +1,4 @@
-//! The members' own API servers: what they say of themselves, whether their endpoints answer, and whether consumers'
-//! credentials open them.
+//! Queries the members' API servers: their state, whether endpoints answer, and whether consumers' credentials work.
 //!
 //! Members are asked side by side, each within a budget; one that fails is missed alone. Only gets, lists and questions
 //! about oneself are sent. What a member says when it refuses is not kept: it may repeat the credential.
@@ -18,6 +17,5 @@ mod tried;
 mod watch;
 
 pub use file::{MembersError, members_schema, read_members};
-pub(super) use kubeconfig::Hidden;
 pub use plan::{Dial, MemberWay, Members, Network};
 pub(super) use watch::{Asking, Sources};

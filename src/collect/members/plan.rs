@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use evidence::ProfileKey;
 use kube::{Client, Config};
 
-use crate::{connect, plugins::Plugins};
+use crate::{connect, connect::ClientError, plugins::Plugins};
 
 /// Which members to ask, by which ways. By default none.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub struct MemberWay {
     /// The profile that describes the member.
     pub profile: ProfileKey,
     /// The way, for people: `context lisbon of fleet.kubeconfig`.
-    pub told: String,
+    pub description: String,
     pub(super) way: Way,
 }
 
@@ -47,8 +47,8 @@ pub trait Dial: Send + Sync {
     /// A client for where the configuration leads.
     ///
     /// # Errors
-    /// When there can be none, in words that hold no secret.
-    fn connect(&self, config: Config) -> Result<Client, String>;
+    /// When there can be none.
+    fn connect(&self, config: Config) -> Result<Client, ClientError>;
 }
 
 /// Connects over the network.
@@ -56,25 +56,25 @@ pub trait Dial: Send + Sync {
 pub struct Network;
 
 impl Dial for Network {
-    fn connect(&self, config: Config) -> Result<Client, String> {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
         connect::client(config)
     }
 }
 
 impl MemberWay {
     /// A way by a client that is ready. It should name itself as the suite does.
-    pub fn by_client(profile: ProfileKey, told: impl Into<String>, client: Client) -> Self {
+    pub fn by_client(profile: ProfileKey, description: impl Into<String>, client: Client) -> Self {
         Self {
             profile,
-            told: told.into(),
+            description: description.into(),
             way: Way::Client(client),
         }
     }
 
-    pub(super) fn by_config(profile: ProfileKey, told: String, config: Config) -> Self {
+    pub(super) fn by_config(profile: ProfileKey, description: String, config: Config) -> Self {
         Self {
             profile,
-            told,
+            description,
             way: Way::Config(Box::new(config)),
         }
     }
@@ -122,7 +122,7 @@ impl fmt::Debug for MemberWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemberWay")
             .field("profile", &self.profile)
-            .field("told", &self.told)
+            .field("description", &self.description)
             .finish_non_exhaustive()
     }
 }

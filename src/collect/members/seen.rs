@@ -1,4 +1,4 @@
-//! What was seen of the members, as evidence.
+//! Turns what was seen of the members into evidence.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory, 
 
 use super::{
     tried::{Named, Tried},
-    watch::{Asking, Recorded, lock},
+    watch::{Asking, Recorded},
 };
 
 /// What was seen of the members.
@@ -38,8 +38,8 @@ impl Asking {
         for (profile, recorded) in members {
             seen.add(profile, recorded);
         }
-        let mut tried = std::mem::take(&mut *lock(&self.tried));
-        tried.sort_by_cached_key(Tried::attempt);
+        let mut tried = std::mem::take(&mut *self.tried.lock());
+        tried.sort_by_cached_key(Tried::id);
         let login = |tried: Tried| Login {
             at: tried.at,
             profile: known.find(&tried.profile),

@@ -1,10 +1,6 @@
-//! Consumers' Secrets and credential plugins, to be tried on their members. Secrets are read in clear, and kept in memory
-//! for that and nowhere else.
+//! Tries consumers' Secrets and credential plugins on their members. Secrets are read in clear, and kept only in memory.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use evidence::{
     LoginOutcome, LoginWith, ObjectRef, Scope,
@@ -14,18 +10,19 @@ use evidence::{
 use http::StatusCode;
 use jiff::Timestamp;
 use kube::Client;
+use parking_lot::Mutex;
 
 use super::{
     ask::Asker,
     clean::Clean,
     issued::{self, Way},
-    kubeconfig::Hidden,
     login::login,
     plan::Dial,
 };
 use crate::{
-    call::{Failure, again},
+    call::{Failure, retry},
     clock::Clock,
+    hidden::Hidden,
     list::list,
     plugins::{Plugins, Request},
     secrets,
@@ -34,8 +31,8 @@ use crate::{
 /// How often a list of Secrets is tried.
 const ATTEMPTS: u32 = 3;
 
-/// A Secret or a plugin to be tried.
-pub(super) struct Key {
+/// A Secret or a plugin to try on its member.
+pub(super) struct CredentialAttempt {
     pub with: LoginWith,
     pub profile: Named,
     source: Source,
@@ -48,7 +45,7 @@ enum Source {
 }
 
 /// What was tried, and on whose member.
-pub(super) type Attempt = (String, Named);
+pub(super) type AttemptId = (String, Named);
 
 /// The profile that a Secret names; it need not tell the namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,24 +67,24 @@ pub(super) struct Tried {
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Failure> {
+pub(super) async fn attempts(hub: &Client, places: &[String]) -> Result<Vec<CredentialAttempt>, Failure> {
     let found = Arc::new(Mutex::new(Vec::new()));
     for place in places {
         let path = secrets::path(place);
-        again(ATTEMPTS, Failure::may_pass, || {
+        retry(ATTEMPTS, Failure::may_pass, || {
             let into = Arc::clone(&found);
             let each = move |json: &[u8]| {
-                let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
-                found.extend(key(json));
+                let mut found = into.lock();
+                found.extend(attempt(json));
             };
             list(hub, &path, each)
         })
         .await?;
     }
-    let mut found: Vec<Key> = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
-    found.sort_by_cached_key(|key| told(&key.with));
+    let mut found: Vec<CredentialAttempt> = std::mem::take(&mut *found.lock());
+    found.sort_by_cached_key(|attempt| source(&attempt.with));
     // A list that was tried again has told some of them twice.
-    found.dedup_by(|one, other| told(&one.with) == told(&other.with));
+    found.dedup_by(|one, other| source(&one.with) == source(&other.with));
     Ok(found)
 }
 
@@ -95,36 +92,36 @@ pub(super) async fn keys(hub: &Client, places: &[String]) -> Result<Vec<Key>, Fa
 ///
 /// # Errors
 /// When the hub refuses or does not answer.
-pub(super) async fn plugin_keys(
+pub(super) async fn plugin_attempts(
     hub: &Client,
     paths: &[String],
     scope: &Scope,
     plugins: &Plugins,
-) -> Result<Vec<Key>, Failure> {
+) -> Result<Vec<CredentialAttempt>, Failure> {
     let found = Arc::new(Mutex::new(BTreeMap::new()));
     for path in paths {
-        again(ATTEMPTS, Failure::may_pass, || {
+        retry(ATTEMPTS, Failure::may_pass, || {
             let (into, scope, plugins) = (Arc::clone(&found), scope.clone(), plugins.clone());
             let each = move |json: &[u8]| {
                 // What is no profile is told of by those who judge it.
                 let profile = serde_json::from_slice::<ClusterProfile>(json).ok();
                 let profile = profile.filter(|profile| scope.holds(profile));
-                let key = profile.and_then(|profile| plugin_key(&profile, &plugins));
-                let mut found = into.lock().unwrap_or_else(PoisonError::into_inner);
-                found.extend(key.map(|key| (key.profile.clone(), key)));
+                let attempt = profile.and_then(|profile| plugin_attempt(&profile, &plugins));
+                let mut found = into.lock();
+                found.extend(attempt.map(|attempt| (attempt.profile.clone(), attempt)));
             };
             list(hub, path, each)
         })
         .await?;
     }
-    let found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let found = std::mem::take(&mut *found.lock());
     Ok(found.into_values().collect())
 }
 
 /// The plugin to run for a profile; none where it has no access provider with one.
-pub(super) fn plugin_key(profile: &ClusterProfile, plugins: &Plugins) -> Option<Key> {
+pub(super) fn plugin_attempt(profile: &ClusterProfile, plugins: &Plugins) -> Option<CredentialAttempt> {
     let request = plugins.request(profile)?;
-    Some(Key {
+    Some(CredentialAttempt {
         with: LoginWith::Plugin(request.provider.clone()),
         profile: Named {
             namespace: Some(profile.metadata.namespace.to_string()),
@@ -134,21 +131,21 @@ pub(super) fn plugin_key(profile: &ClusterProfile, plugins: &Plugins) -> Option<
     })
 }
 
-/// What a credential comes from, for people: `Secret consumer/a`.
-fn told(with: &LoginWith) -> String {
+/// Names the source of a credential: `Secret consumer/a`.
+fn source(with: &LoginWith) -> String {
     match with {
         LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
         LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
     }
 }
 
-fn key(json: &[u8]) -> Option<Key> {
+fn attempt(json: &[u8]) -> Option<CredentialAttempt> {
     let object = Hidden(serde_json::from_slice(json).ok()?);
     let metadata = &object.0["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
     let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
     let none = || Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY));
-    Some(Key {
+    Some(CredentialAttempt {
         with: LoginWith::Secret(ObjectRef {
             kind: "Secret".to_owned(),
             namespace: text("namespace"),
@@ -169,10 +166,10 @@ fn key(json: &[u8]) -> Option<Key> {
     })
 }
 
-impl Key {
-    /// What tells it from others.
-    pub fn attempt(&self) -> Attempt {
-        (told(&self.with), self.profile.clone())
+impl CredentialAttempt {
+    /// Identifies it among others.
+    pub fn id(&self) -> AttemptId {
+        (source(&self.with), self.profile.clone())
     }
 
     /// Tries it on its member. Gives the way in, where it is one.
@@ -201,9 +198,12 @@ impl Key {
             Source::Plugin(request) => return issued::open(request, dial, clock).await,
         };
         let asker = || {
-            let config = kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
+            let kubeconfig = kubeconfig.as_ref().map_err(Clone::clone)?;
+            let config = kubeconfig.config().map_err(|flaw| flaw.to_string())?;
             let clean = Clean::of(&config.auth_info);
-            let client = dial.connect(config).map_err(|reason| clean.words(&reason))?;
+            let client = dial
+                .connect(config)
+                .map_err(|error| clean.words(&error.to_string()))?;
             Ok(Asker { client, clean })
         };
         asker()
@@ -213,9 +213,9 @@ impl Key {
 }
 
 impl Tried {
-    /// What tells it from others.
-    pub fn attempt(&self) -> Attempt {
-        (told(&self.with), self.profile.clone())
+    /// Identifies it among others.
+    pub fn id(&self) -> AttemptId {
+        (source(&self.with), self.profile.clone())
     }
 
     /// Whether it is worth another try: what the member refused may have been replaced a moment ago, and a plugin may
@@ -235,11 +235,11 @@ impl Tried {
 
     /// By what it was tried, for people: `Secret consumer/a`.
     pub fn way(&self) -> String {
-        told(&self.with)
+        source(&self.with)
     }
 
     /// Why it opens nothing, for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let way = self.way();
         match &self.outcome {
             LoginOutcome::Accepted { .. } => format!("{way} opens it"),

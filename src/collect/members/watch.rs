@@ -1,15 +1,16 @@
-//! Asking all members side by side, again and again until the window is over.
+//! Polls all members side by side until the window is over.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     panic::resume_unwind,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use evidence::{LoginOutcome, Look, Scope, api::ClusterProfile};
 use futures::{StreamExt as _, stream};
 use kube::Client;
+use parking_lot::Mutex;
 use tokio::{
     select,
     sync::{Semaphore, SemaphorePermit, watch},
@@ -23,9 +24,9 @@ use super::{
     issued::{self, Renewal},
     look::{look, no_way},
     plan::{Dial, MemberWay, Members, Way},
-    tried::{Attempt, Key, Named, Tried, keys, plugin_key, plugin_keys},
+    tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{clock::Clock, plugins::Request, secrets::GRANT};
+use crate::{clock::Clock, connect::ClientError, plugins::Request, secrets::GRANT};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -58,11 +59,10 @@ pub(crate) struct Sources<'a> {
     pub places: &'a [String],
 }
 
-/// What has been seen of one member so far.
-#[derive(Clone, Default)]
-pub(super) struct Record(Arc<Mutex<Recorded>>);
+/// The record of one member, shared by those who add to it.
+pub(super) type Record = Arc<Mutex<Recorded>>;
 
-/// The same.
+/// What has been seen of one member so far.
 #[derive(Default)]
 pub(super) struct Recorded {
     /// The way, for people; empty where there is none.
@@ -118,18 +118,23 @@ impl Asking {
 
     /// Asks until the window is over, and each member at least once. May be cancelled: what was seen stays.
     pub async fn run(&mut self, from: Sources<'_>, over: watch::Receiver<bool>) {
-        let secrets = self.keys(from).await;
+        let secrets = self.attempts(from).await;
         let (plugins, unlisted) = self.plugins(from).await;
-        let mut keys: BTreeMap<Named, Vec<Key>> = BTreeMap::new();
-        for key in secrets.into_iter().chain(plugins) {
-            keys.entry(key.profile.clone()).or_default().push(key);
+        let mut attempts: BTreeMap<Named, Vec<CredentialAttempt>> = BTreeMap::new();
+        for attempt in secrets.into_iter().chain(plugins) {
+            attempts.entry(attempt.profile.clone()).or_default().push(attempt);
         }
         let mut ways: BTreeMap<Named, MemberWay> = BTreeMap::new();
         for way in &self.members.ways {
             ways.entry(named(way)).or_insert_with(|| way.clone());
         }
         let mut tasks = JoinSet::new();
-        for named in ways.keys().chain(keys.keys()).cloned().collect::<BTreeSet<_>>() {
+        for named in ways
+            .keys()
+            .chain(attempts.keys())
+            .cloned()
+            .collect::<BTreeSet<_>>()
+        {
             let record = Record::default();
             self.records.insert(named.clone(), record.clone());
             let task = Task {
@@ -138,8 +143,8 @@ impl Asking {
                 record,
                 tried: Arc::clone(&self.tried),
             };
-            let keys = keys.remove(&named).unwrap_or_default();
-            tasks.spawn(task.run(ways.remove(&named), keys));
+            let attempts = attempts.remove(&named).unwrap_or_default();
+            tasks.spawn(task.run(ways.remove(&named), attempts));
         }
         while let Some(ended) = tasks.join_next().await {
             if let Err(panicked) = ended {
@@ -155,37 +160,44 @@ impl Asking {
         if self.means.every.is_none() {
             return;
         }
-        let keys = match self.unread {
-            None => self.keys(from).await,
+        let attempts = match self.unread {
+            None => self.attempts(from).await,
             Some(_) => Vec::new(),
         };
         let plugins = self.members.plugins.as_ref();
-        let plugins = plugins.map(|plugins| profiles.filter_map(|profile| plugin_key(profile, plugins)));
-        let plugins = plugins.into_iter().flatten().filter(|key| self.holds(key));
-        let keys = keys.into_iter().chain(plugins);
+        let plugins = plugins.map(|plugins| profiles.filter_map(|profile| plugin_attempt(profile, plugins)));
+        let plugins = plugins
+            .into_iter()
+            .flatten()
+            .filter(|attempt| self.holds(attempt));
+        let attempts = attempts.into_iter().chain(plugins);
         let is_unread = self.unread.is_some();
-        let settled: Vec<Tried> = lock(&self.tried)
+        let settled: Vec<Tried> = self
+            .tried
+            .lock()
             .iter()
             .filter(|tried| !tried.is_doubtful() || (is_unread && tried.is_of_secret()))
             .cloned()
             .collect();
-        let known: HashSet<Attempt> = settled.iter().map(Tried::attempt).collect();
-        let keys: Vec<Key> = keys.filter(|key| !known.contains(&key.attempt())).collect();
+        let known: HashSet<AttemptId> = settled.iter().map(Tried::id).collect();
+        let attempts: Vec<CredentialAttempt> = attempts
+            .filter(|attempt| !known.contains(&attempt.id()))
+            .collect();
         let means = &self.means;
-        let outcomes = stream::iter(keys)
-            .map(|key| async move {
+        let outcomes = stream::iter(attempts)
+            .map(|attempt| async move {
                 let _turn = means.turn().await;
-                key.turn(&*means.dial, means.clock).await.0
+                attempt.turn(&*means.dial, means.clock).await.0
             })
             .buffer_unordered(AT_ONCE);
         let tried: Vec<Tried> = outcomes.collect().await;
         // Only now: what was tried before is kept where the run is stopped meanwhile.
-        *lock(&self.tried) = settled.into_iter().chain(tried).collect();
+        *self.tried.lock() = settled.into_iter().chain(tried).collect();
         self.not_run = None;
     }
 
     /// The Secrets to be tried.
-    async fn keys(&mut self, from: Sources<'_>) -> Vec<Key> {
+    async fn attempts(&mut self, from: Sources<'_>) -> Vec<CredentialAttempt> {
         if !self.members.from_secrets {
             return Vec::new();
         }
@@ -193,27 +205,36 @@ impl Asking {
             self.unread = Some(GRANT.to_owned());
             return Vec::new();
         }
-        let keys = keys(from.hub, from.places).await.unwrap_or_else(|failure| {
-            self.unread = Some(failure.told());
+        let attempts = attempts(from.hub, from.places).await.unwrap_or_else(|failure| {
+            self.unread = Some(failure.to_string());
             Vec::new()
         });
-        keys.into_iter().filter(|key| self.holds(key)).collect()
+        attempts
+            .into_iter()
+            .filter(|attempt| self.holds(attempt))
+            .collect()
     }
 
     /// The plugins to be run or, where the profiles cannot be listed, why not.
-    async fn plugins(&self, from: Sources<'_>) -> (Vec<Key>, Option<String>) {
+    async fn plugins(&self, from: Sources<'_>) -> (Vec<CredentialAttempt>, Option<String>) {
         let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
-        match plugin_keys(from.hub, from.profiles, &self.scope, plugins).await {
-            Ok(keys) => (keys.into_iter().filter(|key| self.holds(key)).collect(), None),
-            Err(failure) => (Vec::new(), Some(failure.told())),
+        match plugin_attempts(from.hub, from.profiles, &self.scope, plugins).await {
+            Ok(attempts) => (
+                attempts
+                    .into_iter()
+                    .filter(|attempt| self.holds(attempt))
+                    .collect(),
+                None,
+            ),
+            Err(failure) => (Vec::new(), Some(failure.to_string())),
         }
     }
 
     /// Whether what opens that member is tried.
-    fn holds(&self, key: &Key) -> bool {
-        let Named { namespace, name } = &key.profile;
+    fn holds(&self, attempt: &CredentialAttempt) -> bool {
+        let Named { namespace, name } = &attempt.profile;
         self.members.hold(namespace.as_deref(), name)
     }
 }
@@ -234,49 +255,49 @@ struct Task {
 }
 
 /// A way that may still have to be prepared.
-enum Path {
+enum Route {
     Open(Asker, Option<Renewal>),
-    Closed(Lock),
+    Pending(PendingRoute),
 }
 
 /// What prepares a way.
-enum Lock {
+enum PendingRoute {
     Way(Box<MemberWay>),
     Plugin(Arc<Request>),
 }
 
 impl Task {
-    async fn run(mut self, way: Option<MemberWay>, keys: Vec<Key>) {
-        let mut path = way.map(|way| {
+    async fn run(mut self, way: Option<MemberWay>, attempts: Vec<CredentialAttempt>) {
+        let mut route = way.map(|way| {
             let mut record = self.record.lock();
-            record.way.clone_from(&way.told);
+            record.way.clone_from(&way.description);
             record.given = true;
-            Path::Closed(Lock::Way(Box::new(way)))
+            Route::Pending(PendingRoute::Way(Box::new(way)))
         });
-        for key in keys {
+        for attempt in attempts {
             let _turn = self.means.turn().await;
-            let (tried, opened) = key.turn(&*self.means.dial, self.means.clock).await;
-            if path.is_none() {
+            let (tried, opened) = attempt.turn(&*self.means.dial, self.means.clock).await;
+            if route.is_none() {
                 let mut record = self.record.lock();
                 match opened {
                     Some((asker, renewal)) => {
                         record.way = tried.way();
-                        path = Some(Path::Open(asker, renewal));
+                        route = Some(Route::Open(asker, renewal));
                     }
-                    None => record.closed = Some(tried.told()),
+                    None => record.closed = Some(tried.describe()),
                 }
             }
-            lock(&self.tried).push(tried);
+            self.tried.lock().push(tried);
         }
-        if let Some(path) = path {
-            self.look_on(path).await;
+        if let Some(route) = route {
+            self.look_on(route).await;
         }
     }
 
-    async fn look_on(&mut self, mut path: Path) {
+    async fn look_on(&mut self, mut route: Route) {
         let began = Instant::now();
         let means = self.means.clone();
-        self.look_once(&means, &mut path).await;
+        self.look_once(&means, &mut route).await;
         let Some(every) = means.every else { return };
         loop {
             let passed = began.elapsed().as_nanos() / every.as_nanos();
@@ -287,29 +308,29 @@ impl Task {
                 _ = over.wait_for(|over| *over) => return,
                 () = async {
                     sleep_until(next).await;
-                    self.look_once(&means, &mut path).await;
+                    self.look_once(&means, &mut route).await;
                 } => {}
             }
         }
     }
 
-    async fn look_once(&self, means: &Means, path: &mut Path) {
+    async fn look_once(&self, means: &Means, route: &mut Route) {
         let _turn = means.turn().await;
-        if let Path::Open(_, Some(renewal)) = path
+        if let Route::Open(_, Some(renewal)) = route
             && renewal.is_due(means.clock.now())
         {
-            *path = Path::Closed(Lock::Plugin(Arc::clone(&renewal.request)));
+            *route = Route::Pending(PendingRoute::Plugin(Arc::clone(&renewal.request)));
         }
-        if let Path::Closed(lock) = path {
-            match lock.open(means).await {
-                Ok(opened) => *path = opened,
+        if let Route::Pending(pending) = route {
+            match pending.open(means).await {
+                Ok(opened) => *route = opened,
                 Err(cause) => {
                     self.record.lock().looks.push(no_way(means.clock, &cause));
                     return;
                 }
             }
         }
-        let Path::Open(asker, renewal) = path else {
+        let Route::Open(asker, renewal) = route else {
             return;
         };
         let before = self.record.lock().looks.last().cloned();
@@ -318,25 +339,25 @@ impl Task {
         if let Some(renewal) = renewal
             && look.missing.values().any(|reason| reason == NOT_ACCEPTED)
         {
-            *path = Path::Closed(Lock::Plugin(Arc::clone(&renewal.request)));
+            *route = Route::Pending(PendingRoute::Plugin(Arc::clone(&renewal.request)));
         }
         self.record.lock().looks.push(look);
     }
 }
 
-impl Lock {
+impl PendingRoute {
     /// Prepares the way.
     ///
     /// # Errors
     /// Why there is none.
-    async fn open(&self, means: &Means) -> Result<Path, String> {
+    async fn open(&self, means: &Means) -> Result<Route, String> {
         let request = match self {
-            Lock::Way(way) => return Ok(Path::Open(open(way, &means.dial).await?, None)),
-            Lock::Plugin(request) => request,
+            PendingRoute::Way(way) => return Ok(Route::Open(open(way, &means.dial).await?, None)),
+            PendingRoute::Plugin(request) => request,
         };
         let opened = issued::open(request, &*means.dial, means.clock).await;
         opened
-            .map(|(asker, renewal)| Path::Open(asker, renewal))
+            .map(|(asker, renewal)| Route::Open(asker, renewal))
             .map_err(|outcome| match outcome {
                 LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
                     format!("its credential was not renewed: {reason}")
@@ -359,8 +380,9 @@ async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
             let (config, dial) = (config.clone(), Arc::clone(dial));
             let clean = Clean::of(&config.auth_info);
             let connected = spawn_blocking(move || dial.connect(*config)).await;
-            let connected = connected.unwrap_or_else(|_| Err("its client could not be made".to_owned()));
-            let client = connected.map_err(|cause| clean.words(&cause))?;
+            let connected = connected
+                .unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())));
+            let client = connected.map_err(|error| clean.words(&error.to_string()))?;
             Ok(Asker { client, clean })
         }
     }
@@ -371,14 +393,4 @@ impl Means {
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.turns.acquire().await.ok()
     }
-}
-
-impl Record {
-    pub fn lock(&self) -> MutexGuard<'_, Recorded> {
-        lock(&self.0)
-    }
-}
-
-pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

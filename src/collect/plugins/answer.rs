@@ -1,11 +1,11 @@
-//! What a plugin answers: an ExecCredential.
+//! Reads a plugin's answer: an ExecCredential.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::plan::{Output, Protocol};
-use crate::members::Hidden;
+use crate::hidden::Hidden;
 
 /// How far the runner's clock may be apart from the plugin's before a credential counts as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -82,12 +82,13 @@ fn expiry(time: &str, now: Timestamp) -> Result<Timestamp, String> {
         .parse()
         .map_err(|_| "has an expirationTimestamp that is no time in RFC 3339")?;
     let age = now.duration_since(expires);
-    match age > SKEW {
-        true => Err(format!(
+    if age > SKEW {
+        Err(format!(
             "expired {:#} ago",
             SignedDuration::from_secs(age.as_secs())
-        )),
-        false => Ok(expires),
+        ))
+    } else {
+        Ok(expires)
     }
 }
 

@@ -1,4 +1,4 @@
-//! One profile's call of its plugin, and what comes of it.
+//! Calls the plugin of one profile.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -61,7 +61,7 @@ impl Plugins {
             Some((provider, &entry.cluster))
         })?;
         Some(Request {
-            cluster: told(cluster),
+            cluster: cluster_info(cluster),
             protocol: provider.protocol,
             call: Call::of(provider, cluster),
             provider: provider.name.clone(),
@@ -148,7 +148,7 @@ fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form:
 fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
     if provider.cluster_info {
-        let mut about = told(cluster);
+        let mut about = cluster_info(cluster);
         if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *CONFIG) {
             about["config"] = config.extension.value();
         }
@@ -159,7 +159,7 @@ fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
 }
 
 /// The part of a cluster that others may be told, as a kubeconfig has it.
-fn told(cluster: &Cluster) -> Value {
+fn cluster_info(cluster: &Cluster) -> Value {
     let mut all = serde_json::to_value(cluster).unwrap_or_default();
     let kept = TOLD.iter().filter_map(|field| match all[field].take() {
         Value::Null => None,

@@ -89,7 +89,7 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
         path: path.to_owned(),
         source,
     })?;
-    let file: Value = read_quietly(&text).map_err(malformed)?;
+    let file: Value = read_quietly(&text).map_err(|flaw| malformed(flaw.to_string()))?;
     let file = fields(&file, &["providers"]).map_err(malformed)?;
     let list = match file.get("providers") {
         Some(Value::Array(list)) if !list.is_empty() => list,
@@ -183,9 +183,10 @@ fn find(command: &Path, folder: &Path) -> Result<PathBuf, String> {
         let place = folder.join(command);
         // A relative program would be looked for as seen from elsewhere.
         let place = std::path::absolute(&place).unwrap_or(place);
-        return match is_program(&place) {
-            true => Ok(place),
-            false => Err(format!("its command {} is no program", place.display())),
+        return if is_program(&place) {
+            Ok(place)
+        } else {
+            Err(format!("its command {} is no program", place.display()))
         };
     }
     let places = env::var_os("PATH").unwrap_or_default();
@@ -247,9 +248,10 @@ fn variable(value: &Value) -> Result<(String, String), String> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let (name, value) = (text("name"), text("value"));
     let is_text = fields.values().all(Value::is_string);
-    match is_text && is_variable(name, value) {
-        true => Ok((name.to_owned(), value.to_owned())),
-        false => Err("its env is no list of names and values that an environment can have".to_owned()),
+    if is_text && is_variable(name, value) {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err("its env is no list of names and values that an environment can have".to_owned())
     }
 }
 

@@ -9,7 +9,7 @@ mod call;
 mod file;
 mod plan;
 mod process;
-mod words;
+mod stderr_tail;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Which plugins there are, how each is called, and what runs them.
+//! The plugins, how each is called, and what runs them.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -94,7 +94,7 @@ pub enum Ran {
     NotRun(String),
 }
 
-/// What a plugin has printed. Can neither be printed again nor written, and is wiped in the end.
+/// The output of a plugin. It cannot be printed or written, and is wiped when dropped.
 #[derive(Default)]
 pub struct Output(pub Vec<u8>);
 

@@ -1,9 +1,9 @@
-//! Plugins as programs: run without a shell, within a time and a size.
+//! Runs plugins as programs, without a shell, with limits of time and size.
 
 use std::{
     io,
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use futures::{
     future::{BoxFuture, join},
 };
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::{Child, Command},
@@ -22,9 +23,9 @@ use tokio::{
 
 use super::{
     plan::{Call, Output, Ran, Runner},
-    words::last_words,
+    stderr_tail::last_words,
 };
-use crate::driver::{Cutter, Keeper, Order, Tail};
+use crate::driver::{Cutter, Order, Reaper, Tail};
 
 /// How long a plugin may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,7 +47,7 @@ pub struct Processes {
     turns: Semaphore,
     patience: Duration,
     /// Ends the process groups of plugins; none where the system has no shell for it.
-    keeper: OnceLock<Option<Keeper>>,
+    reaper: OnceLock<Option<Reaper>>,
 }
 
 impl Default for Processes {
@@ -61,7 +62,7 @@ impl Processes {
         Self {
             turns: Semaphore::new(AT_ONCE),
             patience,
-            keeper: OnceLock::new(),
+            reaper: OnceLock::new(),
         }
     }
 
@@ -101,7 +102,7 @@ impl Processes {
                 format!("took longer than {patience:#} and was ended")
             }
         };
-        let (said, _) = said.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        let (said, _) = said.into_inner().finish();
         Ran::Failed(match last_words(&said, &printed) {
             last if last.is_empty() => reason,
             last => format!("{reason}; its last words: {last}"),
@@ -110,7 +111,7 @@ impl Processes {
 
     /// Starts a plugin in a process group of its own. It finds the runner's environment, as with any client.
     fn start(&self, call: &Call) -> io::Result<(Child, Group<'_>)> {
-        let keeper = self.keeper.get_or_init(|| Keeper::alone().ok());
+        let reaper = self.reaper.get_or_init(|| Reaper::alone().ok());
         let mut command = Command::new(&call.command);
         command
             .args(&call.args)
@@ -123,7 +124,7 @@ impl Processes {
         command.process_group(0);
         let child = command.spawn()?;
         let group = Group {
-            keeper: keeper.as_ref(),
+            reaper: reaper.as_ref(),
             id: child.id(),
         };
         group.order(Order::Add);
@@ -139,15 +140,15 @@ impl Runner for Processes {
 
 /// The process group of a plugin that runs; ended with this, unless it is left.
 struct Group<'a> {
-    keeper: Option<&'a Keeper>,
+    reaper: Option<&'a Reaper>,
     id: Option<u32>,
 }
 
 impl Group<'_> {
     fn order(&self, order: Order) {
-        if let (Some(keeper), Some(id)) = (self.keeper, self.id) {
+        if let (Some(reaper), Some(id)) = (self.reaper, self.id) {
             // Where somebody has killed the shell, the program itself is ended all the same.
-            let _ = keeper.order(order, id);
+            let _ = reaper.order(order, id);
         }
     }
 
@@ -221,13 +222,12 @@ async fn read(output: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> boo
 /// Reads what a plugin says of its failure.
 async fn drain(output: Option<impl AsyncRead + Unpin>, said: &Mutex<Tail>) {
     let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-    let lock = || said.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut output) = output {
         while let Ok(size @ 1..) = output.read(&mut buffer).await {
-            lock().take(&mut cutter, &buffer[..size]);
+            said.lock().take(&mut cutter, &buffer[..size]);
         }
     }
-    lock().end(&mut cutter);
+    said.lock().end(&mut cutter);
 }
 
 /// What no words may show: any value of the environment that the plugin was given may be secret.

@@ -1,4 +1,4 @@
-//! What a request sends: which parts of a profile its body mentions.
+//! The parts of a profile that a request's body mentions.
 
 use std::collections::BTreeSet;
 

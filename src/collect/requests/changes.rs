@@ -1,4 +1,4 @@
-//! Which writes changed their object.
+//! Decides which writes changed their object.
 //!
 //! A write that changes nothing leaves the resourceVersion as it was, and no version ever comes back. So a write has
 //! changed nothing where one version was there before it began and after it ended; that holds however much else the log
@@ -12,7 +12,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::events::Answered;
+use super::answered::Answered;
 
 /// A write, as far as it tells of its object's versions.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
     }
 }
 
-/// The same for the writes on one object.
+/// Decides it for the writes on one object.
 fn changes(writes: &[Write]) -> Vec<Option<bool>> {
     // When the first of those that stand behind was received.
     let mut behind = vec![Timestamp::MAX; writes.len() + 1];

@@ -1,4 +1,4 @@
-//! Which time a log covers.
+//! The time that a log covers.
 
 use evidence::{Gap, Kind, Window};
 use jiff::{SignedDuration, Timestamp};

@@ -167,9 +167,10 @@ impl Event<'_> {
     /// Whom the hub took the request to be from.
     pub fn username(&self) -> &str {
         let name = |user: &Option<User<'_>>| user.as_ref().is_some_and(|user| user.username.is_some());
-        let user = match name(&self.impersonated_user) {
-            true => &self.impersonated_user,
-            false => &self.user,
+        let user = if name(&self.impersonated_user) {
+            &self.impersonated_user
+        } else {
+            &self.user
         };
         user.as_ref()
             .and_then(|user| user.username.as_deref())

@@ -1,4 +1,4 @@
-//! Takes what counts out of audit events: the writes on profiles that were answered.
+//! Extracts the answered writes on profiles from audit events.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
+    answered::Answered,
     body,
     changes::tell_changes,
     coverage::gap,
@@ -30,17 +31,6 @@ pub(super) struct Events {
     /// The same few names stand in each event.
     names: HashSet<Arc<str>>,
     knows_profiles: bool,
-}
-
-/// A write, with what tells whether it changed anything.
-pub(super) struct Answered {
-    /// When the hub had answered.
-    pub(super) done: Timestamp,
-    pub(super) request: Request,
-    /// The resourceVersion that the request was based upon.
-    pub(super) based_on: Option<String>,
-    /// The resourceVersion of the object in the answer.
-    pub(super) stored: Option<String>,
 }
 
 /// What was taken from a line.

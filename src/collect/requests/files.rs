@@ -1,4 +1,4 @@
-//! Which files make up an audit log.
+//! Finds the files of an audit log.
 //!
 //! A kube-apiserver writes one file. When that is full it is renamed after the moment, `audit.log` to
 //! `audit-2026-11-20T10-11-12.345.log` (UTC), and with `--audit-log-compress` packed into a file of the same name with

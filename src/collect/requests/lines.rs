@@ -43,9 +43,10 @@ impl<'a> Lines<'a> {
 
     /// The same for bytes that are there already.
     pub(super) fn unpacking(mut bytes: impl BufRead + 'a) -> io::Result<Self> {
-        let reader: Box<dyn BufRead + 'a> = match bytes.fill_buf()?.starts_with(&GZIP) {
-            true => Box::new(BufReader::new(MultiGzDecoder::new(bytes))),
-            false => Box::new(bytes),
+        let reader: Box<dyn BufRead + 'a> = if bytes.fill_buf()?.starts_with(&GZIP) {
+            Box::new(BufReader::new(MultiGzDecoder::new(bytes)))
+        } else {
+            Box::new(bytes)
         };
         Ok(Self {
             reader,
@@ -83,9 +84,10 @@ impl<'a> Lines<'a> {
                 }));
             }
             if !self.line.trim_ascii().is_empty() {
-                return Ok(Some(match is_ended {
-                    true => Line::Whole(&self.line),
-                    false => Line::Unended(&self.line),
+                return Ok(Some(if is_ended {
+                    Line::Whole(&self.line)
+                } else {
+                    Line::Unended(&self.line)
                 }));
             }
         }

@@ -5,6 +5,7 @@
 //! what was sent, and `RequestResponse` whether it changed anything. Only events of stage `ResponseComplete` count, each
 //! request once.
 
+mod answered;
 mod body;
 mod changes;
 mod coverage;

@@ -1,4 +1,4 @@
-//! Reads a log file by file: what its lines tell, and where they tell nothing.
+//! Reads a log file by file, and notes gaps.
 
 use std::io;
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use collect::{
     clock::Clock,
-    driver::{Call, Called, Hooks, Offer, Offered, Stop},
+    driver::{Call, Called, Hooks, Offer, OfferError, Offered},
 };
 use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::stand_ins::Member;
 use crate::{
@@ -53,12 +54,12 @@ impl Hooks for ReferenceHooks {
         None
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let name = call.member.map_or("", |member| &member.name);
             let acted = tokio::select! {
                 acted = self.act(call.action, name) => acted,
-                () = stop.wait() => return Called::failed("the run was stopped"),
+                () = stop.cancelled() => return Called::failed("the run was stopped"),
             };
             acted.map_or_else(|error| Called::failed(error.to_string()), |()| Called::done())
         }
@@ -67,7 +68,7 @@ impl Hooks for ReferenceHooks {
 }
 
 impl Offer for ReferenceHooks {
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         let stand_in = StandIn::new(name, self.clock, MemberState::default());
         self.members.lock().insert(name.to_owned(), stand_in.clone());
         async move { Ok(Box::new(Member::within(stand_in)) as Box<dyn Offered>) }.boxed()

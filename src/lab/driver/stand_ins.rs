@@ -2,7 +2,7 @@
 
 use collect::{
     clock::Clock,
-    driver::{Offer, Offered},
+    driver::{Offer, OfferError, Offered},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 
@@ -31,13 +31,10 @@ impl StandIns {
 }
 
 impl Offer for StandIns {
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         async move {
             let stand_in = StandIn::new(name, self.clock, MemberState::default());
-            let served = stand_in
-                .serve()
-                .await
-                .map_err(|error| format!("a stand-in could not be offered: {error}"))?;
+            let served = stand_in.serve().await.map_err(|error| OfferError(error.into()))?;
             Ok(Box::new(Member {
                 stand_in,
                 served: Some(served),

@@ -4,7 +4,7 @@ use ::envtest::{Assets, Envtest, EnvtestOptions};
 use apiserver::{ApiServer, User};
 use collect::{
     clock::Clock,
-    connect::{Connection, Handout, USER_AGENT},
+    connect::{Connection, HubAccess, USER_AGENT},
 };
 use http::{HeaderValue, header};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -160,10 +160,10 @@ impl Hub {
     ///
     /// # Panics
     /// When there is no such user.
-    pub fn handout_as(&self, user: &str) -> Result<Option<Handout>, HubError> {
+    pub fn handout_as(&self, user: &str) -> Result<Option<HubAccess>, HubError> {
         match &self.own {
             Own::Lab(_) => Ok(None),
-            Own::Envtest(envtest) => Ok(Some(Handout {
+            Own::Envtest(envtest) => Ok(Some(HubAccess {
                 server: envtest.url(),
                 kubeconfig: envtest.kubeconfig(user),
             })),

@@ -13,7 +13,7 @@ use crate::{
     Wish,
     call::call,
     connect::Connection,
-    driver::journal::{FieldDebt, Head, Journal},
+    driver::journal::{FieldUndo, Head, Journal},
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -90,7 +90,7 @@ impl World {
     }
 
     async fn clean(&self) -> Cleaned {
-        let handout = Handout {
+        let access = HubAccess {
             server: SERVER.to_owned(),
             kubeconfig: "{}".to_owned(),
         };
@@ -107,20 +107,20 @@ impl World {
         };
         let journals = self.journals();
         let cleaning = clean_by(
-            &handout,
+            &access,
             &self.hub,
             &plan,
             Clock::system(),
             &journals,
             None,
-            Stop::never(),
+            CancellationToken::new(),
         );
         cleaning.await.expect("it could be tried")
     }
 }
 
-fn field(profile: &ObjectRef, after: &str) -> Debt {
-    Debt::Field(FieldDebt {
+fn field(profile: &ObjectRef, after: &str) -> UndoEntry {
+    UndoEntry::Field(FieldUndo {
         profile: ProfileKey::from(profile),
         uid: profile.uid.clone(),
         status: false,
@@ -142,18 +142,18 @@ async fn everything_that_a_killed_run_did_is_undone() {
         world.profile("other", None).await,
     );
     let journal = world.journal("r1", SERVER);
-    for debt in [
-        Debt::Member {
+    for undo in [
+        UndoEntry::Member {
             name: "one".to_owned(),
         },
-        Debt::Outage {
+        UndoEntry::Outage {
             name: "one".to_owned(),
         },
-        Debt::Profile {
+        UndoEntry::Profile {
             profile: ProfileKey::from(&ours),
         },
         // It was created under that name, but not by us.
-        Debt::Profile {
+        UndoEntry::Profile {
             profile: ProfileKey::from(&other),
         },
         field(&changed, "theirs"),
@@ -167,12 +167,12 @@ async fn everything_that_a_killed_run_did_is_undone() {
             "theirs",
         ),
     ] {
-        journal.owe(debt).expect("written");
+        journal.record_undo(undo).expect("written");
     }
     drop(journal);
     let cleaned = world.clean().await;
-    assert_eq!(cleaned.remains, [""; 0]);
-    let told = cleaned.told.join("\n");
+    assert_eq!(cleaned.leftovers, [""; 0]);
+    let told = cleaned.messages.join("\n");
     assert!(told.contains("run r1: the member one leaves"), "{told}");
     assert!(
         told.ends_with("run r1: everything that it did is undone"),
@@ -187,28 +187,28 @@ async fn everything_that_a_killed_run_did_is_undone() {
     assert_eq!(fs::read_dir(world.journals()).expect("a folder").count(), 0);
 
     let again = world.clean().await;
-    assert_eq!(again.told, ["nothing is left of any run on this hub (lab)"]);
+    assert_eq!(again.messages, ["nothing is left of any run on this hub (lab)"]);
 }
 
 #[tokio::test]
 async fn what_cannot_be_undone_stays_written_down() {
     let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n").await;
     let journal = world.journal("r1", SERVER);
-    let member = Debt::Member {
+    let member = UndoEntry::Member {
         name: "one".to_owned(),
     };
-    journal.owe(member).expect("written");
+    journal.record_undo(member).expect("written");
     drop(journal);
     let cleaned = world.clean().await;
     assert_eq!(
-        cleaned.remains,
+        cleaned.leftovers,
         [
             "run r1: failed to undo it (the member one leaves): the hook `leave`: it ended with exit code 1; its last \
           words: not yet"
         ]
     );
     fs::write(world.folder.path().join("lets-go"), "").expect("a file");
-    assert_eq!(world.clean().await.remains, [""; 0]);
+    assert_eq!(world.clean().await.leftovers, [""; 0]);
 }
 
 #[tokio::test]
@@ -219,15 +219,15 @@ async fn other_runs_are_left_alone() {
     let elsewhere = world.journal("r2", "https://another.example");
     for journal in [&going_on, &elsewhere] {
         journal
-            .owe(Debt::Member {
+            .record_undo(UndoEntry::Member {
                 name: "one".to_owned(),
             })
             .expect("written");
     }
     drop(elsewhere);
     let cleaned = world.clean().await;
-    assert_eq!(cleaned.remains, [""; 0]);
-    let told = cleaned.told.join("\n");
+    assert_eq!(cleaned.leftovers, [""; 0]);
+    let told = cleaned.messages.join("\n");
     assert!(
         told.contains("run r1 is still going on: it is left alone"),
         "{told}"

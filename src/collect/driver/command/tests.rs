@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use evidence::ProfileKey;
-use tokio::sync::watch;
 
 use super::*;
 use crate::driver::hooks::Member;
@@ -28,7 +27,7 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
     }
     let path = folder.path().join("driver.yaml");
     fs::write(&path, file).expect("a driver file");
-    let hub = Handout {
+    let hub = HubAccess {
         server: "https://hub.example".to_owned(),
         kubeconfig: format!("users: [{{name: u, user: {{token: {TOKEN}}}}}]\n"),
     };
@@ -39,7 +38,7 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
 }
 
 impl World {
-    async fn call(&self, action: DriverAction, stop: Stop) -> Called {
+    async fn call(&self, action: DriverAction, stop: CancellationToken) -> Called {
         let member = Member {
             name: "conformance-r4n6d-01".to_owned(),
             way: Way::Kubeconfig("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
@@ -87,7 +86,7 @@ pwd; echo "$1"; stat -c %a "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KU
 cat "$CONFORMANCE_HUB_KUBECONFIG" "$CONFORMANCE_MEMBER_KUBECONFIG"; echo; echo "$API_TOKEN" >&2
 echo "profile: fleet/b""#;
     let world = world(&[("join", script), LEAVE], "1m");
-    let called = world.call(DriverAction::Join, Stop::never()).await;
+    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
     assert_eq!(called.failure, None);
     let output = &called.output;
     assert!(!output.contains("CANARY"), "{output}");
@@ -117,12 +116,18 @@ async fn a_hook_that_fails_says_how() {
         &[("join", "echo one; echo no such cluster >&2; exit 3"), LEAVE],
         "1m",
     );
-    let called = world.call(DriverAction::Join, Stop::never()).await;
+    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
     assert_eq!(
         called.failure.as_deref(),
         Some("the hook `join`: it ended with exit code 3; its last words: no such cluster")
     );
-    assert_eq!(world.call(DriverAction::Leave, Stop::never()).await.failure, None);
+    assert_eq!(
+        world
+            .call(DriverAction::Leave, CancellationToken::new())
+            .await
+            .failure,
+        None
+    );
     assert_eq!(
         world.commands.lacking(DriverAction::Restart).as_deref(),
         Some("the driver file has no hook `restart`")
@@ -137,7 +142,7 @@ sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.05; done' &
 sh -c 'trap "echo heard > heard; exit 0" TERM; echo $$ > polite; while :; do sleep 0.05; done' &
 wait"#;
     let world = world(&[("restart", script)], "600ms");
-    let called = world.call(DriverAction::Restart, Stop::never()).await;
+    let called = world.call(DriverAction::Restart, CancellationToken::new()).await;
     let failure = called.failure.expect("a failure");
     assert!(
         failure.starts_with("the hook `restart`: it took longer than 600ms and was ended"),
@@ -151,12 +156,12 @@ wait"#;
 #[tokio::test]
 async fn a_run_that_stops_ends_its_hooks() {
     let world = world(&[("restart", "echo $$ > id; echo waiting; exec sleep 60")], "1m");
-    let (tell, told) = watch::channel(false);
+    let stop = CancellationToken::new();
     let stopping = async {
         until("the hook runs", || !world.read("id").is_empty()).await;
-        let _ = tell.send(true);
+        stop.cancel();
     };
-    let (called, ()) = join(world.call(DriverAction::Restart, Stop::told_by(told)), stopping).await;
+    let (called, ()) = join(world.call(DriverAction::Restart, stop.clone()), stopping).await;
     assert_eq!(
         called.failure.as_deref(),
         Some("the hook `restart`: the run was stopped, and it was ended; its last words: waiting")
@@ -168,7 +173,7 @@ async fn a_run_that_stops_ends_its_hooks() {
 async fn what_a_hook_leaves_running_goes_on() {
     let script = "sleep 60 & echo $! > id; exit 0";
     let world = world(&[("join", script), LEAVE], "1m");
-    let called = world.call(DriverAction::Join, Stop::never()).await;
+    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
     assert_eq!(called.failure, None);
     let id = world.read("id");
     drop(world.commands);
@@ -180,7 +185,7 @@ async fn what_a_hook_leaves_running_goes_on() {
 #[tokio::test]
 async fn nothing_stays_of_hooks_when_we_are_gone() {
     let world = world(&[("restart", "echo $$ > id; exec sleep 60")], "1m");
-    let calling = world.call(DriverAction::Restart, Stop::never());
+    let calling = world.call(DriverAction::Restart, CancellationToken::new());
     let running = until("the hook runs", || !world.read("id").is_empty());
     select! {
         called = calling => panic!("{called:?}"),

@@ -1,4 +1,4 @@
-//! The driver file: how the implementation is made to act.
+//! The driver file: commands that make the implementation act.
 
 mod error;
 mod text;

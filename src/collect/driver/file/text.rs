@@ -1,4 +1,4 @@
-//! The driver file as it is written.
+//! The driver file as the user writes it.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The run puts a profile of another manager beside those of the implementation: nobody is to touch it.
+//! Puts a profile of another manager beside the implementation's, which must not touch it.
 
 use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names};
 use serde_json::{Value, json};
@@ -6,17 +6,17 @@ use tokio::{select, sync::watch};
 
 use crate::driver::{
     hooks::Called,
-    journal::Debt,
+    journal::UndoEntry,
     session::{STOPPED, Session},
     writes::{LABEL_RUN, OURSELVES, undo_creation},
 };
 
 /// The scenario: the profile is there until all others are over.
 pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Receiver<bool>) {
-    if !session.able.all(&[DriverAction::PutForeigner]) {
+    if !session.capabilities.support(&[DriverAction::PutForeigner]) {
         return;
     }
-    let place = if session.able.all(&[DriverAction::Join]) {
+    let place = if session.capabilities.support(&[DriverAction::Join]) {
         select! {
             place = place(session) => Some(place),
             _ = all_are_over.wait_for(|over| *over) => None,
@@ -26,21 +26,21 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
     };
     let mut step = session.begin(Scenario::Foreigner, DriverAction::PutForeigner, "", None);
     let Some(namespace) = place.or_else(|| any_place(session)) else {
-        session.forgo(step, "there is no profile of the implementation to put it beside");
+        session.skip_step(step, "there is no profile of the implementation to put it beside");
         return;
     };
-    if session.stop.has_come() {
-        session.forgo(step, STOPPED);
+    if session.stop.is_cancelled() {
+        session.skip_step(step, STOPPED);
         return;
     }
     let key = ProfileKey {
         namespace,
         name: format!("conformance-{}-foreign", session.plan.run),
     };
-    let debt = match session.owe(Debt::Profile { profile: key.clone() }) {
-        Ok(debt) => debt,
+    let undo = match session.record_undo(UndoEntry::Profile { profile: key.clone() }) {
+        Ok(undo) => undo,
         Err(reason) => {
-            session.forgo(step, reason);
+            session.skip_step(step, reason);
             return;
         }
     };
@@ -52,7 +52,7 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
             let deadline = step.deadline();
             session.look_until(deadline, &mut step, |_| false).await;
             select! {
-                () = session.stop.wait() => {}
+                () = session.stop.cancelled() => {}
                 _ = all_are_over.wait_for(|over| *over) => {}
             }
             step.looked_until = session.now();
@@ -60,13 +60,18 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
         Err(reason) => session.did(&mut step, Called::failed(reason)),
     }
     session.end(step);
-    match undo_creation(session.lent.client, session.lent.target, &session.plan.run, &key).await {
-        Ok(()) => session.undone(debt),
-        Err(failure) => session.remains(format!(
+    match undo_creation(
+        session.context.client,
+        session.context.target,
+        &session.plan.run,
+        &key,
+    )
+    .await
+    {
+        Ok(()) => session.undone(undo),
+        Err(failure) => session.report_leftover(format!(
             "ClusterProfile {}/{} of the run's own is still there: {}",
-            key.namespace,
-            key.name,
-            failure.told()
+            key.namespace, key.name, failure
         )),
     }
 }
@@ -83,7 +88,7 @@ async fn place(session: &Session<'_>) -> String {
 
 /// The namespace of any profile that is there.
 fn any_place(session: &Session<'_>) -> Option<String> {
-    let scope = &session.lent.plan.scope;
+    let scope = &session.context.plan.scope;
     let record = session.record();
     let mut there = record.after(0).iter().filter_map(|history| history.current());
     let profile = there.find(|profile| scope.holds(profile))?;
@@ -91,7 +96,7 @@ fn any_place(session: &Session<'_>) -> Option<String> {
 }
 
 async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, String> {
-    let api_version = format!("{}/{}", names::GROUP, session.lent.target.version);
+    let api_version = format!("{}/{}", names::GROUP, session.context.target.version);
     let profile = json!({
         "apiVersion": api_version,
         "kind": names::KIND,
@@ -103,9 +108,9 @@ async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, Strin
         "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
     });
     let created = session.writes.create(key, &profile).await;
-    let created = created.map_err(|failure| failure.told())?;
+    let created = created.map_err(|failure| failure.to_string())?;
     let status = session.writes.set_status(&created, &status(session)).await;
-    let resource_version = status.map_err(|failure| failure.told())?;
+    let resource_version = status.map_err(|failure| failure.to_string())?;
     Ok(ObjectRef {
         resource_version,
         ..created

@@ -1,4 +1,4 @@
-//! What the implementation is made to do, and in which order. Scenarios that do not disturb each other go side by side.
+//! The scenarios and their order. Those that do not disturb each other run side by side.
 
 mod foreigner;
 mod outage;
@@ -14,9 +14,9 @@ use futures::{
 };
 use tokio::sync::watch;
 
-use super::{guest::Guest, session::Session};
+use super::{scenario_member::ScenarioMember, session::Session};
 
-/// Goes through all scenarios that can be gone through.
+/// Runs all scenarios that the run can do.
 pub(super) async fn all(session: &Session<'_>) {
     let (tell_others, others) = watch::channel(false);
     let (tell_all, all) = watch::channel(false);
@@ -36,7 +36,11 @@ pub(super) async fn all(session: &Session<'_>) {
 fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
     let mut scenarios = Vec::new();
     let mut add = |needs: &[DriverAction], scenario: BoxFuture<'a, ()>| {
-        if session.able.all(needs) && session.able.all(&[DriverAction::Join, DriverAction::Leave]) {
+        if session.capabilities.support(needs)
+            && session
+                .capabilities
+                .support(&[DriverAction::Join, DriverAction::Leave])
+        {
             scenarios.push(scenario);
         }
     };
@@ -65,18 +69,22 @@ fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
 
 /// A member joins, and leaves.
 async fn join_and_leave(session: &Session<'_>) {
-    with_guest(session, Scenario::JoinAndLeave, async |_, _| {}).await;
+    with_member(session, Scenario::JoinAndLeave, async |_, _| {}).await;
 }
 
-/// A member joins; something is done with it, which is told whether it has a profile; it leaves.
-async fn with_guest(session: &Session<'_>, scenario: Scenario, body: impl AsyncFnOnce(&mut Guest, bool)) {
-    let Some(mut guest) = Guest::take(session, scenario, 1).await.pop() else {
+/// Has a member join, runs `body` with whether it has a profile, and has it leave.
+async fn with_member(
+    session: &Session<'_>,
+    scenario: Scenario,
+    body: impl AsyncFnOnce(&mut ScenarioMember, bool),
+) {
+    let Some(mut member) = ScenarioMember::take(session, scenario, 1).await.pop() else {
         return;
     };
-    let found = guest.join(session).await;
-    body(&mut guest, found).await;
-    guest.leave(session).await;
+    let found = member.join(session).await;
+    body(&mut member, found).await;
+    member.leave(session).await;
 }
 
-/// Why nothing can be done with the profile of a member that has none.
+/// Why a step that needs a profile is skipped.
 const NO_PROFILE: &str = "no profile of the member was found";

@@ -2,73 +2,78 @@
 
 use evidence::{DriverAction, Scenario, StepOutcome};
 
-use super::{NO_PROFILE, with_guest};
+use super::{NO_PROFILE, with_member};
 use crate::{
-    driver::{answers, guest::Guest, journal::Debt, session::Session},
+    driver::{answers, journal::UndoEntry, scenario_member::ScenarioMember, session::Session},
     record::Record,
 };
 
 /// The scenario.
 pub(super) async fn outage(session: &Session<'_>) {
-    with_guest(session, Scenario::Outage, async |guest, found| {
-        if let Err(reason) = healthy_at_first(session, guest, found).await {
-            session.forgo(guest.begin(session, DriverAction::Break), reason);
+    with_member(session, Scenario::Outage, async |member, found| {
+        if let Err(reason) = healthy_at_first(session, member, found).await {
+            session.skip_step(member.begin(session, DriverAction::Break), reason);
             return;
         }
-        let debt = match session.owe(Debt::Outage {
-            name: guest.name().to_owned(),
+        let undo = match session.record_undo(UndoEntry::Outage {
+            name: member.name().to_owned(),
         }) {
-            Ok(debt) => debt,
+            Ok(undo) => undo,
             Err(reason) => {
-                session.forgo(guest.begin(session, DriverAction::Break), reason);
+                session.skip_step(member.begin(session, DriverAction::Break), reason);
                 return;
             }
         };
-        let mut step = guest.begin(session, DriverAction::Break);
-        let called = guest.call(session, DriverAction::Break, None).await;
+        let mut step = member.begin(session, DriverAction::Break);
+        let called = member.call(session, DriverAction::Break, None).await;
         session.did(&mut step, called);
         session
             .look(&mut step, |record| {
-                guest
+                member
                     .profile(record)
                     .is_none_or(|profile| !answers::is_healthy(profile))
             })
             .await;
         let broken = step.outcome == StepOutcome::Done;
         session.end(step);
-        if heal(session, guest, broken).await {
-            session.undone(debt);
+        if heal(session, member, broken).await {
+            session.undone(undo);
         } else {
-            session.remains(format!("the member {} is still broken", guest.name()));
+            session.report_leftover(format!("the member {} is still broken", member.name()));
         }
     })
     .await;
 }
 
 /// What is healthy already cannot be seen to break.
-async fn healthy_at_first(session: &Session<'_>, guest: &Guest, found: bool) -> Result<(), &'static str> {
+async fn healthy_at_first(
+    session: &Session<'_>,
+    member: &ScenarioMember,
+    found: bool,
+) -> Result<(), &'static str> {
     if !found {
         return Err(NO_PROFILE);
     }
     let patience = session.plan.patience.with(DriverAction::Join);
     let deadline = session.after(patience);
-    let healthy = |record: &Record| guest.profile(record).is_some_and(answers::is_healthy);
-    match session.wait(deadline, healthy).await {
-        true => Ok(()),
-        false => Err("the profile does not say that the member is healthy, though nothing was broken yet"),
+    let healthy = |record: &Record| member.profile(record).is_some_and(answers::is_healthy);
+    if session.wait(deadline, healthy).await {
+        Ok(())
+    } else {
+        Err("the profile does not say that the member is healthy, though nothing was broken yet")
     }
 }
 
 /// Heals the member, in any case. Where it was not broken as it should be, the answer to that means nothing.
-async fn heal(session: &Session<'_>, guest: &Guest, broken: bool) -> bool {
-    let mut step = guest.begin(session, DriverAction::Heal);
-    let called = guest.call(session, DriverAction::Heal, None).await;
+async fn heal(session: &Session<'_>, member: &ScenarioMember, broken: bool) -> bool {
+    let mut step = member.begin(session, DriverAction::Heal);
+    let called = member.call(session, DriverAction::Heal, None).await;
     let healed = called.failure.is_none();
     session.did(&mut step, called);
     if broken {
         session
             .look(&mut step, |record| {
-                guest.profile(record).is_some_and(answers::is_healthy)
+                member.profile(record).is_some_and(answers::is_healthy)
             })
             .await;
         session.end(step);

@@ -3,27 +3,27 @@
 use evidence::{DriverAction, Scenario};
 use tokio::sync::watch;
 
-use super::with_guest;
+use super::with_member;
 use crate::driver::{hooks::Call, session::Session};
 
 /// The scenario. The restart comes when the others are over: it would disturb them.
 pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::Receiver<bool>) {
-    if !session.able.all(&[DriverAction::Restart]) {
+    if !session.capabilities.support(&[DriverAction::Restart]) {
         return;
     }
     let mut wait = async || {
         // Nobody tells any more where the run goes down.
         let _ = others_are_over.wait_for(|over| *over).await;
     };
-    if !session.able.all(&[DriverAction::Join]) {
+    if !session.capabilities.support(&[DriverAction::Join]) {
         wait().await;
         return restart_now(session).await;
     }
     // Of a few members, none is kept from the others meanwhile.
-    if !session.seats.are_unlimited() {
+    if !session.pool.is_unlimited() {
         wait().await;
     }
-    with_guest(session, Scenario::Restart, async |_, _| {
+    with_member(session, Scenario::Restart, async |_, _| {
         wait().await;
         restart_now(session).await;
     })

@@ -1,17 +1,17 @@
-//! The run tampers with profiles of members that it has joined itself, and sees whether that is set right.
+//! Tampers with profiles of members that the run joined itself, and watches whether the implementation restores them.
 
 use evidence::{
     Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome,
     api::{ClusterProfile, names},
 };
 
-use super::{NO_PROFILE, with_guest};
+use super::{NO_PROFILE, with_member};
 use crate::{
     driver::{
         answers,
-        guest::Guest,
         hooks::Called,
-        journal::{Debt, FieldDebt},
+        journal::{FieldUndo, UndoEntry},
+        scenario_member::ScenarioMember,
         session::{STOPPED, Session},
     },
     record::Record,
@@ -22,22 +22,22 @@ const UNTRUE: &str = "v0.0.1";
 
 /// A profile is deleted. It may come back under another name.
 pub(super) async fn delete_profile(session: &Session<'_>) {
-    with_guest(session, Scenario::Tampering, async |guest, _| {
-        let mut step = guest.begin(session, DriverAction::DeleteProfile);
+    with_member(session, Scenario::Tampering, async |member, _| {
+        let mut step = member.begin(session, DriverAction::DeleteProfile);
         let profile = match ours(session, &step) {
             Ok(profile) => profile,
             Err(reason) => {
-                session.forgo(step, reason);
+                session.skip_step(step, reason);
                 return;
             }
         };
         let deleted = session.writes.delete(&profile).await;
-        session.did(&mut step, called(deleted.map_err(|failure| failure.told())));
+        session.did(&mut step, called(deleted.map_err(|failure| failure.to_string())));
         if step.outcome == StepOutcome::Done {
-            guest.forget_profile();
+            member.forget_profile();
         }
         session
-            .look(&mut step, |record| guest.find(session, record).is_some())
+            .look(&mut step, |record| member.find(session, record).is_some())
             .await;
         session.end(step);
     })
@@ -46,17 +46,17 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
 
 /// A field is changed: the version, the manager label, or the display name.
 pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
-    with_guest(session, Scenario::Tampering, async |guest, _| {
-        let mut step = guest.begin(session, action);
+    with_member(session, Scenario::Tampering, async |member, _| {
+        let mut step = member.begin(session, action);
         let planned = ours(session, &step).and_then(|_| {
             let record = session.record();
-            let profile = guest.profile(&record).ok_or(NO_PROFILE)?;
+            let profile = member.profile(&record).ok_or(NO_PROFILE)?;
             Ok(field(action, profile, &session.plan.run)?)
         });
         let (path, change) = match planned {
             Ok(planned) => planned,
             Err(reason) => {
-                session.forgo(step, reason);
+                session.skip_step(step, reason);
                 return;
             }
         };
@@ -65,10 +65,10 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
             before: change.before.clone(),
             after: change.after.clone(),
         });
-        let debt = match session.owe(Debt::Field(change.clone())) {
-            Ok(debt) => debt,
+        let undo = match session.record_undo(UndoEntry::Field(change.clone())) {
+            Ok(undo) => undo,
             Err(reason) => {
-                session.forgo(step, reason);
+                session.skip_step(step, reason);
                 return;
             }
         };
@@ -78,16 +78,16 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
         session
             .look(&mut step, |record| {
                 !keeps
-                    && guest
+                    && member
                         .profile(record)
                         .is_some_and(|profile| is_right(action, profile, &change))
             })
             .await;
         session.end(step);
         if written {
-            set_back(session, guest, action, &change, debt).await;
+            set_back(session, member, action, &change, undo).await;
         } else {
-            session.undone(debt);
+            session.undone(undo);
         }
     })
     .await;
@@ -96,7 +96,10 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
 /// The profile of the step's member, where it may be written to. The error is for a person.
 fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, String> {
     let profile = step.profile.clone().ok_or(NO_PROFILE)?;
-    session.writes.check(&profile)?;
+    session
+        .writes
+        .check(&profile)
+        .map_err(|error| error.to_string())?;
     Ok(profile)
 }
 
@@ -105,9 +108,9 @@ fn field(
     action: DriverAction,
     profile: &ClusterProfile,
     run: &str,
-) -> Result<(String, FieldDebt), &'static str> {
+) -> Result<(String, FieldUndo), &'static str> {
     let profile_ref = ObjectRef::from(profile);
-    let change = |pointer: &str, before: Option<&str>, after: Option<&str>| FieldDebt {
+    let change = |pointer: &str, before: Option<&str>, after: Option<&str>| FieldUndo {
         profile: ProfileKey::from(&profile_ref),
         uid: profile_ref.uid.clone(),
         status: action == DriverAction::TamperStatus,
@@ -146,8 +149,8 @@ fn field(
 }
 
 /// Makes the change, and waits until the watch has brought it. Gives whether it may have been made.
-async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldDebt) -> bool {
-    if session.stop.has_come() {
+async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldUndo) -> bool {
+    if session.stop.is_cancelled() {
         session.did(step, Called::failed(STOPPED));
         return false;
     }
@@ -158,7 +161,7 @@ async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldDebt)
             true
         }
         Err(failure) => {
-            session.did(step, Called::failed(failure.told()));
+            session.did(step, Called::failed(failure.to_string()));
             // A hub that does not answer may have done it.
             failure.may_pass()
         }
@@ -166,7 +169,7 @@ async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldDebt)
 }
 
 /// Whether the field is as it should be.
-fn is_right(action: DriverAction, profile: &ClusterProfile, change: &FieldDebt) -> bool {
+fn is_right(action: DriverAction, profile: &ClusterProfile, change: &FieldUndo) -> bool {
     let now = match action {
         DriverAction::TamperStatus => answers::version(profile),
         _ => profile.label(names::LABEL_MANAGER),
@@ -177,28 +180,26 @@ fn is_right(action: DriverAction, profile: &ClusterProfile, change: &FieldDebt) 
 /// What the implementation has not set right, the run sets back itself. A display name in any case.
 async fn set_back(
     session: &Session<'_>,
-    guest: &Guest,
+    member: &ScenarioMember,
     action: DriverAction,
-    change: &FieldDebt,
-    debt: Option<u64>,
+    change: &FieldUndo,
+    undo: Option<u64>,
 ) {
     let right = |record: &Record| {
-        let now = guest.profile(record);
+        let now = member.profile(record);
         now.is_none_or(|profile| action != DriverAction::SetDisplayName && is_right(action, profile, change))
     };
     let is_right = right(&session.record());
-    let undone = match is_right {
-        true => Ok(()),
-        false => session.writes.set_back(change).await,
+    let undone = if is_right {
+        Ok(())
+    } else {
+        session.writes.set_back(change).await
     };
     match undone {
-        Ok(()) => session.undone(debt),
-        Err(failure) => session.remains(format!(
+        Ok(()) => session.undone(undo),
+        Err(failure) => session.report_leftover(format!(
             "{} of ClusterProfile {}/{} is still as the run has changed it: {}",
-            change.pointer,
-            change.profile.namespace,
-            change.profile.name,
-            failure.told()
+            change.pointer, change.profile.namespace, change.profile.name, failure
         )),
     }
 }

@@ -2,27 +2,27 @@
 
 use evidence::{Change, DriverAction, Scenario};
 
-use super::{NO_PROFILE, with_guest};
+use super::{NO_PROFILE, with_member};
 use crate::driver::{answers, session::Session};
 
 /// The scenario.
 pub(super) async fn upgrade(session: &Session<'_>) {
-    with_guest(session, Scenario::Upgrade, async |guest, found| {
-        let mut step = guest.begin(session, DriverAction::Upgrade);
+    with_member(session, Scenario::Upgrade, async |member, found| {
+        let mut step = member.begin(session, DriverAction::Upgrade);
         if !found {
-            session.forgo(step, NO_PROFILE);
+            session.skip_step(step, NO_PROFILE);
             return;
         }
         let before = {
             let record = session.record();
-            let version = guest.profile(&record).and_then(answers::version);
+            let version = member.profile(&record).and_then(answers::version);
             version.map(str::to_owned)
         };
-        let (called, wanted) = guest.upgrade(session).await;
+        let (called, wanted) = member.upgrade(session).await;
         session.did(&mut step, called);
         session
             .look(&mut step, |record| {
-                let told = guest.profile(record).and_then(answers::version);
+                let told = member.profile(record).and_then(answers::version);
                 told.is_some_and(|told| answers::is_version(told, &wanted))
             })
             .await;

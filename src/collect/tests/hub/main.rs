@@ -23,6 +23,7 @@ use kube::Client;
 use lab::hub::Hub;
 use serde_json::{Value, json};
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 const START: &str = "2026-11-20T10:00:00Z";
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -64,8 +65,9 @@ impl World {
         events: impl Future<Output = ()>,
         stop: impl Future<Output = ()>,
     ) -> Result<Evidence, CollectError> {
-        let collecting = collect(&self.hub.connection, plan, self.clock, &Quiet, stop);
-        futures::join!(collecting, events).0
+        let token = CancellationToken::new();
+        let collecting = collect(&self.hub.connection, plan, self.clock, &Quiet, token.clone());
+        cancel_after(stop, &token, async { futures::join!(collecting, events).0 }).await
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, kube::Error> {
@@ -117,6 +119,24 @@ impl World {
             event["user"]["username"] == "conformance" && event["stage"] == "ResponseComplete"
         });
         events
+    }
+}
+
+/// Does `work`, and cancels the token once `stop` is done.
+async fn cancel_after<T>(
+    stop: impl Future<Output = ()>,
+    token: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> T {
+    let stopping = async {
+        stop.await;
+        token.cancel();
+        future::pending().await
+    };
+    tokio::select! {
+        biased;
+        never = stopping => never,
+        outcome = work => outcome,
     }
 }
 

@@ -11,7 +11,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use collect::{Dial, MemberWay, connect::USER_AGENT};
+use collect::{
+    Dial, MemberWay,
+    connect::{ClientError, USER_AGENT},
+};
 use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ProfileKey};
 use http::Response;
 use kube::{Config, client::Body};
@@ -97,9 +100,12 @@ impl Fake {
 
     /// One that answers well, but for the paths that begin so.
     fn but_for(failing: &'static str, code: u16, body: &'static str) -> Self {
-        Self::new(move |_, path| match path.starts_with(failing) {
-            true => (code, body.to_owned()),
-            false => well(path),
+        Self::new(move |_, path| {
+            if path.starts_with(failing) {
+                (code, body.to_owned())
+            } else {
+                well(path)
+            }
         })
     }
 
@@ -255,9 +261,12 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         let items = vec![json!({"metadata": {"name": "n"}}); items];
         (200, json!({"metadata": metadata, "items": items}).to_string())
     };
-    let told = Fake::new(move |_, path| match path.starts_with("/api/v1/nodes") {
-        true => page(1, json!({"continue": "x y", "remainingItemCount": 41})),
-        false => well(path),
+    let told = Fake::new(move |_, path| {
+        if path.starts_with("/api/v1/nodes") {
+            page(1, json!({"continue": "x y", "remainingItemCount": 41}))
+        } else {
+            well(path)
+        }
     });
     let untold = Fake::new(move |_, path| match path.strip_prefix("/api/v1/nodes?limit=") {
         Some("1") => page(1, json!({"continue": "x y"})),
@@ -266,9 +275,12 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
         Some(other) => panic!("{other}"),
         None => well(path),
     });
-    let endless = Fake::new(move |_, path| match path.starts_with("/api/v1/nodes") {
-        true => page(1, json!({"continue": "x"})),
-        false => well(path),
+    let endless = Fake::new(move |_, path| {
+        if path.starts_with("/api/v1/nodes") {
+            page(1, json!({"continue": "x"}))
+        } else {
+            well(path)
+        }
     });
     let ways = vec![
         way("told", told.client()),

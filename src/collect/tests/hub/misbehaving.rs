@@ -27,7 +27,7 @@ async fn verdicts(misbehaviours: &[Misbehaviour]) -> Vec<(&'static str, Verdict)
         }
     };
     let observing = async {
-        let collecting = collect(&hub.connection, &plan, clock, &Quiet, future::pending());
+        let collecting = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new());
         futures::join!(collecting, spoiling).0
     };
     let evidence = tokio::select! {

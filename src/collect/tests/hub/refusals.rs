@@ -209,7 +209,7 @@ async fn says_when_nobody_listens_and_when_it_is_no_tls() {
             context: None,
         };
         let hub = Connection::from_kubeconfig(&options).await.expect("a client");
-        let error = collect(&hub, &plan(0), Clock::system(), &Quiet, future::pending())
+        let error = collect(&hub, &plan(0), Clock::system(), &Quiet, CancellationToken::new())
             .await
             .expect_err("no hub");
         assert!(error.to_string().starts_with(expected), "{error}");

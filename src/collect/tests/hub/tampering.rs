@@ -161,12 +161,13 @@ fn spoilt(pieces: Pieces, from: &'static str) -> Pieces {
 #[tokio::test(start_paused = true)]
 async fn bytes_that_are_no_text_cost_one_object() {
     for seconds in [0, 60] {
-        let world = World::new()
-            .await
-            .tampered(|uri, pieces| match uri.contains("/clusterprofiles") {
-                true => spoilt(pieces, "SPOILT"),
-                false => pieces,
-            });
+        let world = World::new().await.tampered(|uri, pieces| {
+            if uri.contains("/clusterprofiles") {
+                spoilt(pieces, "SPOILT")
+            } else {
+                pieces
+            }
+        });
         world.profile("a").await;
         let mut odd = profile("odd");
         odd["spec"]["displayName"] = json!("SPOILT");
@@ -216,12 +217,13 @@ async fn objects_of_one_uid_do_not_hide_one_another() {
         item("odder", json!([7])),
     ];
     let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
-    let world = World::new()
-        .await
-        .tampered(move |uri, pieces| match is_list(uri) {
-            true => Box::pin(stream::iter([Ok(Frame::data(Bytes::from(list.clone())))])),
-            false => pieces,
-        });
+    let world = World::new().await.tampered(move |uri, pieces| {
+        if is_list(uri) {
+            Box::pin(stream::iter([Ok(Frame::data(Bytes::from(list.clone())))]))
+        } else {
+            pieces
+        }
+    });
     let evidence = world.watch(0, async {}).await;
     let names: Vec<_> = evidence
         .inventory()

@@ -239,7 +239,7 @@ async fn tells_how_it_goes_on() {
         &plan,
         world.clock,
         &notes,
-        future::pending(),
+        CancellationToken::new(),
     );
     futures::join!(collecting, events).0.expect("evidence");
     let notes = notes.0.into_inner().expect("notes");
@@ -291,7 +291,7 @@ async fn shows_the_inventory_to_those_who_want_to_see_it() {
             &plan,
             world.clock,
             &looks,
-            future::pending(),
+            CancellationToken::new(),
         );
         futures::join!(collecting, events).0.expect("evidence");
         let seen = looks.seen.into_inner().expect("looks");

@@ -2,7 +2,7 @@
 
 use std::{env, fmt, time::Duration};
 
-use collect::connect::{Handout, cause};
+use collect::connect::{HubAccess, cause};
 use envtest::ready;
 use kube::{Client, Config};
 use testcontainers::{
@@ -77,7 +77,7 @@ impl K3s {
     ///
     /// # Panics
     /// When there is no such user.
-    pub(crate) fn handout(&self, user: &str) -> Result<Handout, K3sError> {
+    pub(crate) fn handout(&self, user: &str) -> Result<HubAccess, K3sError> {
         Ok(self.users.handout(user)?)
     }
 

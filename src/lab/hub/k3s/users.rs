@@ -1,7 +1,7 @@
 //! The hub's users: the administrator impersonates the others.
 
 use collect::connect::{
-    Handout,
+    HubAccess,
     kubeconfig::{alone, config},
 };
 use kube::{
@@ -68,9 +68,9 @@ impl Users {
     }
 
     /// The same for other programs.
-    pub fn handout(&self, user: &str) -> Result<Handout, K3sKubeconfigError> {
+    pub fn handout(&self, user: &str) -> Result<HubAccess, K3sKubeconfigError> {
         let (config, kubeconfig) = self.way(user)?;
-        Ok(Handout::of_context(&kubeconfig, CONTEXT, &config))
+        Ok(HubAccess::of_context(&kubeconfig, CONTEXT, &config))
     }
 
     fn way(&self, user: &str) -> Result<(Config, Kubeconfig), K3sKubeconfigError> {

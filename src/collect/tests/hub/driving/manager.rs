@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use collect::driver::{Call, Called, Hooks, Offer, Offered, Stop};
+use collect::driver::{Call, Called, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ProfileKey};
 use futures::{FutureExt as _, future::BoxFuture};
 
@@ -99,9 +99,10 @@ impl Manager {
     }
 
     fn profile_name(&self, name: &str) -> String {
-        match self.habits.mute {
-            true => format!("profile-{}", self.fleet()[name].number),
-            false => format!("m-{name}"),
+        if self.habits.mute {
+            format!("profile-{}", self.fleet()[name].number)
+        } else {
+            format!("m-{name}")
         }
     }
 
@@ -226,11 +227,11 @@ impl Hooks for Manager {
         lacks.then(|| format!("there is no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: Stop) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             tokio::select! {
                 called = self.act(call) => called,
-                () = stop.wait() => Called::failed("the run was stopped"),
+                () = stop.cancelled() => Called::failed("the run was stopped"),
             }
         }
         .boxed()
@@ -244,7 +245,7 @@ struct StandIn {
 }
 
 impl Offer for Manager {
-    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, String>> {
+    fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
         let stand_in = StandIn {
             manager: self.clone(),
             name: name.to_owned(),

@@ -80,8 +80,10 @@ async fn run(world: &World, manager: &Manager, plan: &Plan) -> Seen {
 
 async fn run_until(world: &World, manager: &Manager, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
     let ear = Ear::default();
+    let token = CancellationToken::new();
+    let collecting = collect(&world.hub.connection, plan, world.clock, &ear, token.clone());
     let evidence = select! {
-        evidence = collect(&world.hub.connection, plan, world.clock, &ear, stop) => evidence.expect("evidence"),
+        evidence = cancel_after(stop, &token, collecting) => evidence.expect("evidence"),
         () = manager.live() => unreachable!("it never ends"),
     };
     Seen {

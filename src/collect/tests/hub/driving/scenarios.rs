@@ -265,7 +265,7 @@ async fn what_cannot_be_done_is_told_with_the_reason() {
     assert_eq!(driver.lacking[&DriverAction::Break], "there is no hook `join`");
     assert_eq!(
         driver.lacking[&DriverAction::PutForeigner],
-        "add `--allow-mutations`"
+        "the run may not write to the hub"
     );
     let calls = manager.calls.lock().expect("nobody panics").clone();
     assert_eq!(calls, ["restart"]);

@@ -10,13 +10,13 @@ use super::*;
 pub(super) struct Switchboard(pub HashMap<String, Fake>);
 
 impl Dial for Switchboard {
-    fn connect(&self, config: Config) -> Result<Client, String> {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
         let host = config
             .cluster_url
             .authority()
             .map_or("", |authority| authority.as_str());
         let user = serde_json::to_value(&config.auth_info).expect("a user");
-        let fake = self.0.get(host).ok_or("nobody answers there")?;
+        let fake = self.0.get(host).ok_or(ClientError::NoServer)?;
         Ok(fake.client_as(user["token"].as_str().unwrap_or_default()))
     }
 }
@@ -201,9 +201,12 @@ async fn a_member_that_tells_no_user_is_asked_for_rights() {
     world.profile("a").await;
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
-    let old = Fake::new(|_, path| match path.ends_with("selfsubjectaccessreviews") {
-        true => (201, json!({"status": {"allowed": false}}).to_string()),
-        false => well(path),
+    let old = Fake::new(|_, path| {
+        if path.ends_with("selfsubjectaccessreviews") {
+            (201, json!({"status": {"allowed": false}}).to_string())
+        } else {
+            well(path)
+        }
     });
     let evidence = world
         .collect(&from_secrets(0, [("a", old)]), async {})

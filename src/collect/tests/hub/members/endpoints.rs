@@ -65,11 +65,11 @@ async fn a_profile_that_does_not_answer_is_called_again() {
     publish(&world, "a", "a.example:6443").await;
     struct Flaky(Fake, Mutex<u32>);
     impl Dial for Flaky {
-        fn connect(&self, _: Config) -> Result<Client, String> {
+        fn connect(&self, _: Config) -> Result<Client, ClientError> {
             let mut failures = self.1.lock().expect("no panic");
             *failures += 1;
             match *failures {
-                1 => Err("network is unreachable".to_owned()),
+                1 => Err(ClientError::Refused("network is unreachable".to_owned())),
                 _ => Ok(self.0.client()),
             }
         }

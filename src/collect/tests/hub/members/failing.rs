@@ -149,9 +149,12 @@ async fn one_part_that_fails_spoils_no_other() {
         (
             "huge",
             MemberPart::CustomResourceGroups,
-            Fake::new(move |_, path| match path.contains("customresource") {
-                true => (200, huge()),
-                false => well(path),
+            Fake::new(move |_, path| {
+                if path.contains("customresource") {
+                    (200, huge())
+                } else {
+                    well(path)
+                }
             }),
             "too large",
         ),

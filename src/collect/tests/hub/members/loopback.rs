@@ -33,7 +33,7 @@ async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
         &asking(0, ways),
         clock,
         &Quiet,
-        future::pending(),
+        CancellationToken::new(),
     )
     .await
     .expect("evidence");

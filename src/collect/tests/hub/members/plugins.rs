@@ -112,12 +112,13 @@ fn outcomes(evidence: &Evidence) -> BTreeMap<&str, &LoginOutcome> {
 
 /// A member that knows who asks.
 fn known() -> Fake {
-    Fake::new(|_, path| match path.contains("selfsubject") {
-        true => {
+    Fake::new(|_, path| {
+        if path.contains("selfsubject") {
             let status = json!({"userInfo": {"username": "u"}, "allowed": false});
             (201, json!({"status": status}).to_string())
+        } else {
+            well(path)
         }
-        false => well(path),
     })
 }
 
@@ -179,13 +180,19 @@ async fn plugins_that_fail_are_run_again_in_the_end_and_with_the_profile_as_it_i
     for name in ["early", "never"] {
         world.provided(name, &format!("https://{name}:6443")).await;
     }
-    let issuer = Issuer::new(&world, |now| match now < 30 {
-        true => Err(Ran::Failed("ended with exit code 1".to_owned())),
-        false => Ok(("CANARY-token".to_owned(), 60)),
+    let issuer = Issuer::new(&world, |now| {
+        if now < 30 {
+            Err(Ran::Failed("ended with exit code 1".to_owned()))
+        } else {
+            Ok(("CANARY-token".to_owned(), 60))
+        }
     });
-    let refusing = Fake::new(|_, path| match path.contains("selfsubject") {
-        true => (401, "CANARY".to_owned()),
-        false => well(path),
+    let refusing = Fake::new(|_, path| {
+        if path.contains("selfsubject") {
+            (401, "CANARY".to_owned())
+        } else {
+            well(path)
+        }
     });
     let events = async {
         after(40).await;
@@ -336,9 +343,15 @@ async fn a_plugins_credential_is_tried_over_tls() {
             },
             ..plan(0)
         };
-        let evidence = collect(&world.hub.connection, &plan, clock, &Quiet, future::pending())
-            .await
-            .expect("evidence");
+        let evidence = collect(
+            &world.hub.connection,
+            &plan,
+            clock,
+            &Quiet,
+            CancellationToken::new(),
+        )
+        .await
+        .expect("evidence");
         let outcome = outcomes(&evidence)["a"];
         assert!(is_expected(outcome), "{script}: {outcome:?}");
         let told = format!("{evidence:?}");

@@ -5,40 +5,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{DriverAction, api::names};
 
 use super::plan::{DriverPlan, Fleet};
-use crate::permissions::Permissions;
+use crate::{missing::NO_MUTATIONS, permissions::Permissions};
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Able {
-    pub able: BTreeSet<DriverAction>,
+pub(super) struct Capabilities {
+    pub supported: BTreeSet<DriverAction>,
     /// Why it cannot do the rest.
-    pub lacking: BTreeMap<DriverAction, String>,
+    pub missing: BTreeMap<DriverAction, String>,
 }
 
-impl Able {
-    /// Whether all of these can be done.
-    pub fn all(&self, actions: &[DriverAction]) -> bool {
-        actions.iter().all(|action| self.able.contains(action))
-    }
-}
-
-/// Finds out what can be done by that plan, with those permissions.
-pub(super) fn able(plan: &DriverPlan, permissions: &Permissions, scope: &[String]) -> Able {
-    let mut able = Able::default();
-    for action in DriverAction::ALL {
-        match lacking(action, plan, permissions, scope) {
-            None => {
-                able.able.insert(action);
-            }
-            Some(reason) => {
-                able.lacking.insert(action, reason);
+impl Capabilities {
+    /// Finds out what can be done by that plan, with those permissions.
+    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String]) -> Self {
+        let mut capabilities = Self::default();
+        for action in DriverAction::ALL {
+            match missing(action, plan, permissions, scope) {
+                None => {
+                    capabilities.supported.insert(action);
+                }
+                Some(reason) => {
+                    capabilities.missing.insert(action, reason);
+                }
             }
         }
+        capabilities
     }
-    able
+
+    /// Whether the run can do all of these.
+    pub fn support(&self, actions: &[DriverAction]) -> bool {
+        actions.iter().all(|action| self.supported.contains(action))
+    }
 }
 
-fn lacking(
+/// Why an action cannot be done; none where it can.
+fn missing(
     action: DriverAction,
     plan: &DriverPlan,
     permissions: &Permissions,
@@ -53,7 +54,7 @@ fn lacking(
             let stand_ins = matches!(plan.fleet, Fleet::StandIns(_));
             if stand_ins { None } else { hook(action) }
         }),
-        _ if !plan.mutations => Some("add `--allow-mutations`".to_owned()),
+        _ if !plan.mutations => Some(NO_MUTATIONS.to_owned()),
         DriverAction::PutForeigner => forbidden(action, permissions, scope),
         _ => forbidden(action, permissions, scope).or_else(joined),
     }
@@ -77,9 +78,6 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
             .iter()
             .all(|namespace| allows(namespace) == Some(false))
     });
-    refused.map(|(verb, resource)| {
-        format!(
-            "the runner may not {verb} {resource}: grant it (`clusterprofile-conformance rbac --allow-mutations`)"
-        )
-    })
+    refused
+        .map(|(verb, resource)| format!("the runner may not {verb} {resource}: grant {verb} on {resource}"))
 }

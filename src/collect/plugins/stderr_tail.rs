@@ -1,12 +1,12 @@
-//! The last words of a plugin that has failed, without what may be a credential.
+//! The end of a failed plugin's standard error, redacted.
 
 use evidence::redact::without_credentials;
 use serde_json::Value;
 
 use super::plan::Output;
-use crate::{members::Hidden, words::cut};
+use crate::{hidden::Hidden, words::cut};
 
-/// How many lines are told, and how many characters of them.
+/// Limits of lines and characters.
 const LINES: usize = 3;
 const LONGEST: usize = 300;
 /// A line that is longer is left out: cut, it could end within a credential.
@@ -45,9 +45,10 @@ fn words(text: &str, is_credential: impl Fn(&str) -> bool) -> String {
     let mut clean = String::new();
     for piece in text.split_inclusive(ends) {
         let word = piece.trim_end_matches(ends);
-        match word.len() >= SHORTEST && is_credential(word) {
-            true => clean.extend([TAKEN, &piece[word.len()..]]),
-            false => clean.push_str(piece),
+        if word.len() >= SHORTEST && is_credential(word) {
+            clean.extend([TAKEN, &piece[word.len()..]])
+        } else {
+            clean.push_str(piece)
         }
     }
     clean

@@ -1,43 +1,44 @@
-//! A member for the time of a scenario: it joins, has its profile, and leaves in any case.
+//! A member for one scenario: it joins, gets its profile, and always leaves.
 
 use std::sync::Arc;
 
 use evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile};
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
-    hooks::{Call, Called, Member, Offered, Stop, Way},
-    journal::Debt,
+    hooks::{Call, Called, Member, OfferError, Offered, Way},
+    journal::UndoEntry,
     plan::{Fleet, OwnMember},
     recognise::Traits,
     secrets,
-    session::{STOPPED, Session, refused},
+    session::{STOPPED, Session, StuckMember, refused},
     writes::OURSELVES,
 };
 use crate::record::Record;
 
-/// A member for the time of a scenario.
-pub(super) struct Guest {
+/// A member for one scenario.
+pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
     own: OwnMember,
     /// The stand-in, where it is one.
     offered: Option<Box<dyn Offered>>,
     traits: Traits,
-    /// How many profiles there had been before it joined.
+    /// Number of profiles before it joined.
     seen_before: usize,
     uid: Option<Arc<str>>,
-    /// Whether the implementation may have taken it.
+    /// Whether the implementation may have joined it.
     invited: bool,
-    debt: Option<u64>,
+    undo: Option<u64>,
     turns: Option<Arc<Semaphore>>,
 }
 
-impl Guest {
-    /// That member, for a scenario, with a stand-in where there are any. The error is for a person.
-    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, String> {
+impl ScenarioMember {
+    /// Prepares a member for a scenario, with a stand-in where the plan has them. The error is for a person.
+    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
         let offered = match &session.plan.fleet {
             Fleet::StandIns(offer) => Some(offer.offer(&own.name).await?),
             Fleet::Made(_) | Fleet::Own(..) => None,
@@ -64,30 +65,30 @@ impl Guest {
             seen_before: 0,
             uid: None,
             invited: false,
-            debt: None,
+            undo: None,
             turns: None,
         })
     }
 
-    /// So many members for a scenario, once they are to be had. That one could not be offered is noted as its step.
+    /// Takes members for a scenario once they are free. A member that cannot be offered gets a skipped step.
     pub async fn take(session: &Session<'_>, scenario: Scenario, count: usize) -> Vec<Self> {
-        let mut guests = Vec::new();
-        for own in session.seats.take(count).await {
+        let mut members = Vec::new();
+        for own in session.pool.take(count).await {
             match Self::of(session, scenario, own.clone()).await {
-                Ok(guest) => guests.push(guest),
+                Ok(member) => members.push(member),
                 Err(reason) => {
-                    session.forgo(
+                    session.skip_step(
                         session.begin(scenario, DriverAction::Join, &own.name, None),
                         reason,
                     );
-                    session.seats.give_back(own);
+                    session.pool.give_back(own);
                 }
             }
         }
-        guests
+        members
     }
 
-    /// From now on it joins and leaves only when it is its turn.
+    /// Makes the member wait for its turn to join and to leave.
     pub fn take_turns(&mut self, turns: &Arc<Semaphore>) {
         self.turns = Some(Arc::clone(turns));
     }
@@ -97,13 +98,13 @@ impl Guest {
         turns.acquire_owned().await.ok()
     }
 
-    /// A step with this member, from now on.
+    /// Begins a step with this member.
     pub fn begin(&self, session: &Session<'_>, action: DriverAction) -> DriverStep {
         let profile = self.profile(&session.record()).map(ObjectRef::from);
         session.begin(self.scenario, action, &self.member.name, profile)
     }
 
-    /// The member joins. Waits for its profile to be there and filled; gives whether it is there.
+    /// Has the member join and waits for its filled profile. Returns whether there is one.
     pub async fn join(&mut self, session: &Session<'_>) -> bool {
         let step = self.enter(session).await;
         let found = step.profile.is_some();
@@ -111,19 +112,19 @@ impl Guest {
         found
     }
 
-    /// The same as a step that is not over yet.
+    /// Has the member join, and returns the step before it ends.
     pub async fn enter(&mut self, session: &Session<'_>) -> DriverStep {
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Join);
         self.seen_before = session.record().len();
-        let debt = Debt::Member {
+        let undo = UndoEntry::Member {
             name: self.member.name.clone(),
         };
-        if session.stop.has_come() {
+        if session.stop.is_cancelled() {
             return refused(step, STOPPED);
         }
-        match session.owe(debt) {
-            Ok(debt) => self.debt = debt,
+        match session.record_undo(undo) {
+            Ok(undo) => self.undo = undo,
             Err(reason) => return refused(step, reason),
         }
         self.invited = true;
@@ -136,7 +137,7 @@ impl Guest {
         session
             .look(&mut step, |record| {
                 self.find(session, record)
-                    .is_some_and(|profile| answers::is_filled(profile, session.lent.plan.claim.edition))
+                    .is_some_and(|profile| answers::is_filled(profile, session.context.plan.claim.edition))
             })
             .await;
         step.profile = self.find(session, &session.record()).map(ObjectRef::from);
@@ -153,7 +154,7 @@ impl Guest {
             return;
         }
         let record = session.record();
-        let scope = &session.lent.plan.scope;
+        let scope = &session.context.plan.scope;
         let strangers = record.after(self.seen_before).iter().filter_map(|history| {
             let profile = history.current()?;
             let ours = session.is_claimed(&profile.metadata.uid) || profile.manager() == OURSELVES;
@@ -172,7 +173,7 @@ impl Guest {
         }
     }
 
-    /// The member's profile, once it is known which one that is.
+    /// The member's profile, once it is known.
     pub fn profile<'r>(&self, record: &'r Record) -> Option<&'r ClusterProfile> {
         record.history(self.uid.as_ref()?)?.current()
     }
@@ -182,7 +183,7 @@ impl Guest {
         if let Some(profile) = self.profile(record) {
             return Some(profile);
         }
-        // Who names a profile may name one that was there before; we look only among those that are new.
+        // A hook may name an older profile; otherwise only new ones count.
         let first = match self.traits.named {
             Some(_) => 0,
             None => self.seen_before,
@@ -191,7 +192,7 @@ impl Guest {
             .after(first)
             .iter()
             .filter(|history| !session.is_claimed(&history.last().metadata.uid));
-        let profile = self.traits.find(free, &session.lent.plan.scope)?;
+        let profile = self.traits.find(free, &session.context.plan.scope)?;
         session.claim(&profile.metadata.uid, self.traits.named.is_none());
         self.uid = Some(Arc::clone(&profile.metadata.uid));
         let is_new = record
@@ -204,26 +205,26 @@ impl Guest {
         Some(profile)
     }
 
-    /// The member leaves, whether it has joined well or not, and waits until its profile shows it.
+    /// Has the member leave, even after a failed join, and waits until its profile shows that.
     pub async fn leave(mut self, session: &Session<'_>) {
         if !self.invited {
-            session.seats.give_back(self.own);
+            session.pool.give_back(self.own);
             return;
         }
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
-            step.secrets_before = secrets::count(&session.lent, &ProfileKey::from(profile)).await;
+            step.secrets_before = secrets::count(&session.context, &ProfileKey::from(profile)).await;
         }
         let called = self.call(session, DriverAction::Leave, None).await;
         drop(turn);
         session.did(&mut step, called);
         let left = step.outcome == StepOutcome::Done;
         if left {
-            session.undone(self.debt.take());
+            session.undone(self.undo.take());
         }
         let uid = self.uid.clone();
-        // Of a profile that nobody knows, there is nothing to be seen.
+        // Without a known profile there is nothing to wait for.
         let retired = |record: &Record| {
             let history = uid.as_ref().and_then(|uid| record.history(uid));
             history.is_none_or(answers::is_retired)
@@ -235,19 +236,24 @@ impl Guest {
         }
         session.end(step);
         if left {
-            session.seats.give_back(self.own);
+            session.pool.give_back(self.own);
         } else {
-            session.stuck(self);
+            session.stuck(StuckMember {
+                member: self.member,
+                _stand_in: self.offered,
+                uid: self.uid,
+                undo: self.undo,
+            });
         }
     }
 
-    /// The watch shows no Secrets: they are asked for, now and then.
+    /// Polls the Secrets, which the watch does not show.
     async fn see_secrets_go(&self, session: &Session<'_>, step: &mut DriverStep, deadline: Timestamp) {
         let Some(key) = step.profile.as_ref().map(ProfileKey::from) else {
             return;
         };
-        while !session.stop.has_come() {
-            let count = secrets::count(&session.lent, &key).await;
+        while !session.stop.is_cancelled() {
+            let count = secrets::count(&session.context, &key).await;
             step.looked_until = session.now();
             if count == Some(0) || step.looked_until >= deadline {
                 return;
@@ -256,19 +262,7 @@ impl Guest {
         }
     }
 
-    /// The last attempt to have it leave.
-    pub async fn leave_at_last(mut self, session: &Session<'_>) {
-        let called = self.call(session, DriverAction::Leave, None).await;
-        match called.failure {
-            None => session.undone(self.debt.take()),
-            Some(reason) => session.remains(format!(
-                "the member {} is still joined: {reason}",
-                self.member.name
-            )),
-        }
-    }
-
-    /// Has the implementation, or the stand-in, act upon the member. What undoes is done also when the run is to stop.
+    /// Has the implementation or the stand-in act on the member. What undoes something runs even when the run stops.
     pub async fn call(&self, session: &Session<'_>, action: DriverAction, version: Option<String>) -> Called {
         if let Some(offered) = &self.offered {
             match action {
@@ -282,7 +276,7 @@ impl Guest {
         }
         let undoes = matches!(action, DriverAction::Leave | DriverAction::Heal);
         let stop = if undoes {
-            Stop::never()
+            CancellationToken::new()
         } else {
             session.stop.clone()
         };
@@ -297,12 +291,12 @@ impl Guest {
         session.call(call, stop).await
     }
 
-    /// The implementation has lost its profile: it may come back as another.
+    /// Forgets the profile: the implementation may create another one.
     pub fn forget_profile(&mut self) {
         self.uid = None;
     }
 
-    /// Upgrades the member. Gives the version that it is to have.
+    /// Upgrades the member. Returns the version that it should get.
     pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
         match (&self.offered, &session.plan.fleet) {
             (Some(offered), _) => (Called::done(), offered.upgrade()),

@@ -1,4 +1,4 @@
-//! Ends what hooks and credential plugins have started, also when nobody else is left to do it.
+//! Ends the processes of hooks and credential plugins, even after this process has died.
 //!
 //! A hook has a process group of its own, so that its children can be ended with it. To signal a group, and to see our
 //! own end come, would need unsafe code here; a shell does both.
@@ -7,11 +7,12 @@ use std::{
     io::{self, Write as _},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError},
 };
 
-/// Is told line by line which groups there are and what to do with them. The end of the pipe is the end of us: then
-/// it ends them all, and removes the folder (`$1`) with the credentials.
+use parking_lot::Mutex;
+
+/// Reads one order for a process group a line. When the pipe closes, we are gone: then it kills all groups, and removes
+/// the folder (`$1`) with the credentials.
 const SCRIPT: &str = r#"
 groups=
 while read -r what group; do
@@ -29,32 +30,32 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 [ -z "$1" ] || rm -rf -- "$1"
 "#;
 
-/// The shell that keeps watch.
-pub(crate) struct Keeper(Mutex<Child>);
+/// The shell that outlives this process.
+pub(crate) struct Reaper(Mutex<Child>);
 
-/// What is to be done with a group.
+/// What to do with a process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It is there now: it is ended with us.
+    /// Remember it: it ends with us.
     Add,
-    /// It is to end.
+    /// Ask it to end.
     End,
-    /// It ends at once.
+    /// Kill it.
     Kill,
-    /// What is left of it may go on without us.
+    /// Forget it: what is left may go on without us.
     Gone,
 }
 
-impl Keeper {
-    /// Watches over no folder.
+impl Reaper {
+    /// Starts without a folder to remove.
     pub fn alone() -> io::Result<Self> {
         Self::over(Path::new(""))
     }
 
-    /// Watches over `folder`.
+    /// Starts with a folder to remove.
     pub fn over(folder: &Path) -> io::Result<Self> {
         let mut command = Command::new("sh");
-        command.args(["-c", SCRIPT, "conformance-keeper"]).arg(folder);
+        command.args(["-c", SCRIPT, "conformance-reaper"]).arg(folder);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -65,9 +66,9 @@ impl Keeper {
         Ok(Self(Mutex::new(command.spawn()?)))
     }
 
-    /// Gives an order for a group.
+    /// Sends an order for a group.
     pub fn order(&self, order: Order, group: u32) -> io::Result<()> {
-        let mut child = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = self.0.lock();
         let pipe = child.stdin.as_mut();
         let pipe = pipe.ok_or_else(|| io::Error::other("its input is closed"))?;
         writeln!(pipe, "{} {group}", order.word())
@@ -85,9 +86,9 @@ impl Order {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Reaper {
     fn drop(&mut self) {
-        let child = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let child = self.0.get_mut();
         drop(child.stdin.take());
         // It has little left to do, and the folder is to be gone when we are.
         let _ = child.wait();

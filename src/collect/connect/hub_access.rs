@@ -1,4 +1,4 @@
-//! The way to a hub for other programs: a kubeconfig with one context, and what of it nobody may see.
+//! Access to a hub for other programs: a kubeconfig with one context, and its credentials to redact.
 
 use std::{fmt, fs, path::absolute};
 
@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use super::kubeconfig::alone;
 
-/// What a credential of fewer characters would hide of other text is worse than what it shows.
+/// Shorter credentials are not redacted: they would hide too much other text.
 const SHORTEST: usize = 6;
 /// Where a pod finds its service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The way to a hub, for programs that the run starts.
-pub struct Handout {
+/// Access to a hub, for programs that the run starts.
+pub struct HubAccess {
     /// The API server's address: by it runs know that they are on the same hub.
     pub server: String,
     /// A kubeconfig whose only context is the hub's. Its paths are absolute.
     pub kubeconfig: String,
 }
 
-impl Handout {
-    /// Of all that a kubeconfig holds, what belongs to `context`.
+impl HubAccess {
+    /// Takes what belongs to `context` out of a kubeconfig.
     pub fn of_context(kubeconfig: &Kubeconfig, context: &str, config: &Config) -> Self {
         let mut one = alone(kubeconfig, context);
         one.current_context = Some(context.to_owned());
@@ -73,10 +73,10 @@ impl Handout {
     }
 }
 
-impl fmt::Debug for Handout {
+impl fmt::Debug for HubAccess {
     /// Without the kubeconfig.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handout")
+        f.debug_struct("HubAccess")
             .field("server", &self.server)
             .finish_non_exhaustive()
     }
@@ -103,8 +103,8 @@ fn tidy(value: &mut Value) {
     }
 }
 
-/// The credentials in a kubeconfig, so that they can be kept out of what others print: those that stand in it, and
-/// the tokens in files that it names. Of one that cannot be read, none.
+/// Returns the credentials of a kubeconfig and the tokens in files that it names, so that output can be redacted; none
+/// if it cannot be read.
 pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
     let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
     let mut found = Vec::new();
@@ -174,11 +174,11 @@ users:
         let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options)
             .await
             .expect("a way");
-        let handout = Handout::of_context(&kubeconfig, "second", &config);
-        assert_eq!(handout.server, "https://two.example:6443");
-        let read: Value = serde_json::from_str(&handout.kubeconfig).expect("JSON");
+        let access = HubAccess::of_context(&kubeconfig, "second", &config);
+        assert_eq!(access.server, "https://two.example:6443");
+        let read: Value = serde_json::from_str(&access.kubeconfig).expect("JSON");
         assert_eq!(read["current-context"], "second");
-        assert!(!handout.kubeconfig.contains("OTHER-CANARY"));
+        assert!(!access.kubeconfig.contains("OTHER-CANARY"));
         for (at, name) in [
             ("/clusters/0/cluster/certificate-authority", "ca.crt"),
             ("/users/0/user/tokenFile", "token"),
@@ -187,9 +187,9 @@ users:
             let path = read.pointer(at).and_then(Value::as_str).expect(at);
             assert_eq!(absolute(path).expect("a path"), folder.path().join(name), "{at}");
         }
-        let whole = Kubeconfig::from_yaml(&handout.kubeconfig).expect("a kubeconfig");
+        let whole = Kubeconfig::from_yaml(&access.kubeconfig).expect("a kubeconfig");
         assert_eq!((whole.clusters.len(), whole.auth_infos.len()), (1, 1));
-        assert_eq!(credentials_in(&handout.kubeconfig), ["CANARY-file", "CANARY-env"]);
+        assert_eq!(credentials_in(&access.kubeconfig), ["CANARY-file", "CANARY-env"]);
     }
 
     #[test]

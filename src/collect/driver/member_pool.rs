@@ -1,23 +1,21 @@
-//! Members to join: as many as are wanted where the run makes them up, the implementer's own one after the other.
+//! Members for scenarios: unlimited where the run makes them up, shared where they are the implementer's own.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::plan::{DriverPlan, Fleet, OwnMember};
 
-/// Where members come from, and how many of them can be had at a time.
-pub(super) struct Seats {
+/// The members that scenarios can take.
+pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
     /// The implementer's own members that no scenario has.
     own: Option<(Semaphore, Mutex<Vec<OwnMember>>)>,
 }
 
-impl Seats {
+impl MemberPool {
     /// All members of a plan.
     pub fn new(plan: &DriverPlan) -> Self {
         Self {
@@ -34,7 +32,7 @@ impl Seats {
         }
     }
 
-    /// A number of members at once, once they are to be had.
+    /// Takes that many members together, once they are free.
     pub async fn take(&self, count: usize) -> Vec<OwnMember> {
         let Some((permits, own)) = &self.own else {
             let names = (0..count).map(|_| self.name());
@@ -49,21 +47,21 @@ impl Seats {
         if let Ok(permit) = permits.acquire_many(count).await {
             permit.forget();
         }
-        let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = own.lock();
         let left = own.len().saturating_sub(count as usize);
         own.split_off(left)
     }
 
-    /// A member that has left is to be had again.
+    /// Returns a member that has left.
     pub fn give_back(&self, member: OwnMember) {
         if let Some((permits, own)) = &self.own {
-            own.lock().unwrap_or_else(PoisonError::into_inner).push(member);
+            own.lock().push(member);
             permits.add_permits(1);
         }
     }
 
-    /// Whether members can be had while others are joined, however many these are.
-    pub fn are_unlimited(&self) -> bool {
+    /// Whether members are free however many are joined.
+    pub fn is_unlimited(&self) -> bool {
         self.own.is_none()
     }
 

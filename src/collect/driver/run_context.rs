@@ -1,0 +1,17 @@
+//! What a run lends to its driver.
+
+use kube::client::Client;
+
+use crate::{Plan, Progress, clock::Clock, permissions::Permissions, target::Target, timeline};
+
+/// What a run lends to its driver.
+pub(crate) struct RunContext<'a> {
+    pub client: &'a Client,
+    pub clock: Clock,
+    pub progress: &'a dyn Progress,
+    pub plan: &'a Plan,
+    pub target: &'a Target,
+    pub permissions: &'a Permissions,
+    /// What the watch has brought so far.
+    pub record: timeline::Shared,
+}

@@ -1,0 +1,15 @@
+//! A write that the hub has answered.
+
+use evidence::Request;
+use jiff::Timestamp;
+
+/// A write, with what tells whether it changed anything.
+pub(super) struct Answered {
+    /// When the hub had answered.
+    pub(super) done: Timestamp,
+    pub(super) request: Request,
+    /// The resourceVersion that the request was based upon.
+    pub(super) based_on: Option<String>,
+    /// The resourceVersion of the object in the answer.
+    pub(super) stored: Option<String>,
+}
