@@ -454,7 +454,7 @@ mod tests {
             ),
             (
                 &*waiver("expires: 2026-01-01").replace("https:", "javascript:"),
-                "no http or https URL",
+                "not an http or https URL",
             ),
             (
                 &*waiver("object: fleet/a/b, expires: 2026-01-01"),

@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn every_example_is_read_as_it_was_written() {
         for rule in rules::all() {
-            for example in &rule.facts.examples {
+            for example in rule.facts.examples.iter() {
                 for width in [20, 76] {
                     let text = laid_out(example, width);
                     assert_eq!(read(&text), *example, "{}:\n{text}", rule.id);

@@ -9,6 +9,8 @@ use evidence::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::examples_text::Examples;
+
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -44,7 +46,8 @@ pub struct Facts {
     /// How to mend a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.
-    pub examples: Vec<serde_json::Value>,
+    #[serde(default)]
+    pub examples: Examples,
 }
 
 /// That an edition has the rule, and what is special about it there.
@@ -119,11 +122,15 @@ impl Facts {
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
         // Without this a bare `n` or `y` in an example would be a boolean.
         let options = serde_saphyr::options! { strict_booleans: true };
-        let facts: Facts =
+        let (text, examples) = Examples::cut(text);
+        let mut facts: Facts =
             serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError::Unreadable {
                 rule,
                 source: Box::new(error),
             })?;
+        if let Some(examples) = examples {
+            facts.examples = examples;
+        }
         if facts.basis == Basis::Derived && facts.reasoning.is_none() {
             return Err(FactsError::NoReasoning { rule });
         }

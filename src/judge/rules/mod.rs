@@ -11,6 +11,7 @@ mod clustersets;
 mod conditions;
 mod consumers;
 pub mod example;
+mod examples_text;
 mod facts;
 mod finding;
 mod identity;
@@ -27,6 +28,7 @@ mod version;
 mod write_time;
 
 pub use bucket::{BURST, REFILL_SECONDS};
+pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Finding, Findings};
 pub use registry::{Examine, Rule, all, find};

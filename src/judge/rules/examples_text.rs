@@ -1,0 +1,63 @@
+//! A rule file's examples, read when somebody asks for them: judging needs none, and they are most of the file.
+
+use std::{ops::Deref, sync::OnceLock};
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// The key that begins the examples. It is the last one of a file.
+const KEY: &str = "\nexamples:\n";
+
+/// The examples of a rule, as its file gives them.
+#[derive(Clone, Debug, Default)]
+pub struct Examples {
+    /// YAML: one key, `examples`.
+    text: String,
+    read: OnceLock<Vec<Value>>,
+}
+
+impl Examples {
+    /// Cuts the examples off a rule's file. Leaves them where the file does not end with them, as a key of its own.
+    pub(super) fn cut(file: &str) -> (&str, Option<Self>) {
+        let Some(place) = file.find(KEY) else {
+            return (file, None);
+        };
+        let (facts, examples) = file.split_at(place + 1);
+        // An error names the line of the file.
+        let text = "\n".repeat(facts.lines().count()) + examples;
+        let read = OnceLock::new();
+        (facts, Some(Self { text, read }))
+    }
+
+    fn parse(&self) -> Vec<Value> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Only {
+            examples: Vec<Value>,
+        }
+        // Without this a bare `n` or `y` in an example would be a boolean.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let read: Result<Only, _> = serde_saphyr::from_str_with_options(&self.text, options);
+        // The files are compiled in: a test has read every one of them before a user does.
+        read.unwrap_or_else(|error| panic!("failed to read examples: {error}"))
+            .examples
+    }
+}
+
+impl Deref for Examples {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        self.read.get_or_init(|| self.parse())
+    }
+}
+
+impl<'de> Deserialize<'de> for Examples {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let examples = Vec::deserialize(deserializer)?;
+        Ok(Self {
+            text: String::new(),
+            read: OnceLock::from(examples),
+        })
+    }
+}
