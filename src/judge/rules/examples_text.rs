@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::OnceLock};
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
 /// The key that begins the examples. It is the last one of a file.
@@ -14,6 +14,13 @@ pub struct Examples {
     /// YAML: one key, `examples`.
     text: String,
     read: OnceLock<Vec<Value>>,
+}
+
+/// Reads YAML of a rule's file.
+pub(super) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+    // Without this a bare `n` or `y` in an example would be a boolean.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options)
 }
 
 impl Examples {
@@ -29,15 +36,18 @@ impl Examples {
         (facts, Some(Self { text, read }))
     }
 
+    /// Whether the file has no examples, not even an empty list.
+    pub(super) fn are_missing(&self) -> bool {
+        self.text.is_empty() && self.read.get().is_none()
+    }
+
     fn parse(&self) -> Vec<Value> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Only {
             examples: Vec<Value>,
         }
-        // Without this a bare `n` or `y` in an example would be a boolean.
-        let options = serde_saphyr::options! { strict_booleans: true };
-        let read: Result<Only, _> = serde_saphyr::from_str_with_options(&self.text, options);
+        let read: Result<Only, _> = read_yaml(&self.text);
         // The files are compiled in: a test has read every one of them before a user does.
         read.unwrap_or_else(|error| panic!("failed to read examples: {error}"))
             .examples

@@ -9,7 +9,7 @@ use evidence::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::examples_text::Examples;
+use super::examples_text::{Examples, read_yaml};
 
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
@@ -109,6 +109,12 @@ pub enum FactsError {
         /// Where and why.
         source: Box<serde_saphyr::Error>,
     },
+    /// The file has no examples.
+    #[error("failed to read the facts of {rule}: `examples` is missing")]
+    NoExamples {
+        /// The rule's id.
+        rule: &'static str,
+    },
     /// The rule is derived, and the step of reasoning is missing.
     #[error("failed to read the facts of {rule}: a derived rule states its reasoning")]
     NoReasoning {
@@ -120,16 +126,16 @@ pub enum FactsError {
 impl Facts {
     /// Reads the text of a rule's file.
     pub fn parse(rule: &'static str, text: &str) -> Result<Self, FactsError> {
-        // Without this a bare `n` or `y` in an example would be a boolean.
-        let options = serde_saphyr::options! { strict_booleans: true };
         let (text, examples) = Examples::cut(text);
-        let mut facts: Facts =
-            serde_saphyr::from_str_with_options(text, options).map_err(|error| FactsError::Unreadable {
-                rule,
-                source: Box::new(error),
-            })?;
+        let mut facts: Facts = read_yaml(text).map_err(|error| FactsError::Unreadable {
+            rule,
+            source: Box::new(error),
+        })?;
         if let Some(examples) = examples {
             facts.examples = examples;
+        }
+        if facts.examples.are_missing() {
+            return Err(FactsError::NoExamples { rule });
         }
         if facts.basis == Basis::Derived && facts.reasoning.is_none() {
             return Err(FactsError::NoReasoning { rule });
