@@ -5,3 +5,4 @@ pub mod driver;
 pub mod hub;
 pub mod manager;
 pub mod member;
+mod server;

@@ -60,7 +60,7 @@ impl Hub {
     /// # Errors
     /// When it refuses the CRDs.
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
-        let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+        let server = crate::server::server(clock);
         server.set_version(LAB_VERSION);
         for name in [RUNNER, Manager::NAME] {
             server.add_user(User::master(name));

@@ -47,7 +47,7 @@ impl StandIn {
 
     /// Makes a member in this state. Its time is that of `clock`.
     pub fn new(name: &str, clock: Clock, state: MemberState) -> Self {
-        let server = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+        let server = crate::server::server(clock);
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),

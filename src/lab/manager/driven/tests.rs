@@ -45,7 +45,7 @@ async fn on_stage(test: impl AsyncFnOnce(&Stage)) {
 /// Runs `test` while a manager with these faults runs.
 async fn on_stage_with<T>(faults: Vec<Fault>, test: impl AsyncFnOnce(&Stage) -> T) -> T {
     let clock = Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"));
-    let hub = ApiServer::new(apiserver::Clock::new(move || clock.now()));
+    let hub = crate::server::server(clock);
     hub.add_user(User::master(Manager::NAME));
     for definition in crd::all() {
         hub.define(serde_json::to_value(definition).expect("JSON"));
