@@ -1,9 +1,10 @@
 //! Why evidence is missing that the plan did not ask for. Callers may add how to ask for it.
 
+/// The plan names no audit log: the same as for a dump.
+pub use evidence::dump::NO_AUDIT_LOG;
+
 /// The hub is listed once, so that there is no timeline.
 pub const ONE_LOOK: &str = "the hub was looked at only once";
-/// The plan names no audit log.
-pub const NO_AUDIT_LOG: &str = "no audit log was given";
 /// The plan names no way to any member.
 pub const NO_MEMBERS: &str = "no member was asked";
 /// The plan names no credential plugin.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use collect::{CollectError, connect::ConnectError, missing};
-use evidence::{Asked, Evidence};
+use evidence::{Asked, Evidence, Kind};
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
@@ -53,6 +53,16 @@ pub fn add_flags(evidence: &mut Evidence) {
     }
     if let Some(driver) = &mut evidence.driver {
         driver.lacking.values_mut().for_each(add_flag);
+    }
+}
+
+/// Does the same for a dump, which is read anew each time and so has no flag in its reason yet.
+pub fn add_flag_to_dump(evidence: &mut Evidence) {
+    let requests = evidence.header.asked.get_mut(&Kind::Requests);
+    if let Some(Asked::No(reason)) = requests
+        && reason == missing::NO_AUDIT_LOG
+    {
+        reason.push_str(": add --audit-log FILE");
     }
 }
 

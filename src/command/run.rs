@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use evidence::{Asked, Claim, Input, InputError, Kind, Scope, dump::NO_AUDIT_LOG, read_input};
+use evidence::{Claim, Input, InputError, Scope, read_input};
 use report::escape;
 
 use super::{
-    Exit, Failure, audit,
+    Exit, Failure, advice, audit,
     claim::ClaimFlags,
     clean::clean,
     conclude::{ReadFrom, conclude, conclude_without_evidence},
@@ -190,11 +190,6 @@ fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
 /// When it cannot be read, or holds nothing to judge.
 pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
     let mut input = read_input(path, &collect::new_digester())?;
-    let requests = input.evidence.header.asked.get_mut(&Kind::Requests);
-    if let Some(Asked::No(reason)) = requests
-        && reason == NO_AUDIT_LOG
-    {
-        reason.push_str(": add --audit-log FILE");
-    }
+    advice::add_flag_to_dump(&mut input.evidence);
     Ok(input)
 }
