@@ -1,4 +1,4 @@
-//! Who writes a profile, and through which door.
+//! The writers of a profile, and the endpoint they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mu
     }
 }
 
-/// Whether the version that was read is served without a status subresource.
+/// Whether the version that was read has no status subresource.
 fn lacks_subresource(evidence: &Evidence) -> bool {
     let hub = &evidence.header.hub;
     let read = hub.api_version.as_deref().unwrap_or_default();
@@ -48,8 +48,8 @@ fn lacks_subresource(evidence: &Evidence) -> bool {
     }
 }
 
-/// Patches with bodies: they carry just what their sender means to write. An update carries the whole object, and
-/// so may an apply (told by the name in it): what they carry besides is of no meaning.
+/// Judges patches with bodies: they carry only what their sender means to write. An update carries the whole object,
+/// and so may an apply (recognized by the name in it).
 fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
     let Some(requests) = &evidence.requests else {
         return;
@@ -109,7 +109,7 @@ fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
-/// What each way of writing owns, from managedFields.
+/// Judges what each operation owns, from managedFields.
 fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
     let writers = profile.metadata.writers.as_deref().unwrap_or_default();
     if !writers.iter().any(writes_status) {
@@ -146,7 +146,7 @@ fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
     }
 }
 
-/// Whether a part is what a manager sets, not what it observed.
+/// Whether a part is desired state, set by a manager, rather than observed.
 fn is_desired(part: &str) -> bool {
     part == "spec" || part.starts_with("spec.") || part.starts_with("metadata.labels")
 }
@@ -179,7 +179,7 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
             findings.report(not_applied(profile, &owners, update));
         }
         if updaters(&machines).is_empty() && !machines.is_empty() {
-            // Where a person has lent a hand, the manager is not to blame; and nobody where all is one person's work.
+            // A person's edit is not held against the manager, and nobody is reported if all writers are people.
             for update in updaters(&owners) {
                 findings.report(not_applied(profile, &owners, update).advisory());
             }
@@ -187,9 +187,9 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
     }
 }
 
-/// Where several managers own parts, those of them that update rather than apply: one entry for each.
+/// With several managers, returns those that update rather than apply, one entry each.
 fn updaters<'a>(owners: &[&'a Writer]) -> Vec<&'a Writer> {
-    // Nearly always there is one: nothing to compare.
+    // Nearly always there is only one.
     if owners.iter().all(|owner| owner.manager == owners[0].manager) {
         return Vec::new();
     }
@@ -232,8 +232,7 @@ fn is_by_hand(writer: &Writer) -> bool {
     &*writer.manager == "kubectl" || writer.manager.starts_with("kubectl-")
 }
 
-/// Whether a manager has updated since it last applied: an older entry is what it left behind when it took to
-/// applying.
+/// Whether a manager has updated since it last applied: an older entry remains from before it switched to apply.
 fn is_newer(update: &Writer, apply: &Writer) -> bool {
     let time = |writer: &Writer| writer.time.as_deref().and_then(parse_time);
     match (time(update), time(apply)) {
