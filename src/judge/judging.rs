@@ -6,6 +6,7 @@ use crate::{
     decision::decide,
     judgement::{Judgement, RuleVerdict},
     missing::missing,
+    reasons,
     rules::{self, Applies, Finding, Findings, Level, Rule},
     selection::Selection,
     verdict::Verdict,
@@ -81,12 +82,13 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
-            return Some(format!("declared absent: feature {feature}"));
+            return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
         }
         if applies.only_if_claimed() && !claim.features.contains(&feature) {
             return Some(format!(
-                "edition {} requires this only of implementations that claim the feature {feature}",
-                claim.edition
+                "edition {} {}{feature}",
+                claim.edition,
+                reasons::NOT_CLAIMED
             ));
         }
     }

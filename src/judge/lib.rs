@@ -6,6 +6,7 @@ mod decision;
 mod judgement;
 mod judging;
 mod missing;
+pub mod reasons;
 pub mod rules;
 mod selection;
 mod tally;

@@ -16,6 +16,7 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::finding::{Finding, Findings};
+use crate::reasons::NO_MEMBER_ASKED;
 
 /// A judged profile and its member.
 #[derive(Clone, Copy)]
@@ -87,9 +88,6 @@ struct Doubt {
     count: usize,
 }
 
-/// Why rules on members are skipped if none was asked.
-const NOT_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
-
 /// The judged profiles with a member. Notes the members without a profile.
 pub(super) fn pairs<'a>(
     evidence: &'a Evidence,
@@ -97,7 +95,7 @@ pub(super) fn pairs<'a>(
     doubts: &mut Doubts,
 ) -> Vec<Pair<'a>> {
     if evidence.members.is_empty() {
-        findings.not_asked(NOT_ASKED);
+        findings.not_asked(NO_MEMBER_ASKED);
     }
     let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
     for member in &evidence.members {
