@@ -12,10 +12,16 @@ use super::{
     write_time::{LATE, skew},
 };
 
+/// Whether a field manager is a writer: the API server invents two names for fields without a recorded one.
+pub(super) fn is_actor(field_manager: &str) -> bool {
+    !matches!(field_manager, "before-first-apply" | "ancient-changes")
+}
+
 /// The field managers of a profile; empty without managedFields.
 pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
     let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-    writers.iter().map(|writer| &*writer.manager).collect()
+    let names = writers.iter().map(|writer| &*writer.manager);
+    names.filter(|name| is_actor(name)).collect()
 }
 
 /// The field managers that wrote between two versions; empty without managedFields. One that only lost a field to
@@ -29,7 +35,8 @@ pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) ->
             && new.owns.iter().all(|part| old.owns.contains(part))
     };
     let wrote = |new: &&Writer| !old.iter().any(|old| has_not_written(old, new));
-    new.iter().filter(wrote).map(|writer| &*writer.manager).collect()
+    let names = new.iter().filter(wrote).map(|writer| &*writer.manager);
+    names.filter(|name| is_actor(name)).collect()
 }
 
 /// The field managers of the judged profiles. They are the implementation's, whatever their names.

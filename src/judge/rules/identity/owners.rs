@@ -8,6 +8,7 @@ use evidence::{
 };
 
 use crate::rules::{
+    authors::is_actor,
     finding::{Finding, Findings},
     text::redacted,
 };
@@ -16,9 +17,8 @@ use crate::rules::{
 const MANAGER_PART: &str = "spec.clusterManager";
 
 /// Field managers that do not identify a program: default names and tools.
-const NAMELESS: [&str; 10] = [
+const NAMELESS: [&str; 9] = [
     "",
-    "before-first-apply",
     "controller",
     "controller-manager",
     "Go-http-client",
@@ -177,7 +177,8 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
 
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     writers(profile)
-        .filter(|writer| !writer.manager.is_empty() && writer.owns.iter().any(|part| &**part == MANAGER_PART))
+        .filter(|writer| !writer.manager.is_empty() && is_actor(&writer.manager))
+        .filter(|writer| writer.owns.iter().any(|part| &**part == MANAGER_PART))
         .map(|writer| program(&writer.manager))
 }
 
@@ -257,5 +258,5 @@ fn is_managers_part(part: &str) -> bool {
 }
 
 fn tells_who(field_manager: &str) -> bool {
-    !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
+    is_actor(field_manager) && !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
 }
