@@ -213,7 +213,7 @@ fn members(text: &text::Text, folder: &Path) -> Result<Members, String> {
     for member in &text.members {
         if member.name.is_empty() || member.name.contains('\0') || !names.insert(&member.name) {
             return Err(format!(
-                "members: `{}` is no name, or stands there twice",
+                "members: `{}` is not a valid name, or is repeated",
                 member.name
             ));
         }
