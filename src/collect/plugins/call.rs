@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Issued, read},
+    error::ExtensionFlaw,
     plan::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner},
 };
 use crate::clock::Clock;
@@ -38,7 +39,7 @@ pub(crate) struct Request {
     pub cluster: Value,
     protocol: Protocol,
     /// Or why a consumer cannot call the plugin with what the profile says.
-    call: Result<Call, String>,
+    call: Result<Call, ExtensionFlaw>,
     runner: Arc<dyn Runner>,
 }
 
@@ -75,7 +76,7 @@ impl Request {
     pub async fn run(&self, clock: Clock) -> Yield {
         let call = match &self.call {
             Ok(call) => call,
-            Err(flaw) => return Yield::None(flaw.clone()),
+            Err(flaw) => return Yield::None(flaw.to_string()),
         };
         match self.runner.run(call).await {
             Ran::Answered(output) => match read(&output, self.protocol, clock.now()) {
@@ -93,12 +94,12 @@ impl Call {
     ///
     /// # Errors
     /// What of the profile a consumer could not use.
-    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
+    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, ExtensionFlaw> {
         let mut args = provider.args.clone();
         if provider.additional_args == ArgsPolicy::Append {
             let added: Vec<String> = extension(cluster, ARGS, "list of strings")?;
             if added.iter().any(|argument| argument.contains('\0')) {
-                return Err(format!("its extension {ARGS} has an argument with a NUL in it"));
+                return Err(ExtensionFlaw::Argument(ARGS));
             }
             args.extend(added);
         }
@@ -106,9 +107,7 @@ impl Call {
         if provider.additional_envs != EnvsPolicy::Ignore {
             let added: BTreeMap<String, String> = extension(cluster, ENVS, "map of strings")?;
             if !added.iter().all(|(name, value)| is_variable(name, value)) {
-                return Err(format!(
-                    "its extension {ENVS} has a name or value that no environment can have"
-                ));
+                return Err(ExtensionFlaw::Variable(ENVS));
             }
             for (name, value) in added {
                 match provider.additional_envs {
@@ -134,14 +133,18 @@ pub(super) fn is_variable(name: &str, value: &str) -> bool {
 }
 
 /// What an extension holds; nothing where there is none.
-fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form: &str) -> Result<T, String> {
+fn extension<T: DeserializeOwned + Default>(
+    cluster: &Cluster,
+    name: &'static str,
+    form: &'static str,
+) -> Result<T, ExtensionFlaw> {
     let Some(found) = cluster.extensions.iter().find(|one| *one.name == *name) else {
         return Ok(T::default());
     };
     let read: Result<Option<T>, _> = serde_json::from_value(found.extension.value());
     // The reader's own message may quote what it could not read.
     read.map(Option::unwrap_or_default)
-        .map_err(|_| format!("its extension {name} is no {form}"))
+        .map_err(|_| ExtensionFlaw::Form { name, form })
 }
 
 /// What the plugin is told of what is wanted.

@@ -6,6 +6,7 @@
 
 mod answer;
 mod call;
+mod error;
 mod file;
 mod plan;
 mod process;
@@ -16,6 +17,7 @@ mod tests;
 
 pub(super) use answer::Issued;
 pub(super) use call::{Request, Yield};
-pub use file::{ProvidersError, read_providers};
+pub use error::{NoProgram, ProviderFlaw, ProvidersError, ProvidersFlaw};
+pub use file::read_providers;
 pub use plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
 pub use process::Processes;
