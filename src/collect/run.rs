@@ -21,6 +21,7 @@ use super::{
     driver::{RunContext, drive},
     header::header,
     members::{Asking, Sources, endpoints},
+    missing::NO_NAMESPACES,
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -143,8 +144,7 @@ impl Run<'_> {
 
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
-            let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
-            self.asked(Kind::Namespaces, Asked::No(reason.to_owned()));
+            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES.to_owned()));
             return self.profiles().await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);

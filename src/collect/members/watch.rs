@@ -27,7 +27,7 @@ use super::{
     plan::{Dial, MemberWay, Members, Way},
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{clock::Clock, connect::ClientError, plugins::Request, secrets::GRANT};
+use crate::{clock::Clock, connect::ClientError, missing::NO_SECRETS, plugins::Request};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -203,7 +203,7 @@ impl Asking {
             return Vec::new();
         }
         if from.places.is_empty() {
-            self.unread = Some(GRANT.to_owned());
+            self.unread = Some(NO_SECRETS.to_owned());
             return Vec::new();
         }
         let attempts = attempts(from.hub, from.places).await.unwrap_or_else(|failure| {
