@@ -10,14 +10,14 @@ use super::{
 };
 use crate::hidden::Hidden;
 
-/// How far the runner's clock may be apart from the plugin's before a credential counts as expired.
+/// The clock skew up to which a credential does not count as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// A credential that a plugin has issued.
 pub(crate) struct Issued {
-    /// In the form of a kubeconfig's user.
+    /// In the format of a kubeconfig's user.
     pub user: Hidden,
-    /// When it expires; none: the plugin does not tell.
+    /// When it expires; none if the plugin does not say.
     pub expires: Option<Timestamp>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Resul
     Ok(Issued { user, expires })
 }
 
-/// JSON, or YAML as well: consumers' libraries read both.
+/// Parses JSON or YAML: consumers' libraries read both.
 fn parse(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     let json: Option<Value> = serde_json::from_str(text).ok();

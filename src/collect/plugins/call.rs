@@ -13,15 +13,15 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// The extension whose content a plugin gets as its configuration.
+/// The extension that a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
 /// The extension with further arguments (KEP-5339 › Passing plugin configuration via extensions).
 const ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
-/// The extension with further environment (the same).
+/// The extension with further variables (the same section).
 const ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
-/// The variable by which a plugin is told what is wanted.
+/// The variable with the ExecCredential that the plugin reads.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
-/// What of a cluster a plugin is told. A file's path is not: a profile has no files.
+/// The fields of a cluster that a plugin gets. Paths are left out: a profile has no files.
 const TOLD: [&str; 6] = [
     "server",
     "tls-server-name",
@@ -31,31 +31,31 @@ const TOLD: [&str; 6] = [
     "disable-compression",
 ];
 
-/// How to get a credential for one profile's member.
+/// A request for a credential for one profile's member.
 pub(crate) struct Request {
     /// The access provider's name.
     pub provider: String,
-    /// The entry's cluster, in the form of a kubeconfig's.
+    /// The entry's cluster, in the format of a kubeconfig.
     pub cluster: Value,
     protocol: Protocol,
-    /// Or why a consumer cannot call the plugin with what the profile says.
+    /// The call, or why a consumer cannot make it of what the profile says.
     call: Result<Call, ExtensionFlaw>,
     runner: Arc<dyn Runner>,
 }
 
-/// What a plugin has yielded.
+/// The outcome of a request.
 pub(crate) enum Yield {
     /// A credential.
     Credential(Issued),
-    /// None, for this reason, which quotes nothing of what may be one.
+    /// No credential, for this reason; quotes nothing that may be one.
     None(String),
-    /// The plugin was not run: this tells nothing of it.
+    /// The plugin was not run, which says nothing about it.
     NotRun(String),
 }
 
 impl Plugins {
-    /// How to get a credential for the profile's member: by the first provider that the profile has too. None where it
-    /// has none of them.
+    /// Prepares the request for the profile's member, by the first provider that the profile has; none if it has none
+    /// of them.
     pub(crate) fn request(&self, profile: &ClusterProfile) -> Option<Request> {
         let (provider, cluster) = self.providers.iter().find_map(|provider| {
             let entry = profile.access().find(|entry| *entry.name == *provider.name)?;
@@ -90,10 +90,10 @@ impl Request {
 }
 
 impl Call {
-    /// The provider's plugin for that cluster.
+    /// Prepares the call of the provider's plugin for that cluster.
     ///
     /// # Errors
-    /// What of the profile a consumer could not use.
+    /// When a consumer could not use what the profile adds.
     fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, ExtensionFlaw> {
         let mut args = provider.args.clone();
         if provider.additional_args == ArgsPolicy::Append {
@@ -127,12 +127,12 @@ impl Call {
     }
 }
 
-/// Whether an environment can have that variable.
+/// Whether an environment can hold that variable.
 pub(super) fn is_variable(name: &str, value: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
 }
 
-/// What an extension holds; nothing where there is none.
+/// Reads an extension; the default if it is absent.
 fn extension<T: DeserializeOwned + Default>(
     cluster: &Cluster,
     name: &'static str,
@@ -147,7 +147,7 @@ fn extension<T: DeserializeOwned + Default>(
         .map_err(|_| ExtensionFlaw::Form { name, form })
 }
 
-/// What the plugin is told of what is wanted.
+/// The ExecCredential that the plugin reads.
 fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
     if provider.cluster_info {
@@ -161,7 +161,7 @@ fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     json!({"apiVersion": api_version, "kind": "ExecCredential", "spec": spec}).to_string()
 }
 
-/// The part of a cluster that others may be told, as a kubeconfig has it.
+/// The cluster's fields that a plugin may get, in the format of a kubeconfig.
 fn cluster_info(cluster: &Cluster) -> Value {
     let mut all = serde_json::to_value(cluster).unwrap_or_default();
     let kept = TOLD.iter().filter_map(|field| match all[field].take() {

@@ -1,4 +1,4 @@
-//! The provider file: which plugin yields credentials for which access provider. Its form is that of the inventory's
+//! Reads the provider file, which names the plugin of each access provider. It has the format of the inventory's
 //! consumers, in JSON or YAML.
 
 use std::{
@@ -36,13 +36,13 @@ const OF_EXEC: [&str; 7] = [
     "provideClusterInfo",
 ];
 const OF_VARIABLE: [&str; 2] = ["name", "value"];
-/// None of them makes a difference: the suite has no terminal to lend.
+/// The interactive modes. None makes a difference: the suite gives plugins no terminal.
 const INTERACTIVE: [&str; 3] = ["Never", "IfAvailable", "Always"];
 
-/// Reads a provider file, and finds the plugins that it names. None is run yet.
+/// Reads a provider file, and finds the plugins that it names. Runs none.
 ///
 /// # Errors
-/// When the file cannot be used, or a plugin is not there.
+/// When the file cannot be used, or a plugin is not installed.
 pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
     let text = fs::read_to_string(path).map_err(|source| ProvidersError::Unreadable {
         path: path.to_owned(),
@@ -141,11 +141,11 @@ fn read(entry: &Value) -> Result<(Provider, Option<String>), ProviderFlaw> {
     Ok((provider, text(exec, "installHint")?))
 }
 
-/// Where the program is. A name alone is looked for where programs are; anything else as seen from the file.
+/// Finds the program: a bare name on the PATH, a path relative to the file's folder.
 fn find(command: &Path, folder: &Path) -> Result<PathBuf, NoProgram> {
     if command.components().count() > 1 || command.is_absolute() {
         let place = folder.join(command);
-        // A relative program would be looked for as seen from elsewhere.
+        // A relative path would be resolved against another folder.
         let place = std::path::absolute(&place).unwrap_or(place);
         return if is_program(&place) {
             Ok(place)
@@ -171,7 +171,7 @@ fn is_program(path: &Path) -> bool {
     metadata.is_file() && may_run
 }
 
-/// The fields of a mapping that has only known ones.
+/// Returns the fields of a mapping, if all are known.
 fn fields<'a, const N: usize>(
     value: &'a Value,
     known: &[&'static str; N],
@@ -183,7 +183,7 @@ fn fields<'a, const N: usize>(
     }
 }
 
-/// A text that is there and not empty.
+/// Reads a text; none if it is absent or empty.
 fn text(fields: &Map<String, Value>, key: &'static str) -> Result<Option<String>, ProviderFlaw> {
     match fields.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -218,7 +218,7 @@ fn variable(value: &Value) -> Result<(String, String), ProviderFlaw> {
     }
 }
 
-/// Which of the policies is set; the first where none is.
+/// Returns the index of the policy; the first if none is set.
 fn policy(
     fields: &Map<String, Value>,
     key: &'static str,
