@@ -9,6 +9,7 @@ mod openapi_schemas;
 mod protobuf;
 mod quantity;
 mod schemas;
+mod wire;
 
 pub(super) use check::{check_event, check_lease, check_node};
 pub(super) use events::event_in;
