@@ -202,9 +202,7 @@ mod tests {
     #[test]
     fn rights_follow_roles_and_bindings() {
         let mut storage = Storage::default();
-        builtin::resources()
-            .into_iter()
-            .for_each(|resource| storage.serve(resource));
+        builtin::resources().for_each(|resource| storage.serve(resource));
         let (roles, bindings) = (id(GROUP, "clusterroles"), id(GROUP, "clusterrolebindings"));
         let role = |verbs: &[&str]| {
             let rules = json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": verbs}]);
