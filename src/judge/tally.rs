@@ -1,12 +1,11 @@
-//! The verdicts, counted.
+//! Counts verdicts by level.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RuleVerdict, Verdict};
-use crate::rules::Level;
+use crate::{rules::Level, verdict::Verdict};
 
-/// How the rules of one level came out.
+/// How many rules of one level have each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Count {
@@ -18,7 +17,7 @@ pub struct Count {
     pub failed: usize,
     /// Warned.
     pub warned: usize,
-    /// Broken, and waived.
+    /// Broken and waived.
     pub waived: usize,
     /// Inconclusive.
     pub inconclusive: usize,
@@ -28,7 +27,7 @@ pub struct Count {
     pub skipped: usize,
 }
 
-/// How the rules came out, by level.
+/// How many rules have each verdict, by level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
@@ -41,11 +40,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn of(verdicts: &[RuleVerdict]) -> Self {
-        let told = |verdict: &RuleVerdict| (verdict.rule.facts.level, verdict.verdict);
-        verdicts.iter().map(told).collect()
-    }
-
     /// The count of one level.
     pub fn level(&self, level: Level) -> &Count {
         match level {
@@ -75,7 +69,7 @@ impl FromIterator<(Level, Verdict)> for Tally {
 }
 
 impl Count {
-    /// Rules that were examined and came out one way or the other.
+    /// Rules that passed, failed, warned or were waived.
     pub fn judged(&self) -> usize {
         self.passed + self.failed + self.warned + self.waived
     }

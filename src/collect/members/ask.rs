@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::clean::Clean;
 use crate::{
     connect,
+    missing::MEMBER_FORBIDS,
     splitter::{FrameMetadata, Splitter},
 };
 
@@ -65,7 +66,7 @@ impl NoAnswer {
             NoAnswer::Silent(cause) => cause.clone(),
             NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
-                format!("the member answered 403 Forbidden: grant {right} on the member")
+                format!("{MEMBER_FORBIDS}{right} on the member")
             }
             NoAnswer::Refused(status) if status.is_redirection() => {
                 format!("the member answered {status}, which is not followed")

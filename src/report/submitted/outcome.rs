@@ -75,7 +75,7 @@ impl Group {
 }
 
 impl SuiteResult {
-    /// Every rule that it tells of.
+    /// Every rule in it.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         let groups = self.core.iter().chain(&self.extended);
         groups.flat_map(Group::entries)

@@ -1,4 +1,4 @@
-//! The label by which a namespace tells that its profiles represent a ClusterSet.
+//! The namespace label that names a ClusterSet.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,11 +8,14 @@ use evidence::{
 };
 
 use super::inventory::{Inventory, inventories};
-use crate::rules::{
-    finding::{Finding, Findings},
-    presence::TOO_EARLY,
-    sets::{ClusterSets, label},
-    text::{redacted, redacted_or_absent},
+use crate::{
+    reasons::NO_CLUSTERSET,
+    rules::{
+        finding::{Finding, Findings},
+        presence::TOO_EARLY,
+        sets::{ClusterSets, label},
+        text::{redacted, redacted_or_absent},
+    },
 };
 
 /// `clustersets/namespace-labelled`
@@ -22,9 +25,7 @@ use crate::rules::{
 /// Its profiles represent a set if that is declared, if the namespace has the alternative label key, or if all of them
 /// name that set. A separate rule reports a profile that contradicts the label.
 pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(
-        "no namespace represents a ClusterSet, as far as profiles, labels and --clusterset tell",
-    );
+    findings.not_applicable(NO_CLUSTERSET);
     let hub = Hub {
         edition: evidence.header.claim.edition,
         namespaces: evidence
@@ -55,7 +56,7 @@ pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut F
     }
 }
 
-/// What is known of the hub.
+/// What the evidence shows about the hub.
 struct Hub<'a> {
     edition: Edition,
     namespaces: HashMap<&'a str, &'a Namespace>,
@@ -64,7 +65,7 @@ struct Hub<'a> {
 }
 
 impl Hub<'_> {
-    /// Judges one namespace, for which a ClusterSet may be `declared`.
+    /// Judges one namespace. The user may have `declared` its ClusterSet.
     fn judge(&self, name: &str, declared: Option<&str>, findings: &mut Findings) {
         let inventory = self.inventories.get(name);
         let told = declared.or_else(|| inventory?.set());
@@ -113,13 +114,13 @@ impl Hub<'_> {
         }
     }
 
-    /// Whether a label of the edition has that value.
+    /// Whether a label that the edition accepts has that value.
     fn accepts(&self, labels: &Labels, set: &str) -> bool {
         let is = |key: &str| label(labels, key) == Some(set);
         is(names::LABEL_CLUSTERSET) || (self.edition > Edition::Standard && is(names::LABEL_CLUSTERSET_GO))
     }
 
-    /// Whether all clusters of a namespace are in that ClusterSet's own namespaces as well.
+    /// Whether all clusters of a namespace are also in that ClusterSet's own namespaces.
     fn is_plain(&self, name: &str, set: &str) -> bool {
         let own = self
             .inventories

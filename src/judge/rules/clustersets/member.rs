@@ -1,14 +1,17 @@
-//! The clusters in ClusterSets' namespaces.
+//! Clusters in ClusterSet namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
-    sets::{ClusterSets, NO_SETS},
-    text::{redacted, redacted_or_absent},
+use crate::{
+    reasons::NO_PROFILE_IN_CLUSTERSET,
+    rules::{
+        finding::{Finding, Findings},
+        same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
+        sets::ClusterSets,
+        text::{redacted, redacted_or_absent},
+    },
 };
 
 /// Maximum number of earlier profiles that a profile is compared with, in all ClusterSets together.
@@ -28,7 +31,7 @@ struct Member<'a> {
 ///
 /// A cluster that moves between sets may briefly have both, so a pair with a new or terminating profile is accepted.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(NO_SETS);
+    findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     note_bounds(evidence, findings);
     let scope = &evidence.header.scope;
     let sets = ClusterSets::of(evidence);
@@ -45,7 +48,7 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         .collect();
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
-        // No cluster can be in two.
+        // With fewer than two ClusterSets, no cluster is in two.
         let judged = members.iter().filter(|member| scope.holds(member.profile));
         judged.for_each(|_| findings.examine());
         return;
@@ -89,8 +92,8 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// Of profiles that have a trait in common, those whose cluster has an earlier profile in another ClusterSet's
-/// namespace, each with that one.
+/// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's
+/// namespace. Returns each with that one.
 fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usize]) -> Vec<(usize, usize)> {
     let mut known: Vec<usize> = Vec::new();
     let mut twins = Vec::new();

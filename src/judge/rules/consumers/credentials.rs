@@ -1,4 +1,4 @@
-//! Whose credentials a Secret holds (KEP-4322 › Secret format).
+//! The owners of the credentials in a Secret (KEP-4322 › Secret format).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -21,7 +21,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
         findings.not_applicable("no Secret holds a kubeconfig")
     }
     let namespaces = namespaces(evidence);
-    // Each credential, with the consumer and the Secret in which it came up first.
+    // Each credential, with the consumer and the Secret that first had it.
     let mut owners: BTreeMap<&Credential, (&str, &Secret)> = BTreeMap::new();
     for subject in &subjects {
         let secret = subject.secret;
@@ -37,7 +37,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
                     .observed(redacted(&format!("those of {} and of {}", one.name, other.name))),
             );
         }
-        // A namespace without a consumer's name is another rule's matter.
+        // Another rule reports a namespace without a consumer's name.
         let namespace = namespaces.get(secret.namespace.as_str());
         let Some(consumer) = namespace.and_then(|namespace| consumer(namespace)) else {
             continue;
@@ -62,15 +62,15 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
     }
 }
 
-/// The credentials that have a value to compare.
+/// The credentials that can be compared.
 fn credentials(user: &KubeconfigUser) -> impl Iterator<Item = &Credential> {
     user.credentials
         .iter()
         .filter(|credential| !credential.digest.is_empty())
 }
 
-/// Two entries that cannot be one user's: they share no credential, and the kubeconfig does not use each of them
-/// for a server of its own (one consumer may be known by several names to several clusters).
+/// Finds two entries that cannot belong to one user. They share no credential, and the kubeconfig does not use each
+/// for a different server: one consumer may have several names on several clusters.
 fn two_users(kubeconfig: &Kubeconfig) -> Option<(&KubeconfigUser, &KubeconfigUser)> {
     let users: Vec<&KubeconfigUser> = kubeconfig
         .users

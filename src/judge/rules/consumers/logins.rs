@@ -1,14 +1,17 @@
-//! What becomes of a consumer that uses its credential (KEP-4322 › Push Model via Credentials in Secret).
+//! Logins with a consumer's credential (KEP-4322 › Push Model via Credentials in Secret).
 
 use std::collections::HashMap;
 
 use evidence::{Evidence, Login, LoginOutcome, LoginWith};
 
 use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Doubts, is_joined, stood, vouches},
-    text::redacted,
+use crate::{
+    reasons::NO_SECRET_TRIED,
+    rules::{
+        finding::{Finding, Findings},
+        member::{Doubts, is_joined, stood, vouches},
+        text::redacted,
+    },
 };
 
 const PATH: &str = "data.Config.users";
@@ -63,7 +66,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
                     );
                 }
             }
-            // Whom the member does not know has no rights there.
+            // A user unknown to the member has no rights there.
             LoginOutcome::Refused { .. } => {}
             outcome => doubt(&subject, login, outcome, &mut doubts),
         }
@@ -71,7 +74,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
     doubts.tell(findings);
 }
 
-/// The judged Secrets that were tried while their member was joined.
+/// The judged Secrets with a login that was tried while the member was joined.
 fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'a>, &'a Login)> {
     let mut tried: HashMap<(&str, &str), &Login> = HashMap::new();
     for login in &evidence.logins {
@@ -82,7 +85,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     let subjects = subjects(evidence);
     match (subjects.is_empty(), tried.is_empty()) {
         (true, _) => nothing_found(evidence, findings, NO_SECRET),
-        (false, true) => findings.not_asked("no member was asked with the kubeconfig of a consumer's Secret"),
+        (false, true) => findings.not_asked(NO_SECRET_TRIED),
         (false, false) => {
             findings.not_applicable("no Secret of a joined member holds a credential that can be tried")
         }
@@ -95,7 +98,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     subjects.into_iter().filter_map(login).collect()
 }
 
-/// A login that tells nothing of the credential.
+/// Records a login that says nothing about the credential.
 fn doubt(subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
     if let LoginOutcome::Unanswered { reason } = outcome
         && stood(subject.profiles.iter().copied(), login.at, vouches)

@@ -1,4 +1,4 @@
-//! Where a Secret lies and which profile it names (KEP-4322 › Secret format).
+//! The namespace of a Secret and the profile that it names (KEP-4322 › Secret format).
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
     for subject in subjects(evidence) {
         let secret = subject.secret;
         let Some(namespace) = namespaces.get(secret.namespace.as_str()) else {
-            // It is younger than the list of namespaces, or that is not whole.
+            // The namespace is newer than the list of namespaces, or that list is incomplete.
             findings.cannot_tell(format!("namespace {} was not seen", secret.namespace));
             continue;
         };
@@ -57,7 +57,7 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
     let whole = evidence.gaps(Kind::Inventory).next().is_none();
     for subject in subjects(evidence) {
         let exists = subject.profiles.iter().any(|history| history.deleted.is_none());
-        // Profiles and Secrets are not listed at one moment, and a manager retires them one after the other.
+        // Profiles and Secrets are not listed in a single snapshot, and a manager deletes them one after the other.
         if !exists && (went_lately(evidence, &subject) || is_young(evidence, &subject)) {
             continue;
         }
@@ -84,14 +84,14 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
     }
 }
 
-/// Whether the profile was deleted within the grace before the end.
+/// Whether the profile was deleted within the grace period before the end.
 fn went_lately(evidence: &Evidence, subject: &Subject) -> bool {
     let went = subject.profiles.iter().filter_map(|history| history.deleted);
     went.map(|deleted| deleted.as_microsecond())
         .any(|deleted| is_late(evidence, deleted))
 }
 
-/// Whether the Secret was created within the grace before the end: its profile may be younger than the list.
+/// Whether the Secret was created within the grace period before the end: its profile may be newer than the list.
 fn is_young(evidence: &Evidence, subject: &Subject) -> bool {
     let created = subject.secret.creation_timestamp.as_deref();
     created
@@ -125,7 +125,7 @@ pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut
         let Some(consumer) = consumer(namespace) else {
             continue;
         };
-        // A consumer may well be served by another manager, too, which is not judged.
+        // Another manager, which is not judged, may serve the consumer too.
         if !everything && !holding.contains(namespace.name.as_str()) {
             continue;
         }

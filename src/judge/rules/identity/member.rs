@@ -1,4 +1,4 @@
-//! One member cluster, one profile.
+//! One profile per member cluster.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     if !by_namespace {
         note_bounds(evidence, findings);
     }
-    // While a profile is being deleted, the one that replaces it may be there already.
+    // The successor of a terminating profile may already exist.
     let members: Vec<&ClusterProfile> = evidence
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())

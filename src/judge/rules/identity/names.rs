@@ -11,7 +11,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// How many profiles of one name, at most, another one of that name is compared with.
+/// Maximum number of profiles of one name that a profile is compared with.
 const MAX_COMPARED: usize = 8;
 
 /// `identity/name-unique`
@@ -24,7 +24,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     let scope = &evidence.header.scope;
     evidence.inventory().for_each(|_| findings.examine());
     note_bounds(evidence, findings);
-    // A profile that is being deleted gives its name away.
+    // A terminating profile frees its name.
     let profiles: Vec<&ClusterProfile> = evidence
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
@@ -71,7 +71,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     }
 }
 
-/// Why two profiles of one name describe two clusters; none when they may describe one.
+/// Why two profiles of one name describe two clusters; none if they may describe one.
 fn reason<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,

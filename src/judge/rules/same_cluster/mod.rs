@@ -1,4 +1,4 @@
-//! Whether two profiles describe the same member cluster, as far as they tell, and how to find such pairs among many.
+//! Decides whether two profiles describe the same member cluster, and finds such pairs among many profiles.
 
 mod digest_index;
 mod relation;

@@ -29,7 +29,7 @@ pub(in crate::rules) enum SharedIdentity {
 }
 
 impl SharedIdentity {
-    /// All of them, the most reliable first.
+    /// All identities, the most reliable first.
     pub(in crate::rules) const ALL: [SharedIdentity; 6] = [
         SharedIdentity::MemberId,
         SharedIdentity::ClusterId(0),
@@ -68,7 +68,7 @@ impl SharedIdentity {
         }
     }
 
-    /// Whether two profiles that share it describe one cluster: a more reliable value may contradict.
+    /// Whether two profiles that share it describe one cluster. A more reliable value may contradict.
     pub(in crate::rules) fn joins<'a>(
         self,
         sets: &ClusterSets<'a>,
@@ -91,8 +91,8 @@ impl SharedIdentity {
         }
     }
 
-    /// Whether two clusters may share it: nearly every cluster knows itself by a private address, such as that of its
-    /// own Service.
+    /// Whether two clusters may share it: nearly every cluster uses a private address, such as that of its own
+    /// Service.
     pub(in crate::rules) fn may_be_shared(self, one: &ClusterProfile, other: &ClusterProfile) -> bool {
         match self {
             SharedIdentity::MemberId | SharedIdentity::ClusterId(_) => false,

@@ -1,10 +1,17 @@
 use std::sync::Arc;
 
-use evidence::{ObjectRef, Origin, ProfileHistory, Unreadable, Version, api::ClusterProfile};
+use evidence::{
+    Gap, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
+    api::{ClusterProfile, Edition},
+};
 use jiff::Timestamp;
 
 use super::*;
-use crate::rules::Facts;
+use crate::{
+    decision::Decision,
+    rules::Facts,
+    tally::{Count, Tally},
+};
 
 #[test]
 fn a_rule_file_without_examples_is_refused() {
