@@ -249,3 +249,25 @@ fn the_workflow_reads_the_newest_text_of_each_document() {
         assert!(workflow.contains(newest), "the workflow does not read {newest}");
     }
 }
+
+#[test]
+fn the_comparison_with_the_upstream_suite_tells_the_rules_as_they_are() {
+    let page = fs::read_to_string(in_repository("docs/upstream-suite.md")).expect("the page");
+    let mut compared = 0;
+    for row in page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains('`'))
+    {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [_, _, rule, level, ..] = cells[..] else {
+            panic!("no row of the table: {row}");
+        };
+        let Some(rule) = rules::find(rule.trim_matches('`')) else {
+            assert_eq!(rule, "none", "no such rule: {row}");
+            continue;
+        };
+        assert_eq!(level, rule.facts.level.name(), "{row}");
+        compared += 1;
+    }
+    assert!(compared > 0, "no row of the table names a rule");
+}
