@@ -16,20 +16,20 @@ quick:
 
 # Write the checked-in CRDs anew from src/lab/crd.
 crds:
-    UPDATE=1 cargo test -p clusterprofile-lab --lib crd
+    UPDATE=1 cargo test --workspace --lib crd
 
 # Write docs/rules.md anew from suites/.
 rules:
-    UPDATE=1 cargo test -p clusterprofile-conformance --test cli the_rules_in_the_documents
+    UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
 # Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
 schemas:
-    UPDATE=1 cargo test -p clusterprofile-conformance --test cli published
+    UPDATE=1 cargo test --test cli published
 
 # Draw the pictures of the README anew (that of the HTML report needs chromium).
 pictures:
-    UPDATE=1 cargo test -p clusterprofile-conformance --test cli the_picture_of_the_terminal
-    UPDATE=1 cargo test -p clusterprofile-report --test browser the_picture
+    UPDATE=1 cargo test --test cli the_picture_of_the_terminal
+    UPDATE=1 cargo test --test browser the_picture
 
 # Sort the imports of the whole house, one `use` for each crate (needs rustfmt of a nightly toolchain).
 imports:

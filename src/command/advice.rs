@@ -4,6 +4,7 @@ use std::path::Path;
 
 use collect::{CollectError, connect::ConnectError, missing};
 use evidence::{Asked, Evidence, Kind, LoginOutcome};
+use judge::{Judgement, reasons};
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
@@ -86,6 +87,34 @@ pub fn add_flag_to_dump(evidence: &mut Evidence) {
     }
 }
 
+/// Adds to the reasons for no verdict how to get one. Not for a submitted report: its reasons are compared with those
+/// that its evidence gives again.
+pub fn add_flags_to_verdicts(judgement: &mut Judgement) {
+    let verdicts = judgement.verdicts.iter_mut();
+    for reason in verdicts.filter_map(|verdict| verdict.reason.as_mut()) {
+        if let Some(hint) = hint(reason) {
+            reason.push_str(&hint);
+        }
+    }
+}
+
+fn hint(reason: &str) -> Option<String> {
+    if let Some(feature) = reason.strip_prefix(reasons::DECLARED_ABSENT) {
+        return Some(format!(" (`--no-feature {feature}`)"));
+    }
+    if let Some((_, feature)) = reason.split_once(reasons::NOT_CLAIMED) {
+        return Some(format!(" (`--feature {feature}`)"));
+    }
+    let hint = match reason {
+        reasons::NO_MEMBER_ASKED => ": add `--members FILE`",
+        reasons::NO_SECRET_TRIED => ": add `--members from-secrets`",
+        reasons::NO_CLUSTERSET | reasons::NO_PROFILE_IN_CLUSTERSET => " (`--clusterset NAMESPACE=NAME`)",
+        reasons::NO_CONSUMER => " (`--consumer NAME`)",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
 fn add_flag(reason: &mut String) {
     let flag = match reason.as_str() {
         missing::ONE_LOOK => " (`--observe 0s`)",
@@ -145,6 +174,14 @@ mod tests {
         let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
         assert!(nothing_seen(&missing_crd).contains("crd | kubectl apply -f -"));
         assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
+        assert_eq!(
+            hint(&format!(
+                "edition 2026-07 {}consumer-secrets",
+                reasons::NOT_CLAIMED
+            ))
+            .as_deref(),
+            Some(" (`--feature consumer-secrets`)")
+        );
         let served = vec!["v1".to_owned()];
         let refused = |requested| CollectError::VersionNotServed {
             wanted: "v2".to_owned(),

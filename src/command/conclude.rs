@@ -10,7 +10,7 @@ use report::{
     trials,
 };
 
-use super::{Exit, Failure, output::Format, print::print};
+use super::{Exit, Failure, advice, output::Format, print::print};
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -39,21 +39,27 @@ pub fn conclude(
         judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
     }
     let file = holder(&outputs, read_from.map(|from| from.path));
-    let report = Report {
+    let submitted = Report {
         evidence,
         judgement: &judgement,
         selection,
         judged_at,
         file: file.as_deref(),
     };
-    let left = leave(&report, outputs, read_from);
+    let mut advised = judgement.clone();
+    advice::add_flags_to_verdicts(&mut advised);
+    let shown = Report {
+        judgement: &advised,
+        ..submitted
+    };
+    let left = leave(&shown, &submitted, outputs, read_from);
     // The reports show what was found; the run itself was cut short.
     let exit = if judgement.partial {
         Exit::Inconclusive
     } else {
         judgement.decision.into()
     };
-    match (left, show(&report, format)) {
+    match (left, show(&shown, format)) {
         (Ok(()), Ok(())) => Ok(exit),
         (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
         (Err(unwritten), Err(unshown)) => {
@@ -63,8 +69,8 @@ pub fn conclude(
     }
 }
 
-/// Writes reports of a failed run over those of an earlier one: every rule is inconclusive, with the failure as its
-/// reason.
+/// Writes reports of a failed run, so that an earlier run's reports do not pass for its own: every rule is
+/// inconclusive, with the failure as its reason.
 pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
     let facts = rules::all().iter().map(|rule| &rule.facts);
     let kinds: BTreeSet<Kind> = facts
@@ -109,7 +115,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
-    if let Err(unwritten) = leave(&report, outputs, None) {
+    if let Err(unwritten) = leave(&report, &report, outputs, None) {
         unwritten.print();
     }
     failure
@@ -122,7 +128,12 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
 }
 
 /// Writes every file that it can, prints the failures and returns the last one.
-fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Result<(), Failure> {
+fn leave(
+    report: &Report,
+    submitted_report: &Report,
+    outputs: Prepared,
+    read_from: Option<ReadFrom>,
+) -> Result<(), Failure> {
     let mut outcome: Result<(), Failure> = Ok(());
     let is_recorded = outputs.0.contains_key(&Form::Record);
     let is_summed = outputs.0.contains_key(&Form::Report);
@@ -146,8 +157,8 @@ fn leave(report: &Report, outputs: Prepared, read_from: Option<ReadFrom>) -> Res
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
-            Form::Report => submitted::write(report, sum.as_ref(), into),
-            Form::Matrix => submitted::write_matrix(report, into),
+            Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
+            Form::Matrix => submitted::write_matrix(submitted_report, into),
         });
         if let Err(error) = written {
             if form == Form::Record {

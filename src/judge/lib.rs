@@ -2,6 +2,7 @@
 //!
 //! Judging uses no clock and no network: the same evidence always gives the same verdicts.
 
+pub mod reasons;
 pub mod rules;
 mod selection;
 mod tally;
@@ -175,12 +176,13 @@ fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &
     let claim = &evidence.header.claim;
     if let Some(feature) = rule.facts.feature {
         if claim.no_features.contains(&feature) {
-            return Some(format!("declared absent: feature {feature}"));
+            return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
         }
         if applies.only_if_claimed() && !claim.features.contains(&feature) {
             return Some(format!(
-                "edition {} requires this only of implementations that claim the feature {feature}",
-                claim.edition
+                "edition {} {}{feature}",
+                claim.edition,
+                reasons::NOT_CLAIMED
             ));
         }
     }

@@ -16,6 +16,7 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::finding::{Finding, Findings};
+use crate::reasons::NO_MEMBER_ASKED;
 
 /// A profile that is judged, and the member that it describes.
 #[derive(Clone, Copy)]
@@ -86,9 +87,6 @@ struct Doubt {
     count: usize,
 }
 
-/// Why rules on members are skipped if none was asked.
-const NOT_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
-
 /// The judged profiles whose members were to be asked. Notes the members that belong to no profile.
 pub(super) fn pairs<'a>(
     evidence: &'a Evidence,
@@ -96,7 +94,7 @@ pub(super) fn pairs<'a>(
     doubts: &mut Doubts,
 ) -> Vec<Pair<'a>> {
     if evidence.members.is_empty() {
-        findings.not_asked(NOT_ASKED);
+        findings.not_asked(NO_MEMBER_ASKED);
     }
     let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
     for member in &evidence.members {

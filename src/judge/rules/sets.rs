@@ -9,10 +9,6 @@ use evidence::{
 
 use crate::rules::text::is_placeholder;
 
-/// The reason for no verdict if no profile is in the namespace of a ClusterSet.
-pub(super) const NO_SETS: &str =
-    "no profile is in a namespace that is a ClusterSet's by its label or --clusterset";
-
 /// The ClusterSets of namespaces: those that their labels name, or else those that were declared.
 pub(super) struct ClusterSets<'a>(HashMap<&'a str, &'a str>);
 

@@ -8,11 +8,14 @@ use evidence::{
 };
 
 use super::inventory::{Inventory, inventories};
-use crate::rules::{
-    finding::{Finding, Findings},
-    presence::TOO_EARLY,
-    sets::{ClusterSets, label},
-    text::{redacted, redacted_or_absent},
+use crate::{
+    reasons::NO_CLUSTERSET,
+    rules::{
+        finding::{Finding, Findings},
+        presence::TOO_EARLY,
+        sets::{ClusterSets, label},
+        text::{redacted, redacted_or_absent},
+    },
 };
 
 /// `clustersets/namespace-labelled`
@@ -22,9 +25,7 @@ use crate::rules::{
 /// Its profiles represent a set if that is declared, if the namespace has the alternative label key, or if all of them
 /// name that set. A separate rule reports a profile that contradicts the label.
 pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(
-        "no namespace represents a ClusterSet, as far as profiles, labels and --clusterset tell",
-    );
+    findings.not_applicable(NO_CLUSTERSET);
     let hub = Hub {
         edition: evidence.header.claim.edition,
         namespaces: evidence

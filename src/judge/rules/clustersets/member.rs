@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
-    sets::{ClusterSets, NO_SETS},
-    text::{redacted, redacted_or_absent},
+use crate::{
+    reasons::NO_PROFILE_IN_CLUSTERSET,
+    rules::{
+        finding::{Finding, Findings},
+        same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
+        sets::ClusterSets,
+        text::{redacted, redacted_or_absent},
+    },
 };
 
 /// Maximum number of earlier profiles that a profile is compared with, in all ClusterSets together.
@@ -28,7 +31,7 @@ struct Member<'a> {
 ///
 /// A cluster that moves between sets may briefly have both, so a pair with a new or terminating profile is accepted.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(NO_SETS);
+    findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     note_bounds(evidence, findings);
     let scope = &evidence.header.scope;
     let sets = ClusterSets::of(evidence);

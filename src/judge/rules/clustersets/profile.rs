@@ -3,11 +3,14 @@
 use evidence::Evidence;
 
 use super::inventory::{is_steady, speaks};
-use crate::rules::{
-    finding::{Finding, Findings},
-    presence::TOO_EARLY,
-    sets::{ClusterSets, NO_SETS, claims},
-    text::redacted,
+use crate::{
+    reasons::NO_PROFILE_IN_CLUSTERSET,
+    rules::{
+        finding::{Finding, Findings},
+        presence::TOO_EARLY,
+        sets::{ClusterSets, claims},
+        text::redacted,
+    },
 };
 
 /// `clustersets/one-set-per-namespace`
@@ -16,7 +19,7 @@ use crate::rules::{
 ///
 /// A profile without a claim belongs to the set of its namespace.
 pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(NO_SETS);
+    findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     let sets = ClusterSets::of(evidence);
     let mut excused = false;
     for history in evidence.histories() {

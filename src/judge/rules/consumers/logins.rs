@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use evidence::{Evidence, Login, LoginOutcome, LoginWith};
 
 use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Doubts, is_joined, stood, vouches},
-    text::redacted,
+use crate::{
+    reasons::NO_SECRET_TRIED,
+    rules::{
+        finding::{Finding, Findings},
+        member::{Doubts, is_joined, stood, vouches},
+        text::redacted,
+    },
 };
 
 const PATH: &str = "data.Config.users";
@@ -82,7 +85,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     let subjects = subjects(evidence);
     match (subjects.is_empty(), tried.is_empty()) {
         (true, _) => nothing_found(evidence, findings, NO_SECRET),
-        (false, true) => findings.not_asked("no member was asked with the kubeconfig of a consumer's Secret"),
+        (false, true) => findings.not_asked(NO_SECRET_TRIED),
         (false, false) => {
             findings.not_applicable("no Secret of a joined member holds a credential that can be tried")
         }

@@ -8,10 +8,13 @@ use evidence::{
 };
 
 use super::subject::{consumer, namespaces};
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::ABSENT,
-    write_time::{SECOND, end, on_our_clock},
+use crate::{
+    reasons::NO_CONSUMER,
+    rules::{
+        finding::{Finding, Findings},
+        text::ABSENT,
+        write_time::{SECOND, end, on_our_clock},
+    },
 };
 
 /// `consumers/declared-consumer-served`
@@ -20,7 +23,7 @@ use crate::rules::{
 pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumers;
     if consumers.is_empty() {
-        findings.not_applicable("no consumer was declared with `--consumer`");
+        findings.not_applicable(NO_CONSUMER);
         return;
     }
     findings.not_applicable("no profile has been joined for longer than the grace of 2 min");
