@@ -1,6 +1,7 @@
 //! The way from a hub to evidence, on the lab under the paused clock.
 
 mod beside;
+mod confirming;
 mod driving;
 mod looking;
 mod members;
