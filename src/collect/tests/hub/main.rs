@@ -6,6 +6,7 @@ mod driving;
 mod looking;
 mod members;
 mod misbehaving;
+mod paging;
 mod refusals;
 mod tampering;
 mod watching;
