@@ -9,7 +9,7 @@ use super::{
     cel_types::{Form, LARGEST_REQUEST, Type},
     structural::{Extra, Schema},
 };
-use crate::object::field::{Errors, Found, Path, Problem, quoted};
+use crate::object::field::{Errors, Found, Path, Problem};
 
 /// The cost limits of one rule, and of all rules of a version, over all values that one object can hold.
 const BUDGET: u64 = 10_000_000;
@@ -226,11 +226,11 @@ fn too_much(what: &str, cost: u64, budget: u64) -> String {
 fn as_go_json(rule: &Rule) -> String {
     let told = format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
-        quoted(&rule.rule.text),
-        quoted(&rule.message),
-        quoted(&rule.message_expression.text),
+        json!(rule.rule.text),
+        json!(rule.message),
+        json!(rule.message_expression.text),
         json!(rule.reason),
-        quoted(&rule.field_path),
+        json!(rule.field_path),
         json!(rule.optional_old_self),
     );
     let told = told.replace('<', "\\u003c").replace('>', "\\u003e");

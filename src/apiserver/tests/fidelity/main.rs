@@ -16,6 +16,7 @@ mod script;
 #[path = "../support/scripts.rs"]
 mod scripts;
 mod table;
+mod urls;
 
 use std::{
     collections::{BTreeSet, HashSet},

@@ -13,7 +13,7 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 
-use super::script::{Script, Step};
+use super::script::Script;
 
 /// The name of the trial, and the prefix of its scripts' names.
 pub const RANDOM: &str = "random";
@@ -170,14 +170,7 @@ pub fn play_random(compare: impl Fn(&Script) -> Result<(), String>) -> Result<()
             .enumerate()
             .flat_map(|(n, write)| write.steps(n))
             .collect();
-        let script = Script {
-            name: format!("{RANDOM}-{}", count.get()),
-            text: Value::from(steps.clone()).to_string(),
-            steps: steps
-                .into_iter()
-                .map(|step| serde_json::from_value::<Step>(step).expect("a step"))
-                .collect(),
-        };
+        let script = Script::made(&format!("{RANDOM}-{}", count.get()), steps);
         compare(&script).map_err(TestCaseError::fail)
     });
     outcome.map_err(|error| match error {

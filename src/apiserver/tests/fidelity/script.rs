@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::scripts;
+use super::{scripts, urls};
 
 /// The folder of the scripts.
 pub fn folder() -> PathBuf {
@@ -107,12 +107,22 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts, by name.
+    /// All scripts: the files, by name, and the one about URLs.
     pub fn all() -> Vec<Self> {
-        scripts::of(&folder())
-            .iter()
-            .map(|path| Self::read(path))
-            .collect()
+        let files = scripts::of(&folder());
+        let files = files.iter().map(|path| Self::read(path));
+        files.chain([urls::script()]).collect()
+    }
+
+    /// A script that no file contains.
+    pub fn made(name: &str, steps: Vec<Value>) -> Self {
+        let text = Value::from(steps.clone()).to_string();
+        let steps = steps.into_iter().map(serde_json::from_value::<Step>);
+        Self {
+            name: name.to_owned(),
+            steps: steps.map(|step| step.expect("a step")).collect(),
+            text,
+        }
     }
 
     fn read(path: &std::path::Path) -> Self {
