@@ -1,5 +1,6 @@
 //! The vocabulary of the ClusterProfile documents: editions, kinds, names and shapes.
 
+pub mod address;
 mod edition;
 pub mod endpoints;
 mod json;

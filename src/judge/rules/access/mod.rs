@@ -7,7 +7,6 @@ mod plugin;
 mod providers;
 mod secrets;
 mod server;
-mod url;
 
 pub(super) use authority::{ca_data_current, ca_data_is_certificates, no_local_paths};
 pub(super) use extensions::{

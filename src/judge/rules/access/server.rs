@@ -1,11 +1,11 @@
 //! The way to the member: server, proxy, and whether TLS protects it.
 
-use evidence::Evidence;
-
-use super::{
-    entries::{entries, examined, filled},
-    url::fault,
+use evidence::{
+    Evidence,
+    api::address::{Address, Schemes, url_fault},
 };
+
+use super::entries::{entries, examined, filled};
 use crate::rules::{finding::Findings, text::redacted_address};
 
 /// `access/server-is-url`
@@ -27,7 +27,7 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
         ));
     }
     for (entry, server) in servers {
-        if let Some(fault) = fault(server, &["https", "http"]) {
+        if let Some(fault) = url_fault(server, Schemes::Of(&["https", "http"])) {
             findings.report(
                 entry
                     .finding(".cluster.server", format!("server {fault}"))
@@ -55,11 +55,8 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
                     .observed("true"),
             );
         }
-        let scheme = cluster
-            .server
-            .as_deref()
-            .and_then(|server| server.split_once("://"));
-        if scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http")) {
+        let server = cluster.server.as_deref().map(Address::split);
+        if server.is_some_and(|server| server.has_scheme("http")) {
             findings.report(
                 entry
                     .finding(".cluster.server", "server is accessed without TLS")
@@ -81,7 +78,7 @@ pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mu
         |provider| provider.cluster.proxy_url.as_deref(),
     );
     for (entry, proxy) in proxies {
-        if let Some(fault) = fault(proxy, &["http", "https", "socks5"]) {
+        if let Some(fault) = url_fault(proxy, Schemes::Of(&["http", "https", "socks5"])) {
             findings.report(
                 entry
                     .finding(".cluster.proxy-url", format!("proxy {fault}"))
