@@ -16,7 +16,6 @@ mod userinfo;
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
 pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
-pub use userinfo::has_userinfo;
 
 #[cfg(test)]
 mod tests;
