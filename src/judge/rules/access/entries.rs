@@ -72,6 +72,12 @@ pub(super) fn filled<'a>(
 }
 
 impl<'a> Entry<'a> {
+    /// Whether it is of the deprecated list, and the newer list has the same provider.
+    pub(super) fn is_replaced(&self) -> bool {
+        let [(newer, providers), _] = lists(self.profile);
+        self.list != newer && providers.iter().any(|other| other.name == self.provider.name)
+    }
+
     /// The path of a part of it; `part` begins with a dot. One without a name goes by its place.
     pub(super) fn path(&self, part: &str) -> String {
         let list = self.list;

@@ -6,13 +6,17 @@ use evidence::{
 };
 
 use super::entries::{entries, examined, filled};
-use crate::rules::{finding::Findings, text::redacted_address};
+use crate::rules::{
+    finding::Findings,
+    presence::TOO_EARLY,
+    text::{redacted_address, redacted_or_absent},
+};
 
 /// `access/server-is-url`
 ///
 /// Each server of an access provider is an absolute URL with a host.
 ///
-/// A provider without a server is accepted here: the hub's CRD decides whether a server is required.
+/// A provider without a server is the matter of `access/server-told`.
 pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
     let servers = filled(
         evidence,
@@ -20,12 +24,6 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
         "no access provider tells a server",
         |provider| provider.cluster.server.as_deref(),
     );
-    let silent = entries(evidence).count() - servers.len();
-    if silent > 0 {
-        findings.note(format!(
-            "{silent} access providers have no server, so consumers cannot reach the member with them"
-        ));
-    }
     for (entry, server) in servers {
         if let Some(fault) = url_fault(server, Schemes::Of(&["https", "http"])) {
             findings.report(
@@ -35,6 +33,35 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
                     .observed(redacted_address(server)),
             );
         }
+    }
+}
+
+/// `access/server-told`
+///
+/// Each access provider has a server, once the grace period is over.
+///
+/// An entry of the deprecated list does not count where the newer list has the same provider: consumers take that one.
+pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has an access provider");
+    let mut is_early = false;
+    for entry in entries(evidence).filter(|entry| !entry.is_replaced()) {
+        let server = entry.provider.cluster.server.as_deref().unwrap_or_default();
+        if server.is_empty() && !evidence.is_settled(entry.profile) {
+            is_early = true;
+            continue;
+        }
+        findings.examine();
+        if server.is_empty() {
+            findings.report(
+                entry
+                    .finding(".cluster.server", "access provider tells no server")
+                    .expected("the URL by which consumers reach the member")
+                    .observed(redacted_or_absent(entry.provider.cluster.server.as_deref())),
+            );
+        }
+    }
+    if is_early && findings.examined == 0 {
+        findings.cannot_tell(TOO_EARLY);
     }
 }
 
