@@ -49,6 +49,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "identity/member-id-set" => identity::member_id_set,
         "identity/member-id-stable" => identity::member_id_stable,
         "identity/member-id-unique" => identity::member_id_unique,
+        "identity/member-id-no-tie" => identity::member_id_no_tie,
         "clustersets/namespace-labelled" => clustersets::namespace_labelled,
         "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
         "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
