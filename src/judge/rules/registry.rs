@@ -112,6 +112,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "consumers/least-privilege" => consumers::least_privilege,
         "consumers/declared-consumer-served" => consumers::declared_consumer_served,
         "consumers/secrets-retired" => consumers::secrets_retired,
+        "consumers/secret-labelled" => consumers::secret_labelled,
         "updates/status-writes-within-budget" => updates::status_writes_within_budget,
         "updates/average-rate" => updates::average_rate,
         "updates/no-empty-writes" => updates::no_empty_writes,

@@ -213,7 +213,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
 
 /// Whether a server is at an endpoint, both in normal form: a proxy may have it under a path, and an endpoint may
 /// leave the port out.
-fn is_at(server: &str, endpoint: &str) -> bool {
+pub(super) fn is_at(server: &str, endpoint: &str) -> bool {
     server
         .strip_prefix(endpoint)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
@@ -221,7 +221,7 @@ fn is_at(server: &str, endpoint: &str) -> bool {
 
 /// The member's API servers in normal form (as written where they have none), as the profile told them lately: the
 /// Secret may be a moment older than a change.
-fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
+pub(super) fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
     let lately = end(evidence).map(|end| end - GRACE_SECONDS * SECOND);
     let next = |index: usize| history.versions.get(index + 1);
     let held_lately = |(index, _): &(usize, &Version)| match (next(*index), lately) {
