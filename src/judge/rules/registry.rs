@@ -115,6 +115,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "consumers/secret-labelled" => consumers::secret_labelled,
         "updates/status-writes-within-budget" => updates::status_writes_within_budget,
         "updates/average-rate" => updates::average_rate,
+        "updates/writes-within-burst" => updates::writes_within_burst,
         "updates/no-empty-writes" => updates::no_empty_writes,
         "updates/status-by-subresource" => updates::status_by_subresource,
         "updates/distinct-appliers" => updates::distinct_appliers,
