@@ -10,6 +10,7 @@ pub mod names;
 mod profile;
 pub mod shape;
 pub mod syntax;
+mod told;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownName};
@@ -19,3 +20,4 @@ pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Metadata, Property, Spec,
     Status, Version, Writer,
 };
+pub use told::no_longer_told;

@@ -130,6 +130,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "lifecycle/label-restored" => lifecycle::label_restored,
         "lifecycle/foreign-profiles-untouched" => lifecycle::foreign_profiles_untouched,
         "lifecycle/restart-keeps-profiles" => lifecycle::restart_keeps_profiles,
+        "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
     }
     .into();
     bindings

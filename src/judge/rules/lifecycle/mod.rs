@@ -1,13 +1,15 @@
-//! The suite `lifecycle`: what becomes of profiles when members join and leave, when somebody tampers with them, and
+//! The suite `lifecycle`: what becomes of profiles when members join, fail and leave, when somebody tampers with them, and
 //! when the manager restarts.
 
 mod foreign;
+mod heal;
 mod join;
 mod leave;
 mod restart;
 mod tampering;
 
 pub(super) use foreign::foreign_profiles_untouched;
+pub(super) use heal::heal_restores_status;
 pub(super) use join::{join_creates_profile, join_fills_status, joined_profile};
 pub(super) use leave::leave_retires_profile;
 pub(super) use restart::restart_keeps_profiles;
