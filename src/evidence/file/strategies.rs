@@ -184,6 +184,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Inventory,
         Kind::Timeline,
         Kind::Secrets,
+        Kind::UnlabelledSecrets,
         Kind::Requests,
         Kind::Probe,
         Kind::Members,
@@ -319,6 +320,17 @@ fn secret() -> impl Strategy<Value = Secret> {
     })
 }
 
+fn unlabelled_secret() -> impl Strategy<Value = UnlabelledSecret> {
+    (text(), few(text())).prop_map(|(name, servers)| UnlabelledSecret {
+        namespace: name.clone(),
+        uid: name.clone(),
+        resource_version: name.clone(),
+        key: name.clone(),
+        name,
+        servers,
+    })
+}
+
 fn probe() -> impl Strategy<Value = Probe> {
     let outcome = prop_oneof![
         Just(ProbeOutcome::Accepted),
@@ -364,6 +376,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(probe()),
         few(gap),
         few(unreadable),
+        few(unlabelled_secret()),
     );
     let beyond = (
         few(members::member()),
@@ -377,6 +390,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
             namespaces: others.0,
             profiles,
             secrets: others.1,
+            unlabelled_secrets: others.5,
             probes: others.2,
             requests,
             gaps: others.3,

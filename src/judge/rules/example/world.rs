@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
-    Scope, ServedVersion, Window,
+    Scope, ServedVersion, UnlabelledSecret, Window,
     api::{Edition, Feature},
 };
 use jiff::SignedDuration;
@@ -30,6 +30,8 @@ pub struct World {
     profiles: Option<Vec<Value>>,
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
+    /// Secrets without the label, as the runner keeps them.
+    unlabelled_secrets: Vec<Value>,
     consumers: Vec<String>,
     node_tolerance: u64,
     /// ClusterSets that are declared with `--clusterset`, by namespace.
@@ -148,6 +150,11 @@ impl World {
             header: self.header(edition, window, observed.is_some())?,
             namespaces,
             secrets,
+            unlabelled_secrets: self
+                .unlabelled_secrets
+                .iter()
+                .map(unlabelled)
+                .collect::<Result<_, _>>()?,
             probes,
             requests,
             members: read(&self.members, members::member)?,
@@ -165,6 +172,7 @@ impl World {
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
             (Kind::Secrets, true),
+            (Kind::UnlabelledSecrets, true),
             (Kind::Writers, self.writers.is_none()),
             (Kind::Timeline, watched),
             (Kind::Requests, self.requests.is_some()),
@@ -252,6 +260,10 @@ impl World {
             })
             .collect()
     }
+}
+
+fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {
+    strictly("unlabelledSecret", value)
 }
 
 /// Reads every entry of an optional list.
