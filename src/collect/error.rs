@@ -39,10 +39,7 @@ pub enum CollectError {
     },
 
     /// The hub does not serve ClusterProfiles.
-    #[error(
-        "the hub ({hub}) serves no {plural}.{group}; if it is not installed yet, install the CRD: \
-         `clusterprofile-conformance crd | kubectl apply -f -`", plural = names::PLURAL, group = names::GROUP
-    )]
+    #[error("the hub ({hub}) serves no {plural}.{group}", plural = names::PLURAL, group = names::GROUP)]
     CrdMissing {
         /// The hub.
         hub: String,

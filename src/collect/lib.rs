@@ -36,7 +36,10 @@ mod words;
 
 pub use digester::new_digester;
 pub use error::CollectError;
-pub use members::{Dial, MemberWay, Members, MembersError, Network, members_schema, read_members};
+pub use members::{
+    Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, members_schema, read_members,
+};
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::{Grants, member_manifest};
 pub use run::collect;
+pub use words::MalformedFile;

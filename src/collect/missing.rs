@@ -1,4 +1,4 @@
-//! Why evidence is missing that the plan did not ask for. Callers may add how to ask for it.
+//! Why evidence is missing: the plan did not ask for it, or a permission lacks. Callers may add what to do about it.
 
 /// The plan names no audit log: the same as for a dump.
 pub use evidence::dump::NO_AUDIT_LOG;
@@ -15,3 +15,15 @@ pub const NO_DRIVER: &str = "the implementation was not made to act";
 pub const NO_WATCH: &str = "a single look does not see what the implementation does";
 /// The plan has a driver that must not write to the hub.
 pub const NO_MUTATIONS: &str = "the run may not write to the hub";
+
+/// What every reason says that is a missing permission on the hub; the permission follows.
+pub const FORBIDDEN: &str = "the runner may not ";
+/// The runner may not list Namespaces.
+pub const NO_NAMESPACES: &str = "the runner may not read Namespaces: grant list on namespaces";
+/// The runner may not list Secrets.
+pub const NO_SECRETS: &str = "the runner may not list Secrets: grant list on secrets";
+/// The runner may not send dry-run writes.
+pub const NO_DRY_RUN: &str = "the runner may not change ClusterProfiles, not even in a dry run: grant update and patch \
+                              on clusterprofiles";
+/// What every reason says that is a missing permission on a member; the permission follows.
+pub const MEMBER_FORBIDS: &str = "the member answered 403 Forbidden: grant ";

@@ -87,7 +87,7 @@ pub trait Progress: Send + Sync {
     }
 }
 
-/// Tells nobody.
+/// Reports no progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     Wish,
     call::{Failure, Refusal, get, once, segment},
+    missing::NO_DRY_RUN,
     permissions::Permissions,
     target::Target,
 };
@@ -27,9 +28,6 @@ const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
 /// The longest value of a label: the hub must refuse the change, not the value.
 const LONGEST: usize = 63;
 
-const GRANT: &str = "the runner may not change ClusterProfiles, not even in a dry run: grant update and patch on \
-                     clusterprofiles (`clusterprofile-conformance rbac --probe`)";
-
 /// Whether the probe is to be made, and what of it cannot be had.
 pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
     let everywhere = [String::new()];
@@ -38,8 +36,8 @@ pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
     let allowed = namespaces.iter().any(|namespace| may(permissions, namespace));
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), None),
-        Wish::Asked if !allowed => (Asked::Yes, Some(gap(GRANT))),
-        Wish::IfAllowed if !allowed => (Asked::No(GRANT.to_owned()), None),
+        Wish::Asked if !allowed => (Asked::Yes, Some(gap(NO_DRY_RUN))),
+        Wish::IfAllowed if !allowed => (Asked::No(NO_DRY_RUN.to_owned()), None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
     }
 }

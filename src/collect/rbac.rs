@@ -4,25 +4,25 @@ use std::fmt::Write as _;
 
 use evidence::api::names;
 
-/// What the rights are for.
+/// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// The namespaces to look at; empty: all of them.
+    /// The namespaces of the profiles; empty: all of them.
     pub namespaces: Vec<String>,
-    /// Whether labelled Secrets are to be read. RBAC knows no labels: this opens all Secrets.
+    /// Read the consumers' Secrets. RBAC knows no labels, so this grants access to all Secrets.
     pub secrets: bool,
-    /// Whether dry-run changes are to be tried. RBAC cannot tell them from real ones.
+    /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
-    /// Whether a driver may write to profiles of members that it has joined, and to one of its own. RBAC cannot tell
-    /// them from others.
+    /// Let a driver write to profiles of members that it joined, and to one of its own. RBAC cannot distinguish these
+    /// from other profiles.
     pub mutations: bool,
 }
 
-/// What all roles are called.
+/// The name of every role.
 const NAME: &str = "clusterprofile-conformance";
 
 impl Grants {
-    /// Roles in YAML, with a comment that says how to bind them.
+    /// Writes the roles in YAML: one for each namespace, or one for the cluster. A comment shows how to bind them.
     pub fn manifest(&self) -> String {
         let mut yaml = String::new();
         if self.namespaces.is_empty() {
@@ -50,7 +50,7 @@ impl Grants {
         );
         let mut line = |text: &str| writeln!(yaml, "{text}").expect("a string takes all that is written");
         line("---");
-        line("# Bind it to who runs the suite, such as:");
+        line("# Bind it to the user that runs the suite, such as:");
         line(&format!("#   kubectl create {binding}{scope} --user=NAME"));
         line("apiVersion: rbac.authorization.k8s.io/v1");
         line(&format!("kind: {kind}"));
@@ -84,18 +84,18 @@ impl Grants {
         }
         if self.secrets {
             let comment = format!(
-                "For the consumers' Secrets (label {}): RBAC knows no labels.",
+                "For the consumers' Secrets (label {}): RBAC cannot select by label.",
                 names::LABEL_SECRET_PROFILE
             );
             rule(Some(&comment), "", "secrets", None, "list");
         }
         if self.probe {
-            let comment = "For dry runs, which change nothing: RBAC cannot tell them from real writes.";
+            let comment =
+                "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
         if self.mutations {
-            let comment =
-                "For --allow-mutations, which writes only to profiles that the run has joined or created.";
+            let comment = "For a driver that may write: only to profiles that the run has joined or created.";
             rule(
                 Some(comment),
                 names::GROUP,
@@ -109,7 +109,7 @@ impl Grants {
     }
 }
 
-/// What a member's reader needs on the member, in YAML.
+/// Writes the role for querying a member, in YAML.
 pub fn member_manifest() -> String {
     let leases = "kube-controller-manager, kube-scheduler";
     let rules = [
@@ -119,7 +119,7 @@ pub fn member_manifest() -> String {
         ("coordination.k8s.io", "leases", leases, "get"),
     ];
     let mut yaml = format!(
-        "---\n# On each member. Bind it to who reads it for the suite, such as:\n#   kubectl create clusterrolebinding \
+        "---\n# On each member. Bind it to the user that the suite queries it as, such as:\n#   kubectl create clusterrolebinding \
          {NAME}-member --clusterrole={NAME}-member --user=NAME\napiVersion: rbac.authorization.k8s.io/v1\n\
          kind: ClusterRole\nmetadata:\n  name: {NAME}-member\nrules:\n"
     );

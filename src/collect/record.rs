@@ -13,18 +13,18 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-/// What is known of the profiles so far.
+/// The histories so far.
 #[derive(Default)]
 pub(super) struct Record {
     histories: Vec<ProfileHistory>,
-    /// Where each uid's history is, and the last pass over the whole inventory that met it.
+    /// The history of each uid, and the last pass that met it.
     places: HashMap<Arc<str>, Place>,
     passes: u64,
-    /// Those whose newest version does not fit, by uid and path.
+    /// Objects whose newest version does not fit the type, by uid and path.
     unreadable: BTreeMap<String, Misfit>,
-    /// What was missed of the profiles.
+    /// Parts of histories that were missed.
     pub gaps: Vec<Gap>,
-    /// How many changes the watch has told of.
+    /// The number of changes that the watch has brought.
     pub writes: u64,
     alive: usize,
 }
@@ -34,22 +34,22 @@ struct Place {
     pass: u64,
 }
 
-/// An object that does not fit, since when, and the last pass that met it.
+/// An object that does not fit the type, since when, and the last pass that met it.
 struct Misfit {
     unreadable: Unreadable,
     since: Timestamp,
     pass: u64,
 }
 
-/// One pass over the whole inventory (of one namespace, where it is confined to one).
+/// One pass over the whole inventory, or over one namespace's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pass {
     number: u64,
-    /// How profiles that turn up in it came into view.
+    /// The origin of profiles that it meets first.
     pub origin: Origin,
 }
 
-/// What a record becomes in the evidence.
+/// The record as evidence.
 pub(super) struct Recorded {
     pub profiles: Vec<ProfileHistory>,
     pub gaps: Vec<Gap>,
@@ -66,7 +66,7 @@ impl Record {
         }
     }
 
-    /// A profile that the pass has met. Gives its resourceVersion.
+    /// Records a profile that the pass has met. Returns its resourceVersion.
     pub fn met(&mut self, json: &[u8], pass: Pass, at: Timestamp) -> String {
         let object = match self.read(json, at) {
             Ok(profile) => {
@@ -85,7 +85,7 @@ impl Record {
         object.resource_version
     }
 
-    /// Ends a pass: what it has not met is gone.
+    /// Ends a pass: profiles that it has not met are deleted.
     pub fn end(&mut self, pass: Pass, namespace: Option<&str>, at: Timestamp) {
         for place in self.places.values() {
             let history = &mut self.histories[place.index];
@@ -102,7 +102,7 @@ impl Record {
         });
     }
 
-    /// The watch tells of a creation or a change. Gives the resourceVersion.
+    /// Records a creation or a change that the watch brings. Returns the resourceVersion.
     pub fn changed(&mut self, json: &[u8], origin: Origin, at: Timestamp) -> String {
         self.writes += 1;
         match self.read(json, at) {
@@ -115,7 +115,7 @@ impl Record {
         }
     }
 
-    /// The watch tells of a deletion. Gives the resourceVersion.
+    /// Records a deletion that the watch brings. Returns the resourceVersion.
     pub fn deleted(&mut self, json: &[u8], at: Timestamp) -> String {
         self.writes += 1;
         let object = identity(json);
@@ -130,28 +130,71 @@ impl Record {
         object.resource_version
     }
 
-    /// How many profiles there have been so far.
+    /// Compares an object of a list with the record, and marks it as met. Returns it if the record lacks its version.
+    pub fn compare(&mut self, json: &[u8], pass: Pass) -> Option<ObjectRef> {
+        let object = identity(json);
+        if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
+            place.pass = pass.number;
+        }
+        (!self.has_version(&object)).then_some(object)
+    }
+
+    /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
+    pub fn has_version(&self, object: &ObjectRef) -> bool {
+        let is_it = |version: &Version| version.profile.metadata.resource_version == object.resource_version;
+        self.unreadable.contains_key(&whole_key(object))
+            || self
+                .by_key(&self.key_of(object))
+                .is_some_and(|history| history.versions.iter().rev().any(is_it))
+    }
+
+    /// The keys of profiles that exist by the record, and that a pass has not met.
+    pub fn unmet(&self, pass: Pass, namespace: Option<&str>) -> Vec<Arc<str>> {
+        let unmet = self.places.iter().filter(|(_, place)| {
+            let history = &self.histories[place.index];
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata.namespace);
+            concerned && place.pass < pass.number && history.deleted.is_none()
+        });
+        unmet.map(|(key, _)| Arc::clone(key)).collect()
+    }
+
+    /// Whether the profile of that key is deleted, or unreadable now.
+    pub fn is_deleted(&self, key: &str) -> bool {
+        self.by_key(key).is_none_or(|history| history.deleted.is_some())
+    }
+
+    /// When the last version of an object was recorded.
+    pub fn last_seen(&self, object: &ObjectRef) -> Option<Timestamp> {
+        let versions = &self.by_key(&self.key_of(object))?.versions;
+        versions.last().map(|version| version.at)
+    }
+
+    /// The history of that key.
+    pub fn by_key(&self, key: &str) -> Option<&ProfileHistory> {
+        self.places.get(key).map(|place| &self.histories[place.index])
+    }
+
+    /// The number of profiles so far, deleted ones included.
     pub fn len(&self) -> usize {
         self.histories.len()
     }
 
-    /// The profiles, in the order in which they came into view, but for the first so many.
+    /// The profiles in the order in which they were first seen, without the first `count`.
     pub fn after(&self, count: usize) -> &[ProfileHistory] {
         self.histories.get(count..).unwrap_or_default()
     }
 
-    /// The profile of that uid.
+    /// The history of the profile with that uid.
     pub fn history(&self, uid: &str) -> Option<&ProfileHistory> {
-        self.places.get(uid).map(|place| &self.histories[place.index])
+        self.by_key(uid)
     }
 
-    /// How many profiles are there.
+    /// The number of profiles that exist now.
     pub fn alive(&self) -> usize {
         self.alive
     }
 
-    /// The profiles that are there, each in its last version only. Those whose last version could not be read are left
-    /// out.
+    /// The profiles that exist now, each with its last version only. Leaves out those whose last version is unreadable.
     pub fn newest(&self) -> Vec<ProfileHistory> {
         let misfits: HashSet<usize> = self.misplaced().collect();
         let there = self
@@ -167,7 +210,7 @@ impl Record {
         newest.collect()
     }
 
-    /// Where the histories are whose newest version could not be read.
+    /// The indices of histories whose newest version is unreadable.
     fn misplaced(&self) -> impl Iterator<Item = usize> {
         let misfits = self.unreadable.values().map(|misfit| &misfit.unreadable.object);
         misfits
@@ -175,8 +218,8 @@ impl Record {
             .map(|place| place.index)
     }
 
-    /// Takes all that was recorded. A profile whose newest version could not be read is among the unreadable only: by
-    /// an older one it might be judged wrong.
+    /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
+    /// version would be judged in its place.
     pub fn take(&mut self) -> Recorded {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
@@ -198,7 +241,10 @@ impl Record {
         }
     }
 
-    /// Reads a profile, or notes that it does not fit, and gives its identity.
+    /// Reads a profile. Notes one that does not fit the type.
+    ///
+    /// # Errors
+    /// The identity of an object that does not fit.
     fn read(&mut self, json: &[u8], at: Timestamp) -> Result<ClusterProfile, ObjectRef> {
         lenient::profile(Untyped::Text(json)).map_err(|unreadable| {
             let object = ObjectRef {
@@ -219,12 +265,12 @@ impl Record {
         })
     }
 
-    /// What tells a profile from one of the same name that was there before.
+    /// The key of an object: its uid, so that a profile differs from an earlier one of the same name.
     fn key_of(&self, object: &ObjectRef) -> Arc<str> {
         if object.uid.is_empty() {
             return object.path().into();
         }
-        // Two objects of one uid are none that a hub gives out, but neither may hide the other.
+        // No hub gives two objects one uid, but if one does, neither may hide the other.
         let other = self.places.get(&*object.uid).is_some_and(|place| {
             let metadata = &self.histories[place.index].last().metadata;
             !object.name.is_empty()
@@ -237,7 +283,7 @@ impl Record {
         }
     }
 
-    /// The same for one that was read, at less expense: there may be a hundred thousand.
+    /// The key of a profile, without building an `ObjectRef`: there may be a hundred thousand.
     fn key(&self, profile: &ClusterProfile) -> Arc<str> {
         let metadata = &profile.metadata;
         let is_known = |place: &Place| {
@@ -251,7 +297,7 @@ impl Record {
         }
     }
 
-    /// A profile that could not be read for a while can be again, or is gone: its versions until now were missed.
+    /// A profile that was unreadable is readable again, or gone: its versions until now were missed.
     fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
         if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
             self.gaps.push(Gap {
@@ -264,7 +310,7 @@ impl Record {
         }
     }
 
-    /// Adds a version to its profile's history, unless it is the last one again.
+    /// Adds a version to its profile's history, unless it is the same as the last one.
     fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
         let key = self.key(&profile);
         if !self.unreadable.is_empty() {
@@ -291,19 +337,19 @@ impl Record {
         self.alive += 1;
         self.histories.push(ProfileHistory {
             origin,
-            // Room for one: most never change, and there may be a hundred thousand.
+            // Capacity for one: most profiles never change, and there may be a hundred thousand.
             versions: vec![Version { at, profile }],
             deleted: None,
         });
     }
 }
 
-/// Uid and path.
+/// The key of an object by uid and path.
 fn whole_key(object: &ObjectRef) -> String {
     format!("{} {}", object.uid, object.path())
 }
 
-/// Which object it is, as far as can be made out.
+/// The identity of an object, as far as it can be read.
 fn identity(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),

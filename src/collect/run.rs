@@ -21,6 +21,7 @@ use super::{
     driver::{RunContext, drive},
     header::header,
     members::{Asking, Sources, endpoints},
+    missing::NO_NAMESPACES,
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -39,6 +40,19 @@ const LARGEST_GLANCE: usize = 10_000;
 const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
 const STOPPED: &str = "the run was stopped before it was read";
+
+/// Why Secrets are not compared with profiles.
+const STALE: &str =
+    "the profiles could not be listed at the end of the window, and Secrets must not be newer";
+
+/// Why the Namespaces were not listed.
+#[derive(Debug, thiserror::Error)]
+enum NotListed {
+    #[error("{STOPPED}")]
+    Stopped,
+    #[error(transparent)]
+    Hub(#[from] Failure),
+}
 
 /// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far.
 ///
@@ -76,6 +90,7 @@ pub async fn collect(
         target,
         permissions,
         evidence,
+        is_stale: false,
     };
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
@@ -99,6 +114,8 @@ struct Run<'a> {
     target: Target,
     permissions: Permissions,
     evidence: Evidence,
+    /// Whether the profiles could not be listed at the end of the window.
+    is_stale: bool,
 }
 
 impl Run<'_> {
@@ -134,8 +151,7 @@ impl Run<'_> {
 
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
-            let reason = "the runner may not read Namespaces: grant list on namespaces (`clusterprofile-conformance rbac`)";
-            self.asked(Kind::Namespaces, Asked::No(reason.to_owned()));
+            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES.to_owned()));
             return self.profiles().await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);
@@ -143,16 +159,16 @@ impl Run<'_> {
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         self.profiles().await?;
         // In a run that is cut short, the first list is enough.
-        if let Err(reason) = self.namespaces().await
+        if let Err(error) = self.namespaces().await
             && !(known && self.stopped())
         {
-            self.gap(Kind::Namespaces, reason);
+            self.gap(Kind::Namespaces, error.to_string());
         }
         Ok(())
     }
 
-    /// Lists the namespaces; says why where that fails.
-    async fn namespaces(&mut self) -> Result<(), String> {
+    /// Lists the namespaces.
+    async fn namespaces(&mut self) -> Result<(), NotListed> {
         let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
@@ -166,8 +182,8 @@ impl Run<'_> {
                 unreadable.extend(found.unreadable);
                 Ok(())
             }
-            Some(Err(failure)) => Err(failure.to_string()),
-            None => Err(STOPPED.to_owned()),
+            Some(Err(failure)) => Err(failure.into()),
+            None => Err(NotListed::Stopped),
         }
     }
 
@@ -200,8 +216,12 @@ impl Run<'_> {
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record, from) => {}
             }
+            let ended = self.clock.now();
+            let confirming = join_all(watches.iter_mut().map(Watch::confirm));
+            let confirmed = self.unless_stopped(confirming).await;
+            self.is_stale = confirmed.is_some_and(|confirmed| confirmed.contains(&false));
             for watch in watches {
-                watch.finish().await;
+                watch.finish(ended);
             }
         }
         let until = self.clock.now();
@@ -350,6 +370,11 @@ impl Run<'_> {
         self.asked(Kind::Secrets, asked);
         self.evidence.gaps.extend(gap);
         if places.is_empty() {
+            return;
+        }
+        if self.is_stale {
+            // All evidence of a run is of one moment.
+            self.gap(Kind::Secrets, STALE.to_owned());
             return;
         }
         self.progress.phase("reading consumers' Secrets");

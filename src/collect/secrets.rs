@@ -12,6 +12,7 @@ use super::{
     call::{Failure, segment},
     digester::new_digester,
     list::list,
+    missing::NO_SECRETS,
     permissions::Permissions,
 };
 
@@ -21,10 +22,6 @@ pub(super) struct Secrets {
     pub secrets: Vec<Secret>,
     pub unreadable: Vec<Unreadable>,
 }
-
-/// Why Secrets cannot be read.
-pub(super) const GRANT: &str =
-    "the runner may not list Secrets: grant list on secrets (`clusterprofile-conformance rbac`)";
 
 /// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'
 /// namespaces are seldom those of the profiles, so everywhere is better.
@@ -55,8 +52,8 @@ pub(super) fn asked(
     let places = places(permissions, scope);
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), Vec::new(), None),
-        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(gap(GRANT))),
-        Wish::IfAllowed if places.is_empty() => (Asked::No(GRANT.to_owned()), places, None),
+        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(gap(NO_SECRETS))),
+        Wish::IfAllowed if places.is_empty() => (Asked::No(NO_SECRETS.to_owned()), places, None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, places, None),
     }
 }

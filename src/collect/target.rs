@@ -67,7 +67,7 @@ pub(super) async fn target(
     let mut skew = Skew::default();
     let server_version = match timed::<Version>(client, clock, "/version", &mut skew).await {
         Ok(version) => Some(version.git_version),
-        // Some hubs show their version to nobody.
+        // Some hubs do not show their version.
         Err(failure) if matches!(failure.code(), 403 | 404) => None,
         Err(failure) => return Err(failed(&failure)),
     };

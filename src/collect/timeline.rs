@@ -1,6 +1,8 @@
-//! The watch: one list that goes on as a stream of changes, through whatever the hub does to it.
+//! The watch: a list, then the changes since, through every interruption.
 //!
-//! The loop is our own, as a client library's retries hide what rules must know: what was missed, and when.
+//! The loop is our own: a client library's retries hide what rules must know, which is what was missed and when.
+
+mod confirm;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -10,7 +12,7 @@ use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
 use parking_lot::Mutex;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{
     call::{ATTEMPTS, Failure, PATIENCE, request, segment, send},
@@ -20,46 +22,48 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// After how long the hub is to end a watch, so that dead connections are found out, in seconds.
+/// The `timeoutSeconds` of a watch: the hub ends it then, which reveals dead connections.
 const LIFETIME: u64 = 240;
-/// How long a watch may be silent: longer than its life.
+/// How long a watch may be silent: longer than its lifetime.
 const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
-/// An interruption up to here delays changes by less than any rule would notice.
+/// The longest interruption that leaves no gap: no rule notices a delay as short as this.
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
-/// After how long a silence the connection is in doubt: bookmarks come every minute.
+/// How long a silence may be before the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
-/// How long a hub that may be gone is waited for in the end.
+/// How long a new watch is heard at the end, after a long silence.
 const LAST_WORD: Duration = Duration::from_secs(2);
-/// What comes within this after an interruption may have happened during it.
+/// A change that arrives this soon after an interruption may have happened during it.
 const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
 
-/// The record, shared by the watches of several namespaces and by threads that read lists.
+/// The record, shared by the watches of several namespaces and the threads that read lists.
 pub(super) type Shared = Arc<Mutex<Record>>;
 
-/// The watch over the profiles of the hub, or of one namespace.
+/// The watch of the hub's profiles, or of one namespace's.
 pub(super) struct Watch {
     client: Client,
     clock: Clock,
     record: Shared,
-    /// Of the collection.
+    /// The path of the collection.
     path: String,
     namespace: Option<String>,
-    /// Whether the hub may have streaming lists.
+    /// Whether the hub may support streaming lists.
     streams: bool,
     resource_version: String,
     lines: Option<Lines>,
-    /// Until when everything is known.
+    /// When it began.
+    began: Timestamp,
+    /// Until when every change is known.
     heard: Timestamp,
-    /// Why nothing is heard now.
+    /// Why the watch is interrupted now.
     outage: Option<String>,
-    /// When an interruption ended that was not brief, and what it was, until the hub has caught up.
+    /// The end of a long interruption and its gap, until the hub has caught up.
     resumed: Option<(Timestamp, Gap)>,
     failures: u32,
 }
 
 impl Watch {
-    /// A watch over the collection at `path`, which belongs to `namespace` or to all. Without `streams` it begins
-    /// with a plain list.
+    /// A watch of the collection at `path`, which is that of `namespace`, or of the whole hub. Without `streams` it
+    /// begins with a plain list.
     pub fn new(
         client: Client,
         clock: Clock,
@@ -76,6 +80,7 @@ impl Watch {
             streams,
             resource_version: String::new(),
             lines: None,
+            began: clock.now(),
             heard: clock.now(),
             outage: None,
             resumed: None,
@@ -84,10 +89,10 @@ impl Watch {
         }
     }
 
-    /// The first look at everything.
+    /// Lists the profiles for the first time.
     ///
     /// # Errors
-    /// When the hub refuses it, or fails again and again.
+    /// When the hub refuses the list, or fails repeatedly.
     pub async fn start(&mut self) -> Result<(), Failure> {
         while let Err(failure) = self.look(Origin::Listed).await {
             self.failures += 1;
@@ -100,7 +105,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Records all that happens, for as long as it is polled.
+    /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) -> Infallible {
         loop {
             let Err(failure) = self.listen().await else {
@@ -118,34 +123,20 @@ impl Watch {
         }
     }
 
-    /// Ends the watch. A hub that is not heard now leaves a gap.
-    pub async fn finish(mut self) {
-        let quiet = self.clock.now().duration_since(self.heard);
-        if self.outage.is_none() && quiet > QUIET {
-            // Nobody may be at the other end any more: what was missed then comes to a new watch at once.
-            self.lines = None;
-            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
-            let last = async {
-                self.resume().await?;
-                self.listen().await
-            };
-            if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
-                self.outage = Some(failure.to_string());
-            }
-        }
-        let until = self.clock.now();
+    /// Ends the watch. An interruption that lasts until now leaves a gap.
+    pub fn finish(self, now: Timestamp) {
         if let Some(cause) = &self.outage
-            && until.duration_since(self.heard) > BRIEF
+            && now.duration_since(self.heard) > BRIEF
         {
             let reason = format!(
                 "the watch{} was lost and did not come back: {cause}",
                 self.place()
             );
-            self.record.lock().gaps.push(gap(self.heard, until, reason));
+            self.record.lock().gaps.push(gap(self.heard, now, reason));
         }
     }
 
-    /// Listens until the hub ends the watch, as it does every few minutes.
+    /// Records events until the hub ends the watch, as it does every few minutes.
     async fn listen(&mut self) -> Result<(), Failure> {
         let fresh = self.lines.is_none();
         if fresh {
@@ -159,7 +150,7 @@ impl Watch {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
                 Err(failure) => {
-                    // A connection that breaks has brought everything until then; one that is only silent may not.
+                    // A connection that breaks has delivered everything until then; a silent one may not have.
                     if !failure.is_silence() {
                         self.broke_off();
                     }
@@ -177,7 +168,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The hub has ended the watch: until now everything is known, unless it was still to catch up.
+    /// The hub has ended the watch: every change is known until now, unless the hub was still catching up.
     fn broke_off(&mut self) {
         self.lines = None;
         let now = self.clock.now();
@@ -187,7 +178,7 @@ impl Watch {
         }
     }
 
-    /// Goes on from the last known revision.
+    /// Opens the watch again from the last known resourceVersion.
     async fn resume(&mut self) -> Result<(), Failure> {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={LIFETIME}",
@@ -201,7 +192,7 @@ impl Watch {
             && now.duration_since(self.heard) > BRIEF
         {
             let reason = format!(
-                "the watch{} was interrupted: what changed meanwhile was seen late ({cause})",
+                "the watch{} was interrupted: changes during that time were seen late ({cause})",
                 self.place()
             );
             self.resumed = Some((now, gap(self.heard, now, reason)));
@@ -216,7 +207,7 @@ impl Watch {
         let mut record = self.record.lock();
         let resource_version = match event {
             Event::Added(json) => record.changed(json, Origin::Created, now),
-            // Of a profile that was never told of, something was missed.
+            // If the profile is new to the record, its earlier versions were missed.
             Event::Modified(json) => record.changed(json, Origin::Relisted, now),
             Event::Deleted(json) => record.deleted(json, now),
             Event::Bookmark { resource_version, .. } => {
@@ -237,7 +228,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The hub has forgotten what came after the last known revision: only the outcome can still be had.
+    /// The hub no longer has the changes since the last known resourceVersion: only a new list can show their outcome.
     async fn look_again(&mut self, gone: &Failure) {
         self.outage = Some(gone.to_string());
         while let Err(failure) = self.look(Origin::Relisted).await {
@@ -250,7 +241,7 @@ impl Watch {
         self.outage = None;
         let now = self.clock.now();
         let reason = format!(
-            "the hub no longer had all changes{}, so what happened in between was missed ({})",
+            "the hub no longer had all changes{}: those in between were missed ({})",
             self.place(),
             gone
         );
@@ -258,11 +249,11 @@ impl Watch {
         self.heard = now;
     }
 
-    /// One look at everything, after which the watch can go on.
+    /// Lists the profiles, after which the watch can go on.
     async fn look(&mut self, origin: Origin) -> Result<(), Failure> {
         if self.streams {
             match self.stream(origin).await {
-                // Older hubs do not know the options, and say so; some promise a stream that never ends its list.
+                // Older hubs refuse the options; some accept them and never end the list.
                 Err(failure) if matches!(failure.code(), 400 | 422) || failure.is_silence() => {
                     self.streams = false;
                 }
@@ -272,7 +263,7 @@ impl Watch {
         self.list(origin).await
     }
 
-    /// A streaming list, which goes on as the watch.
+    /// Lists the profiles by a streaming list, which goes on as the watch.
     async fn stream(&mut self, origin: Origin) -> Result<(), Failure> {
         let path = format!(
             "{}?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan\
@@ -282,7 +273,7 @@ impl Watch {
         let response = send(&self.client, request(Method::GET, &path)?).await?;
         let mut lines = Lines::new(response.into_body());
         let pass = self.record.lock().begin(origin);
-        let early = || Failure::broken("the hub ended the watch before it had told of everything");
+        let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(PATIENCE).await?.ok_or_else(early)?;
             let event = Event::read(&line)?;
@@ -316,7 +307,7 @@ impl Watch {
         }
     }
 
-    /// A plain list, from whose revision a watch can begin.
+    /// Lists the profiles by a plain list, from whose resourceVersion a watch can begin.
     async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
         let (record, clock) = (Arc::clone(&self.record), self.clock);
         let pass = record.lock().begin(origin);

@@ -19,14 +19,14 @@ pub(super) fn cut(text: String, longest: usize) -> String {
 /// What is wrong with a file, in one line. Quotes none of it, and so keeps no source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Malformed(String);
+pub struct MalformedFile(String);
 
 /// Reads a file's YAML or JSON in which credentials may stand.
 ///
 /// # Errors
 /// When it does not parse.
-pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, Malformed> {
+pub(super) fn read_quietly<T: DeserializeOwned>(text: &str) -> Result<T, MalformedFile> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| Malformed(without_values(&error.to_string()).replace('\n', " ")))
+        .map_err(|error| MalformedFile(without_values(&error.to_string()).replace('\n', " ")))
 }

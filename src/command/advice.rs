@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use collect::{CollectError, connect::ConnectError, missing};
-use evidence::{Asked, Evidence, Kind};
+use evidence::{Asked, Evidence, Kind, LoginOutcome};
 use judge::{Judgement, reasons};
 
 /// What to do about a hub that cannot be reached, to be added to the error.
@@ -23,6 +23,10 @@ pub fn unreachable(error: &ConnectError) -> &'static str {
 pub fn nothing_seen(error: &CollectError) -> String {
     match error {
         CollectError::Unreachable { .. } => ", or choose another with --context".to_owned(),
+        CollectError::CrdMissing { .. } => {
+            "; if it is not installed yet, install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`"
+                .to_owned()
+        }
         CollectError::VersionNotServed {
             served, requested, ..
         } => {
@@ -45,15 +49,31 @@ pub fn left_over(journal: &Path) -> String {
     )
 }
 
-/// Adds to the reasons in the evidence how to ask for what was not asked for.
+/// Adds to the reasons in the evidence how to ask for what was not asked for, and which role grants what was forbidden.
 pub fn add_flags(evidence: &mut Evidence) {
     for asked in evidence.header.asked.values_mut() {
         if let Asked::No(reason) = asked {
             add_flag(reason);
+            add_role(reason, "rbac");
         }
     }
     if let Some(driver) = &mut evidence.driver {
-        driver.lacking.values_mut().for_each(add_flag);
+        for reason in driver.lacking.values_mut() {
+            add_flag(reason);
+            add_role(reason, "rbac --allow-mutations");
+        }
+    }
+    for gap in &mut evidence.gaps {
+        add_role(&mut gap.reason, "rbac");
+    }
+    let looks = evidence.members.iter_mut().flat_map(|member| &mut member.looks);
+    for reason in looks.flat_map(|look| look.missing.values_mut()) {
+        add_role(reason, "rbac");
+    }
+    for login in &mut evidence.logins {
+        if let LoginOutcome::Unanswered { reason } = &mut login.outcome {
+            add_role(reason, "rbac");
+        }
     }
 }
 
@@ -109,6 +129,21 @@ fn add_flag(reason: &mut String) {
     reason.push_str(flag);
 }
 
+/// Names the subcommand that prints the role for a permission that is missing: `on_hub` where the hub refused.
+fn add_role(reason: &mut String, on_hub: &str) {
+    let subcommand = if reason.contains(missing::MEMBER_FORBIDS) {
+        "rbac --members"
+    } else if reason.contains(missing::FORBIDDEN) {
+        on_hub
+    } else {
+        return;
+    };
+    let advice = format!(" (`clusterprofile-conformance {subcommand}` prints the role)");
+    if !reason.ends_with(&advice) {
+        reason.push_str(&advice);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +154,25 @@ mod tests {
         add_flag(&mut reason);
         add_flag(&mut reason);
         assert_eq!(reason, "the implementation was not made to act (`--driver FILE`)");
+        for (mut reason, told) in [
+            (
+                missing::NO_DRY_RUN.to_owned(),
+                "`clusterprofile-conformance rbac` prints the role)",
+            ),
+            (
+                format!("{}list on nodes on the member", missing::MEMBER_FORBIDS),
+                "`clusterprofile-conformance rbac --members` prints the role)",
+            ),
+        ] {
+            add_role(&mut reason, "rbac");
+            add_role(&mut reason, "rbac");
+            assert!(
+                reason.ends_with(told) && reason.matches("prints").count() == 1,
+                "{reason}"
+            );
+        }
+        let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
+        assert!(nothing_seen(&missing_crd).contains("crd | kubectl apply -f -"));
         assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
         assert_eq!(
             hint(&format!(

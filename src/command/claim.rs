@@ -109,22 +109,31 @@ impl ClaimFlags {
     }
 }
 
+/// Why the value of `--clusterset` is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum ClusterSetError {
+    #[error("give the namespace and the name of its ClusterSet, such as fleet=production")]
+    Parts,
+    #[error("`{0}` is not a valid namespace name")]
+    Namespace(String),
+    #[error("`{0}` is not a valid ClusterSet name: it is not a valid label value")]
+    Name(String),
+}
+
 /// Reads a namespace and the name of its ClusterSet.
-fn clusterset(given: &str) -> Result<(String, String), String> {
+fn clusterset(given: &str) -> Result<(String, String), ClusterSetError> {
     let parts = given
         .split_once('=')
         .filter(|(namespace, set)| !namespace.is_empty() && !set.is_empty());
     let Some((namespace, set)) = parts else {
-        return Err("give the namespace and the name of its ClusterSet, such as fleet=production".to_owned());
+        return Err(ClusterSetError::Parts);
     };
     if !is_dns_label(namespace) {
-        return Err(format!("`{namespace}` is not a valid namespace name"));
+        return Err(ClusterSetError::Namespace(namespace.to_owned()));
     }
     // The namespace repeats the set's name in a label.
     if !is_label_value(set) {
-        return Err(format!(
-            "`{set}` is not a valid ClusterSet name: it is not a valid label value"
-        ));
+        return Err(ClusterSetError::Name(set.to_owned()));
     }
     Ok((namespace.to_owned(), set.to_owned()))
 }

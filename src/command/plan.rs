@@ -94,11 +94,22 @@ impl PlanFlags {
     }
 }
 
+/// What a duration looks like.
+const EXAMPLE: &str = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s for a single snapshot";
+
+/// Why a text is no duration for a watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum DurationError {
+    #[error("{EXAMPLE}")]
+    Unreadable,
+    #[error("it is negative: {EXAMPLE}")]
+    Negative,
+}
+
 /// Reads a duration as people write it.
-fn observe(given: &str) -> Result<Duration, String> {
-    let example = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s for a single snapshot";
-    let duration = SignedDuration::from_str(given).map_err(|_| example.to_owned())?;
-    Duration::try_from(duration).map_err(|_| format!("it is negative: {example}"))
+fn observe(given: &str) -> Result<Duration, DurationError> {
+    let duration = SignedDuration::from_str(given).map_err(|_| DurationError::Unreadable)?;
+    Duration::try_from(duration).map_err(|_| DurationError::Negative)
 }
 
 #[cfg(test)]
@@ -111,7 +122,7 @@ mod tests {
         assert_eq!(observe("1h30m"), Ok(Duration::from_secs(5400)));
         for refused in ["", "5", "-5m", "soon", "5 parsecs"] {
             assert!(
-                observe(refused).is_err_and(|error| error.contains("1h30m")),
+                observe(refused).is_err_and(|error| error.to_string().contains("1h30m")),
                 "{refused}"
             );
         }

@@ -117,7 +117,7 @@ pub enum ClientError {
     Refused(String),
 
     /// There is no such server.
-    #[error("nobody answers there")]
+    #[error("no server answers there")]
     NoServer,
 }
 

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{DriverAction, api::names};
 
 use super::plan::{DriverPlan, Fleet};
-use crate::{missing::NO_MUTATIONS, permissions::Permissions};
+use crate::{
+    missing::{FORBIDDEN, NO_MUTATIONS},
+    permissions::Permissions,
+};
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +81,5 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
             .iter()
             .all(|namespace| allows(namespace) == Some(false))
     });
-    refused
-        .map(|(verb, resource)| format!("the runner may not {verb} {resource}: grant {verb} on {resource}"))
+    refused.map(|(verb, resource)| format!("{FORBIDDEN}{verb} {resource}: grant {verb} on {resource}"))
 }

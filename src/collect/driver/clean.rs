@@ -4,24 +4,27 @@ use std::{
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use evidence::{DriverAction, ObjectRef, redact::without_credentials};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
-    file::{DriverFile, Members},
+    file::{DriverFile, DriverFileError, Members},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
     writes::{LABEL_RUN, undo_creation, undo_field},
 };
 use crate::{
     CollectError, Plan,
-    call::{get, segment},
+    call::{Failure, segment},
     clock::Clock,
     connect::{Connection, HubAccess},
+    list::list,
     target::{Target, target},
 };
 
@@ -41,16 +44,30 @@ pub enum CleanError {
     #[error(transparent)]
     Hub(#[from] CollectError),
     /// The journals cannot be read.
-    #[error("failed to read what runs have left in {}: {cause}", folder.display())]
+    #[error("failed to read what runs have left in {}: {source}", folder.display())]
     Journals {
         /// The folder that they are in.
         folder: PathBuf,
         /// What the system says.
-        cause: io::Error,
+        source: io::Error,
     },
     /// The hub is the suite's own, and went with the run.
     #[error("a hub of the suite's own goes with its run: there is nothing to clean up")]
     OwnHub,
+}
+
+/// Why one change cannot be undone.
+#[derive(Debug, thiserror::Error)]
+enum UndoError {
+    #[error("{0}; name its new place if it was moved")]
+    DriverFile(#[from] DriverFileError),
+    #[error("the hooks cannot be run: {0}")]
+    Hooks(#[source] io::Error),
+    /// What the hook said, for a person.
+    #[error("{0}")]
+    Hook(String),
+    #[error(transparent)]
+    Hub(#[from] Failure),
 }
 
 /// Undoes what killed runs have left on the hub, by their journals in `folder`. A journal names the driver file whose
@@ -81,9 +98,9 @@ async fn clean_by(
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let target = target(&hub.client, clock, &hub.source, plan).await?;
-    let journals = Found::all(folder).map_err(|cause| CleanError::Journals {
+    let journals = Found::all(folder).map_err(|source| CleanError::Journals {
         folder: folder.to_owned(),
-        cause,
+        source,
     })?;
     let (found, going_on) = journals;
     let mut cleaned = Cleaned::default();
@@ -160,7 +177,7 @@ impl Work<'_> {
         }
     }
 
-    async fn undo(&self, run: &str, undo: &UndoEntry) -> (String, Result<(), String>) {
+    async fn undo(&self, run: &str, undo: &UndoEntry) -> (String, Result<(), UndoError>) {
         let client = &self.hub.client;
         match undo {
             UndoEntry::Member { name } => (
@@ -175,7 +192,7 @@ impl Work<'_> {
                 format!("ClusterProfile {}/{} goes", profile.namespace, profile.name),
                 undo_creation(client, self.target, run, profile)
                     .await
-                    .map_err(|failure| failure.to_string()),
+                    .map_err(UndoError::Hub),
             ),
             UndoEntry::Field(change) => (
                 format!(
@@ -184,14 +201,13 @@ impl Work<'_> {
                 ),
                 undo_field(client, self.target, change)
                     .await
-                    .map_err(|failure| failure.to_string()),
+                    .map_err(UndoError::Hub),
             ),
         }
     }
 
-    async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), String> {
-        let file = DriverFile::read(self.driver_file)
-            .map_err(|error| format!("{error}; name its new place if it was moved"))?;
+    async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), UndoError> {
+        let file = DriverFile::read(self.driver_file)?;
         if action == DriverAction::Heal && !file.hooks.contains_key(&action) {
             // Stand-ins broke by themselves, and went with the run.
             return Ok(());
@@ -206,8 +222,7 @@ impl Work<'_> {
             way: kubeconfig.map_or(Way::Unknown, Way::File),
         };
         let profile = own.and_then(|own| own.profile.clone());
-        let hooks = Commands::new(file, self.access, run)
-            .map_err(|error| format!("the hooks cannot be run: {error}"))?;
+        let hooks = Commands::new(file, self.access, run).map_err(UndoError::Hooks)?;
         let call = Call {
             action,
             member: Some(&member),
@@ -216,7 +231,7 @@ impl Work<'_> {
         };
         match hooks.call(&call, self.stop.clone()).await.failure {
             None => Ok(()),
-            Some(reason) => Err(reason),
+            Some(reason) => Err(UndoError::Hook(reason)),
         }
     }
 }
@@ -229,12 +244,15 @@ async fn strangers(
     leftovers: &[String],
 ) -> Result<Vec<String>, CleanError> {
     let path = format!("{}?labelSelector={}", target.profiles(None), segment(LABEL_RUN));
-    let list: Value = get(&hub.client, &path)
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&found);
+    let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
+    list(&hub.client, &path, each)
         .await
         .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
     let mut seen = BTreeSet::new();
     let mut told = Vec::new();
-    for item in list["items"].as_array().into_iter().flatten() {
+    for item in &*found.lock() {
         let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
         let object = ObjectRef::of_value(item, evidence::api::names::KIND);
         let known = going_on.iter().any(|known| known == run)

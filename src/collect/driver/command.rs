@@ -79,7 +79,7 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Writes a kubeconfig that nobody else can read, and remembers what of it is secret.
+    /// Writes a kubeconfig that only this user can read, and remembers what of it is secret.
     fn keep(&self, name: &str, kubeconfig: &str) -> io::Result<PathBuf> {
         let path = self.folder.path().join(format!("{name}.kubeconfig"));
         if path.is_file() {
@@ -202,7 +202,7 @@ impl Commands {
         self.order(Order::End, group);
         let over = async {
             let _ = child.wait().await;
-            // Once both outputs are closed, nobody is left who could write to them.
+            // Once both outputs are closed, no process is left that could write to them.
             if !reading.is_terminated() {
                 reading.as_mut().await;
             }

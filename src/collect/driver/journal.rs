@@ -1,7 +1,7 @@
 //! Write-ahead log of changes to undo, so that a killed run can be cleaned up.
 //!
 //! One file for each run, one JSON value a line, so that a truncated line spoils no other. It holds no credential. The
-//! run locks it, so that nobody cleans up after a run that is still going on.
+//! run locks the file, and cleaning up skips locked files: their runs are still going on.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The ending of a journal's name; its stem is the run's id.
+/// The extension of a journal's file; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
 
 /// The write-ahead log of a run that is going on.
@@ -44,7 +44,7 @@ pub(super) struct Found {
     file: File,
 }
 
-/// Which run it is.
+/// Identifies the run, its hub and its driver file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Head {
@@ -64,13 +64,13 @@ pub struct Head {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
 pub(super) enum UndoEntry {
-    /// A member joins: it is to leave.
+    /// A member joined: make it leave.
     Member { name: String },
-    /// A member breaks: it is to be healed.
+    /// A member was broken: heal it.
     Outage { name: String },
-    /// A profile is created: it is to be deleted.
+    /// A profile was created: delete it.
     Profile { profile: ProfileKey },
-    /// A field of a profile is changed: it is to be as before.
+    /// A field of a profile was changed: restore it.
     Field(FieldUndo),
 }
 
@@ -79,7 +79,7 @@ pub(super) enum UndoEntry {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FieldUndo {
     pub profile: ProfileKey,
-    /// Whose of that name.
+    /// The uid of the profile: another one may take its name.
     pub uid: String,
     /// Whether it belongs to `/status`.
     pub status: bool,
@@ -101,7 +101,7 @@ enum Line {
 }
 
 impl Journal {
-    /// Begins the journal of a run in that folder, which is made where it is not there.
+    /// Begins the journal of a run in that folder, and creates the folder if it is missing.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -150,11 +150,11 @@ impl Journal {
     pub(super) fn undone(&self, number: u64) {
         let mut state = self.state.lock();
         state.pending.remove(&number);
-        // An entry that stays is undone again, which does no harm.
+        // If this fails, the change is undone once more, which does no harm.
         let _ = write(&state.file, &Line::Undone(number));
     }
 
-    /// Where it is.
+    /// The path of its file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -167,24 +167,24 @@ impl Drop for Journal {
         if state.pending.is_empty() {
             let _ = fs::remove_file(&self.path);
         }
-        // A program that is just being started has the file as well, for a moment, and its lock with it.
+        // A program that is just being started shares the file and its lock for a moment.
         let _ = state.file.unlock();
     }
 }
 
 impl Drop for Found {
-    /// For the same reason.
+    /// Unlocks the file, for the same reason.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
 impl Found {
-    /// The journals of runs that have ended without cleaning up, in that folder, and the ids of those that are going
-    /// on. A file that is no journal is left alone.
+    /// Finds the journals in that folder of runs that ended without cleaning up, and the ids of runs that are still
+    /// going on. Ignores files that are not journals, and a missing folder.
     ///
     /// # Errors
-    /// When the folder cannot be read. That there is none is no error.
+    /// When the folder cannot be read.
     pub fn all(folder: &Path) -> io::Result<(Vec<Found>, Vec<String>)> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
@@ -218,7 +218,7 @@ impl Found {
         let _ = write(&self.file, &Line::Undone(number));
     }
 
-    /// Removes the journal, once everything is undone.
+    /// Removes the journal when everything is undone.
     pub fn end(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(going_on, ["b"]);
 
         drop(journal);
-        // It was killed while it wrote.
+        // The run was killed while it wrote.
         let mut file = OpenOptions::new()
             .append(true)
             .open(folder.join("b.jsonl"))

@@ -65,7 +65,7 @@ impl MemberPool {
         self.own.is_none()
     }
 
-    /// A DNS label that nobody else uses.
+    /// A DNS label that is unique to the run.
     fn name(&self) -> String {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         format!("conformance-{}-{number}", self.run)

@@ -27,7 +27,7 @@ mod writes;
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
-pub use file::{DriverFile, DriverFileError, Hook, Members};
+pub use file::{DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members};
 pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub use journal::{Head, Journal};
 pub(super) use output::{Cutter, Tail};

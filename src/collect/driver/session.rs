@@ -212,8 +212,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits a moment until the watch has brought a version that the run itself has written, so that nobody takes it
-    /// for an answer.
+    /// Waits a moment until the watch has brought a version that the run itself has written: it is not an answer.
     pub async fn delivered(&self, uid: &str, resource_version: &str) {
         self.wait(self.after(DELIVERY), |record| {
             record.history(uid).is_some_and(|history| {

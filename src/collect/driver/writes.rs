@@ -175,7 +175,7 @@ async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
 fn patch(change: &FieldUndo, expected: Option<&str>, wanted: Option<&str>) -> Value {
     let pointer = &change.pointer;
     if let (false, None, Some(wanted)) = (change.status, expected, wanted) {
-        // What holds the field may be gone with it, as labels are with the last of them. Nobody may change a uid.
+        // What holds the field may be gone with it, as labels are with the last of them. A uid cannot change.
         let mut patch = json!({"metadata": {"uid": change.uid}});
         let (parents, key) = pointer.rsplit_once('/').unwrap_or_default();
         let mut place = &mut patch;

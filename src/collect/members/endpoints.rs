@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     ask::REQUEST,
     clean::Clean,
+    error::NotCalled,
     kubeconfig::{KubeconfigFlaw, config},
     plan::{Dial, Members},
 };
@@ -119,7 +120,7 @@ impl Target {
         let at = clock.now();
         let (code, reason) = match endpoint.call(dial).await {
             Ok(code) => (Some(code), String::new()),
-            Err(reason) => (None, Clean::default().words(&reason)),
+            Err(error) => (None, Clean::default().words(&error.to_string())),
         };
         EndpointCall {
             at,
@@ -155,22 +156,20 @@ impl Endpoint {
     }
 
     /// The status with which it answers.
-    async fn call(&self, dial: &dyn Dial) -> Result<u16, String> {
-        let mut failed = "it is not to be called over TLS".to_owned();
+    async fn call(&self, dial: &dyn Dial) -> Result<u16, NotCalled> {
+        let mut failed = NotCalled::NoUrl;
         for (index, url) in self.urls.iter().enumerate() {
             match self.call_url(url, dial).await {
                 Ok(code) => return Ok(code),
-                Err(reason) if index == 0 => failed = reason,
+                Err(error) if index == 0 => failed = error,
                 Err(_) => {}
             }
         }
         Err(failed)
     }
 
-    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, String> {
-        let client = dial
-            .connect(self.config(url).map_err(|flaw| flaw.to_string())?)
-            .map_err(|error| error.to_string())?;
+    async fn call_url(&self, url: &str, dial: &dyn Dial) -> Result<u16, NotCalled> {
+        let client = dial.connect(self.config(url)?)?;
         let mut request = Request::new(Body::empty());
         *request.method_mut() = Method::GET;
         *request.uri_mut() = http::Uri::from_static("/version");
@@ -178,11 +177,9 @@ impl Endpoint {
         request.headers_mut().insert(header::CONNECTION, close);
         match timeout(REQUEST, client.send(request)).await {
             Ok(Ok(response)) => Ok(response.status().as_u16()),
-            Ok(Err(error)) if connect::is_tls(&error) => {
-                Err(format!("no secure connection: {}", connect::cause(&error)))
-            }
-            Ok(Err(error)) => Err(connect::cause(&error)),
-            Err(_) => Err(format!("no answer came for {} s", REQUEST.as_secs())),
+            Ok(Err(error)) if connect::is_tls(&error) => Err(NotCalled::Insecure(connect::cause(&error))),
+            Ok(Err(error)) => Err(NotCalled::Failed(connect::cause(&error))),
+            Err(_) => Err(NotCalled::Silent),
         }
     }
 

@@ -11,45 +11,11 @@ use kube::config::Kubeconfig;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::plan::MemberWay;
-use crate::{connect, connect::ConnectError, words::read_quietly};
-
-/// An example for error messages.
-const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
-                       `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
-
-/// Why the file of members cannot be used. No message holds a secret of a kubeconfig.
-#[derive(Debug, thiserror::Error)]
-pub enum MembersError {
-    /// The file cannot be read.
-    #[error("failed to read the members' file {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-
-    /// The file does not say what it should.
-    #[error("failed to use the members' file {}: {flaw}; {EXAMPLE}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        flaw: String,
-    },
-
-    /// A kubeconfig that the file names is of no use.
-    #[error("failed to use the members' file {}: {profile}: {source}", path.display())]
-    Way {
-        /// The file.
-        path: PathBuf,
-        /// Namespace and name of the profile.
-        profile: String,
-        /// What is wrong with the kubeconfig.
-        source: Box<ConnectError>,
-    },
-}
+use super::{
+    error::{EntryFlaw, MembersError, MembersFlaw},
+    plan::MemberWay,
+};
+use crate::{connect, words::read_quietly};
 
 /// The way to one member.
 #[derive(JsonSchema)]
@@ -65,50 +31,54 @@ impl Entry {
     /// Reads it.
     ///
     /// # Errors
-    /// What is wrong with it; quotes no value.
-    fn read(entry: &Value) -> Result<Self, String> {
-        let fields = entry.as_object().ok_or("it is no mapping")?;
+    /// What is wrong with it.
+    fn read(entry: &Value) -> Result<Self, EntryFlaw> {
+        let fields = entry.as_object().ok_or(EntryFlaw::NotMapping)?;
         let known = ["kubeconfig", "context"];
         if let Some(unknown) = fields.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(UnknownName::among("key", unknown, known).to_string());
+            return Err(UnknownName::among("key", unknown, known).into());
         }
-        let text = |key: &str| match fields.get(key) {
+        let text = |key: &'static str| match fields.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("its {key} is no text")),
+            Some(_) => Err(EntryFlaw::NotText(key)),
         };
         Ok(Self {
-            kubeconfig: text("kubeconfig")?.ok_or("it has no kubeconfig")?.into(),
+            kubeconfig: text("kubeconfig")?.ok_or(EntryFlaw::NoKubeconfig)?.into(),
             context: text("context")?,
         })
     }
 }
 
-/// Reads a file of members, and the kubeconfigs that it names; also gives the files that were read. Nobody is called yet,
-/// and no plugin is run.
+/// Reads a file of members, and the kubeconfigs that it names; also gives the files that were read. Calls no
+/// member yet, and runs no plugin.
 ///
 /// # Errors
 /// When the file, a kubeconfig or a context cannot be used.
 pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), MembersError> {
-    let malformed = |flaw: String| MembersError::Malformed {
+    let malformed = |source| MembersError::Malformed {
         path: path.to_owned(),
-        flaw,
+        source,
     };
     let text = fs::read_to_string(path).map_err(|source| MembersError::Unreadable {
         path: path.to_owned(),
         source,
     })?;
-    let entries: BTreeMap<String, Value> = read_quietly(&text).map_err(|flaw| malformed(flaw.to_string()))?;
+    let entries: BTreeMap<String, Value> =
+        read_quietly(&text).map_err(|flaw| malformed(MembersFlaw::Text(flaw)))?;
     if entries.is_empty() {
-        return Err(malformed("it names no profile".to_owned()));
+        return Err(malformed(MembersFlaw::Empty));
     }
     let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
     let mut ways = Vec::new();
     for (name, entry) in entries {
-        let profile =
-            profile(&name).ok_or_else(|| malformed(format!("`{name}` is no namespace/name of a profile")))?;
-        let Entry { kubeconfig, context } =
-            Entry::read(&entry).map_err(|flaw| malformed(format!("`{name}`: {flaw}")))?;
+        let profile = profile(&name).ok_or_else(|| malformed(MembersFlaw::Name(name.clone())))?;
+        let Entry { kubeconfig, context } = Entry::read(&entry).map_err(|source| {
+            malformed(MembersFlaw::Entry {
+                profile: name.clone(),
+                source,
+            })
+        })?;
         let failed = |source| MembersError::Way {
             path: path.to_owned(),
             profile: name.clone(),

@@ -7,7 +7,13 @@ use jiff::Timestamp;
 use kube::Config;
 use serde_json::json;
 
-use super::{ask::Asker, clean::Clean, kubeconfig::config, plan::Dial};
+use super::{
+    ask::Asker,
+    clean::Clean,
+    error::NotTrusted,
+    kubeconfig::{KubeconfigFlaw, config},
+    plan::Dial,
+};
 use crate::{
     clock::Clock,
     hidden::Hidden,
@@ -36,14 +42,17 @@ impl Renewal {
 /// Why there is nothing to try.
 pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
     // Where nothing could be sent, no credential is asked for.
-    trusted(request).map_err(|reason| LoginOutcome::Unanswered { reason })?;
+    trusted(request).map_err(|error| LoginOutcome::Unanswered {
+        reason: error.to_string(),
+    })?;
     let no_credential = |reason| LoginOutcome::NoCredential { reason };
     let issued = match request.run(clock).await {
         Yield::Credential(issued) => issued,
         Yield::None(reason) => return Err(no_credential(reason)),
         Yield::NotRun(reason) => return Err(LoginOutcome::Unanswered { reason }),
     };
-    let config = whole(request, &issued).map_err(no_credential)?;
+    let config = whole(request, &issued)
+        .map_err(|_| no_credential("the plugin's credential cannot be used".to_owned()))?;
     let clean = Clean::of(&config.auth_info);
     let client = dial.connect(config).map_err(|reason| {
         let reason = clean.words(&reason.to_string());
@@ -60,35 +69,28 @@ pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) 
 ///
 /// # Errors
 /// Why not.
-fn trusted(request: &Request) -> Result<(), String> {
-    let entry = || format!("access provider {}", request.provider);
+fn trusted(request: &Request) -> Result<(), NotTrusted> {
+    let provider = || request.provider.clone();
     let server = request.cluster["server"].as_str().unwrap_or_default();
     if !server.starts_with("https://") {
-        return Err(format!(
-            "the server of {} is not reached over TLS, and no credential is sent without",
-            entry()
-        ));
+        return Err(NotTrusted::NoTls(provider()));
     }
     if server.contains('@') {
-        return Err(format!("the server of {} holds a user's name", entry()));
+        return Err(NotTrusted::UserName(provider()));
     }
     if request.cluster["insecure-skip-tls-verify"] == true {
-        return Err(format!(
-            "{} leaves the server's certificate unchecked, and no credential is sent to who cannot show one",
-            entry()
-        ));
+        return Err(NotTrusted::Unchecked(provider()));
     }
     let alone = json!({"clusters": [{"name": "c", "cluster": request.cluster}]});
     config(Hidden(alone))
         .map(|_| ())
-        .map_err(|_| format!("{} cannot be used: a field of its cluster is malformed", entry()))
+        .map_err(|_| NotTrusted::Malformed(provider()))
 }
 
 /// The access provider's cluster with the credential.
-fn whole(request: &Request, issued: &Issued) -> Result<Config, String> {
+fn whole(request: &Request, issued: &Issued) -> Result<Config, KubeconfigFlaw> {
     config(Hidden(json!({
         "clusters": [{"name": "c", "cluster": request.cluster}],
         "users": [{"name": "u", "user": issued.user.0}],
     })))
-    .map_err(|_| "the plugin's credential cannot be used".to_owned())
 }

@@ -6,6 +6,7 @@
 mod ask;
 mod clean;
 pub(super) mod endpoints;
+mod error;
 mod file;
 mod issued;
 mod kubeconfig;
@@ -16,6 +17,7 @@ mod seen;
 mod tried;
 mod watch;
 
-pub use file::{MembersError, members_schema, read_members};
+pub use error::{EntryFlaw, MembersError, MembersFlaw};
+pub use file::{members_schema, read_members};
 pub use plan::{Dial, MemberWay, Members, Network};
 pub(super) use watch::{Asking, Sources};

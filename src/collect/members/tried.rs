@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::{
     ask::Asker,
     clean::Clean,
+    error::SecretFlaw,
     issued::{self, Way},
     login::login,
     plan::Dial,
@@ -40,7 +41,7 @@ pub(super) struct CredentialAttempt {
 
 /// Where the credential comes from.
 enum Source {
-    Kubeconfig(Result<Hidden, String>),
+    Kubeconfig(Result<Hidden, SecretFlaw>),
     Plugin(Arc<Request>),
 }
 
@@ -144,7 +145,6 @@ fn attempt(json: &[u8]) -> Option<CredentialAttempt> {
     let metadata = &object.0["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
     let label = |key: &str| metadata["labels"][key].as_str().map(str::to_owned);
-    let none = || Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY));
     Some(CredentialAttempt {
         with: LoginWith::Secret(ObjectRef {
             kind: "Secret".to_owned(),
@@ -158,10 +158,8 @@ fn attempt(json: &[u8]) -> Option<CredentialAttempt> {
             name: label(names::LABEL_SECRET_PROFILE)?,
         },
         source: Source::Kubeconfig(match kubeconfig_in_clear(&object.0) {
-            Some(read) => read
-                .map(Hidden)
-                .map_err(|flaw| format!("the Secret holds no kubeconfig: {flaw}")),
-            None => none(),
+            Some(read) => read.map(Hidden).map_err(SecretFlaw::NoKubeconfig),
+            None => Err(SecretFlaw::NoKey),
         }),
     })
 }
@@ -198,17 +196,18 @@ impl CredentialAttempt {
             Source::Plugin(request) => return issued::open(request, dial, clock).await,
         };
         let asker = || {
-            let kubeconfig = kubeconfig.as_ref().map_err(Clone::clone)?;
-            let config = kubeconfig.config().map_err(|flaw| flaw.to_string())?;
+            let config = kubeconfig.as_ref().map_err(Clone::clone)?.config()?;
             let clean = Clean::of(&config.auth_info);
             let client = dial
                 .connect(config)
-                .map_err(|error| clean.words(&error.to_string()))?;
+                .map_err(|error| SecretFlaw::Client(clean.words(&error.to_string())))?;
             Ok(Asker { client, clean })
         };
         asker()
             .map(|asker| (asker, None))
-            .map_err(|reason| LoginOutcome::NoCredential { reason })
+            .map_err(|flaw: SecretFlaw| LoginOutcome::NoCredential {
+                reason: flaw.to_string(),
+            })
     }
 }
 

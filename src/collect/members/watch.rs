@@ -21,12 +21,13 @@ use tokio::{
 use super::{
     ask::{Asker, NOT_ACCEPTED},
     clean::Clean,
+    error::NoWay,
     issued::{self, Renewal},
     look::{look, no_way},
     plan::{Dial, MemberWay, Members, Way},
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{clock::Clock, connect::ClientError, plugins::Request, secrets::GRANT};
+use crate::{clock::Clock, connect::ClientError, missing::NO_SECRETS, plugins::Request};
 
 /// How many members are asked at a time.
 const AT_ONCE: usize = 64;
@@ -202,7 +203,7 @@ impl Asking {
             return Vec::new();
         }
         if from.places.is_empty() {
-            self.unread = Some(GRANT.to_owned());
+            self.unread = Some(NO_SECRETS.to_owned());
             return Vec::new();
         }
         let attempts = attempts(from.hub, from.places).await.unwrap_or_else(|failure| {
@@ -324,8 +325,11 @@ impl Task {
         if let Route::Pending(pending) = route {
             match pending.open(means).await {
                 Ok(opened) => *route = opened,
-                Err(cause) => {
-                    self.record.lock().looks.push(no_way(means.clock, &cause));
+                Err(error) => {
+                    self.record
+                        .lock()
+                        .looks
+                        .push(no_way(means.clock, &error.to_string()));
                     return;
                 }
             }
@@ -350,7 +354,7 @@ impl PendingRoute {
     ///
     /// # Errors
     /// Why there is none.
-    async fn open(&self, means: &Means) -> Result<Route, String> {
+    async fn open(&self, means: &Means) -> Result<Route, NoWay> {
         let request = match self {
             PendingRoute::Way(way) => return Ok(Route::Open(open(way, &means.dial).await?, None)),
             PendingRoute::Plugin(request) => request,
@@ -358,19 +362,19 @@ impl PendingRoute {
         let opened = issued::open(request, &*means.dial, means.clock).await;
         opened
             .map(|(asker, renewal)| Route::Open(asker, renewal))
-            .map_err(|outcome| match outcome {
-                LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
-                    format!("its credential was not renewed: {reason}")
-                }
-                LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => {
-                    "its credential was not renewed".to_owned()
-                }
+            .map_err(|outcome| {
+                NoWay::NotRenewed(match outcome {
+                    LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
+                        Some(reason)
+                    }
+                    LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => None,
+                })
             })
     }
 }
 
 /// Prepares a way, which may run a credential plugin.
-async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
+async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, NoWay> {
     match &way.way {
         Way::Client(client) => Ok(Asker {
             client: client.clone(),
@@ -382,7 +386,7 @@ async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, String> {
             let connected = spawn_blocking(move || dial.connect(*config)).await;
             let connected = connected
                 .unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())));
-            let client = connected.map_err(|error| clean.words(&error.to_string()))?;
+            let client = connected.map_err(|error| NoWay::Client(clean.words(&error.to_string())))?;
             Ok(Asker { client, clean })
         }
     }

@@ -4,44 +4,44 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::plan::{Output, Protocol};
+use super::{
+    error::AnswerFlaw,
+    plan::{Output, Protocol},
+};
 use crate::hidden::Hidden;
 
-/// How far the runner's clock may be apart from the plugin's before a credential counts as expired.
+/// The clock skew up to which a credential does not count as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// A credential that a plugin has issued.
 pub(crate) struct Issued {
-    /// In the form of a kubeconfig's user.
+    /// In the format of a kubeconfig's user.
     pub user: Hidden,
-    /// When it expires; none: the plugin does not tell.
+    /// When it expires; none if the plugin does not say.
     pub expires: Option<Timestamp>,
 }
 
 /// Reads an answer in that version of the protocol.
 ///
 /// # Errors
-/// What is wrong with it, to go on after "the plugin's answer"; quotes nothing of it.
-pub(super) fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<Issued, String> {
-    let answer = Hidden(parse(&output.0).ok_or("is no ExecCredential")?);
+/// What is wrong with it.
+pub(super) fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Result<Issued, AnswerFlaw> {
+    let answer = Hidden(parse(&output.0).ok_or(AnswerFlaw::NoCredential)?);
     let answer = &answer.0;
     if answer["kind"] != "ExecCredential" {
-        return Err("is no ExecCredential".to_owned());
+        return Err(AnswerFlaw::NoCredential);
     }
-    let version = protocol.api_version();
-    if answer["apiVersion"] != version {
-        return Err(format!(
-            "is of another version than the {version} that was asked for"
-        ));
+    if answer["apiVersion"] != protocol.api_version() {
+        return Err(AnswerFlaw::Version(protocol));
     }
     let status = &answer["status"];
     if !status.is_object() {
-        return Err("has no status".to_owned());
+        return Err(AnswerFlaw::NoStatus);
     }
-    let text = |field: &str| match &status[field] {
+    let text = |field: &'static str| match &status[field] {
         Value::Null => Ok(""),
         Value::String(text) => Ok(text.as_str()),
-        _ => Err(format!("has a status.{field} that is no text")),
+        _ => Err(AnswerFlaw::NotText(field)),
     };
     let (token, certificate, key) = (
         text("token")?,
@@ -49,10 +49,10 @@ pub(super) fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Resul
         text("clientKeyData")?,
     );
     if certificate.is_empty() != key.is_empty() {
-        return Err("has a client certificate or a key, and not both".to_owned());
+        return Err(AnswerFlaw::HalfAPair);
     }
     if token.is_empty() && key.is_empty() {
-        return Err("holds neither a token nor a client certificate".to_owned());
+        return Err(AnswerFlaw::Empty);
     }
     let expires = match text("expirationTimestamp")? {
         "" => None,
@@ -69,7 +69,7 @@ pub(super) fn read(output: &Output, protocol: Protocol, now: Timestamp) -> Resul
     Ok(Issued { user, expires })
 }
 
-/// JSON, or YAML as well: consumers' libraries read both.
+/// Parses JSON or YAML: consumers' libraries read both.
 fn parse(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     let json: Option<Value> = serde_json::from_str(text).ok();
@@ -77,16 +77,11 @@ fn parse(bytes: &[u8]) -> Option<Value> {
         .filter(Value::is_object)
 }
 
-fn expiry(time: &str, now: Timestamp) -> Result<Timestamp, String> {
-    let expires: Timestamp = time
-        .parse()
-        .map_err(|_| "has an expirationTimestamp that is no time in RFC 3339")?;
+fn expiry(time: &str, now: Timestamp) -> Result<Timestamp, AnswerFlaw> {
+    let expires: Timestamp = time.parse().map_err(|_| AnswerFlaw::NoTime)?;
     let age = now.duration_since(expires);
     if age > SKEW {
-        Err(format!(
-            "expired {:#} ago",
-            SignedDuration::from_secs(age.as_secs())
-        ))
+        Err(AnswerFlaw::Expired(SignedDuration::from_secs(age.as_secs())))
     } else {
         Ok(expires)
     }
@@ -96,7 +91,7 @@ fn expiry(time: &str, now: Timestamp) -> Result<Timestamp, String> {
 mod tests {
     use super::*;
 
-    fn outcome(answer: &str) -> Result<(Value, Option<Timestamp>), String> {
+    fn outcome(answer: &str) -> Result<(Value, Option<Timestamp>), AnswerFlaw> {
         let now = "2026-01-01T00:00:00Z".parse().expect("a time");
         let output = Output(answer.as_bytes().to_vec());
         read(&output, Protocol::V1, now).map(|issued| (issued.user.0.clone(), issued.expires))
@@ -153,7 +148,7 @@ mod tests {
             ),
         ];
         for (answer, expected) in cases {
-            let flaw = outcome(&answer).expect_err("no credential");
+            let flaw = outcome(&answer).expect_err("no credential").to_string();
             assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
         }
     }

@@ -8,19 +8,20 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Issued, read},
+    error::ExtensionFlaw,
     plan::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner},
 };
 use crate::clock::Clock;
 
-/// The extension whose content a plugin gets as its configuration.
+/// The extension that a plugin gets as its configuration.
 const CONFIG: &str = "client.authentication.k8s.io/exec";
 /// The extension with further arguments (KEP-5339 › Passing plugin configuration via extensions).
 const ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
-/// The extension with further environment (the same).
+/// The extension with further variables (the same section).
 const ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
-/// The variable by which a plugin is told what is wanted.
+/// The variable with the ExecCredential that the plugin reads.
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
-/// What of a cluster a plugin is told. A file's path is not: a profile has no files.
+/// The fields of a cluster that a plugin gets. Paths are left out: a profile has no files.
 const TOLD: [&str; 6] = [
     "server",
     "tls-server-name",
@@ -30,31 +31,31 @@ const TOLD: [&str; 6] = [
     "disable-compression",
 ];
 
-/// How to get a credential for one profile's member.
+/// A request for a credential for one profile's member.
 pub(crate) struct Request {
     /// The access provider's name.
     pub provider: String,
-    /// The entry's cluster, in the form of a kubeconfig's.
+    /// The entry's cluster, in the format of a kubeconfig.
     pub cluster: Value,
     protocol: Protocol,
-    /// Or why a consumer cannot call the plugin with what the profile says.
-    call: Result<Call, String>,
+    /// The call, or why a consumer cannot make it of what the profile says.
+    call: Result<Call, ExtensionFlaw>,
     runner: Arc<dyn Runner>,
 }
 
-/// What a plugin has yielded.
+/// The outcome of a request.
 pub(crate) enum Yield {
     /// A credential.
     Credential(Issued),
-    /// None, for this reason, which quotes nothing of what may be one.
+    /// No credential, for this reason; quotes nothing that may be one.
     None(String),
-    /// The plugin was not run: this tells nothing of it.
+    /// The plugin was not run, which says nothing about it.
     NotRun(String),
 }
 
 impl Plugins {
-    /// How to get a credential for the profile's member: by the first provider that the profile has too. None where it
-    /// has none of them.
+    /// Prepares the request for the profile's member, by the first provider that the profile has; none if it has none
+    /// of them.
     pub(crate) fn request(&self, profile: &ClusterProfile) -> Option<Request> {
         let (provider, cluster) = self.providers.iter().find_map(|provider| {
             let entry = profile.access().find(|entry| *entry.name == *provider.name)?;
@@ -75,7 +76,7 @@ impl Request {
     pub async fn run(&self, clock: Clock) -> Yield {
         let call = match &self.call {
             Ok(call) => call,
-            Err(flaw) => return Yield::None(flaw.clone()),
+            Err(flaw) => return Yield::None(flaw.to_string()),
         };
         match self.runner.run(call).await {
             Ran::Answered(output) => match read(&output, self.protocol, clock.now()) {
@@ -89,16 +90,16 @@ impl Request {
 }
 
 impl Call {
-    /// The provider's plugin for that cluster.
+    /// Prepares the call of the provider's plugin for that cluster.
     ///
     /// # Errors
-    /// What of the profile a consumer could not use.
-    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
+    /// When a consumer could not use what the profile adds.
+    fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, ExtensionFlaw> {
         let mut args = provider.args.clone();
         if provider.additional_args == ArgsPolicy::Append {
             let added: Vec<String> = extension(cluster, ARGS, "list of strings")?;
             if added.iter().any(|argument| argument.contains('\0')) {
-                return Err(format!("its extension {ARGS} has an argument with a NUL in it"));
+                return Err(ExtensionFlaw::Argument(ARGS));
             }
             args.extend(added);
         }
@@ -106,9 +107,7 @@ impl Call {
         if provider.additional_envs != EnvsPolicy::Ignore {
             let added: BTreeMap<String, String> = extension(cluster, ENVS, "map of strings")?;
             if !added.iter().all(|(name, value)| is_variable(name, value)) {
-                return Err(format!(
-                    "its extension {ENVS} has a name or value that no environment can have"
-                ));
+                return Err(ExtensionFlaw::Variable(ENVS));
             }
             for (name, value) in added {
                 match provider.additional_envs {
@@ -128,23 +127,27 @@ impl Call {
     }
 }
 
-/// Whether an environment can have that variable.
+/// Whether an environment can hold that variable.
 pub(super) fn is_variable(name: &str, value: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
 }
 
-/// What an extension holds; nothing where there is none.
-fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form: &str) -> Result<T, String> {
+/// Reads an extension; the default if it is absent.
+fn extension<T: DeserializeOwned + Default>(
+    cluster: &Cluster,
+    name: &'static str,
+    form: &'static str,
+) -> Result<T, ExtensionFlaw> {
     let Some(found) = cluster.extensions.iter().find(|one| *one.name == *name) else {
         return Ok(T::default());
     };
     let read: Result<Option<T>, _> = serde_json::from_value(found.extension.value());
     // The reader's own message may quote what it could not read.
     read.map(Option::unwrap_or_default)
-        .map_err(|_| format!("its extension {name} is no {form}"))
+        .map_err(|_| ExtensionFlaw::Form { name, form })
 }
 
-/// What the plugin is told of what is wanted.
+/// The ExecCredential that the plugin reads.
 fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
     if provider.cluster_info {
@@ -158,7 +161,7 @@ fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     json!({"apiVersion": api_version, "kind": "ExecCredential", "spec": spec}).to_string()
 }
 
-/// The part of a cluster that others may be told, as a kubeconfig has it.
+/// The cluster's fields that a plugin may get, in the format of a kubeconfig.
 fn cluster_info(cluster: &Cluster) -> Value {
     let mut all = serde_json::to_value(cluster).unwrap_or_default();
     let kept = TOLD.iter().filter_map(|field| match all[field].take() {

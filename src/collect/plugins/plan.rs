@@ -1,4 +1,4 @@
-//! The plugins, how each is called, and what runs them.
+//! The plugins of a provider file, their calls, and the runner.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -8,30 +8,30 @@ use zeroize::Zeroize as _;
 /// The credential plugins of a consumer.
 #[derive(Clone)]
 pub struct Plugins {
-    /// The access providers that have one. Of those that a profile has, the first counts.
+    /// The access providers with a plugin. The first one that a profile has is used.
     pub providers: Vec<Provider>,
-    /// What runs them.
+    /// Runs the plugins.
     pub runner: Arc<dyn Runner>,
 }
 
 /// The plugin of one access provider.
 #[derive(Clone)]
 pub struct Provider {
-    /// The provider's name, as profiles have it.
+    /// The provider's name in profiles.
     pub name: String,
-    /// The program, found.
+    /// The path of the program.
     pub command: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What its environment has besides the runner's own; of two alike the last counts.
+    /// Variables beside the runner's own environment; of two with one name, the last counts.
     pub env: Vec<(String, String)>,
     /// The version of the protocol.
     pub protocol: Protocol,
-    /// Whether the plugin is told of the cluster.
+    /// Whether the plugin gets the cluster (`provideClusterInfo`).
     pub cluster_info: bool,
-    /// What becomes of the arguments that a profile adds.
+    /// The policy for arguments that a profile adds.
     pub additional_args: ArgsPolicy,
-    /// What becomes of the environment that a profile adds.
+    /// The policy for variables that a profile adds.
     pub additional_envs: EnvsPolicy,
 }
 
@@ -44,25 +44,25 @@ pub enum Protocol {
     V1Beta1,
 }
 
-/// What becomes of the arguments that a profile adds (KEP-5339 › Configuring plugins in the controller).
+/// The policy for arguments that a profile adds (KEP-5339 › Configuring plugins in the controller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgsPolicy {
-    /// They are left out.
+    /// They are ignored.
     #[default]
     Ignore,
-    /// They come after those of the file.
+    /// They follow the file's.
     Append,
 }
 
-/// What becomes of the environment that a profile adds (KEP-5339 › Configuring plugins in the controller).
+/// The policy for variables that a profile adds (KEP-5339 › Configuring plugins in the controller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnvsPolicy {
-    /// It is left out.
+    /// They are ignored.
     #[default]
     Ignore,
-    /// Names that the file has keep its values.
+    /// The file's values win.
     AppendIfNotExists,
-    /// Names that the file has get the profile's values.
+    /// The profile's values win.
     Replace,
 }
 
@@ -74,23 +74,23 @@ pub struct Call {
     pub command: PathBuf,
     /// All its arguments.
     pub args: Vec<String>,
-    /// All that its environment has besides the runner's own.
+    /// All variables beside the runner's own environment.
     pub env: BTreeMap<String, String>,
 }
 
 /// Runs plugins.
 pub trait Runner: Send + Sync {
-    /// Runs one to its end. When this is dropped, so is the plugin.
+    /// Runs a plugin to its end. Dropping the future kills the plugin.
     fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran>;
 }
 
-/// What came of a run.
+/// The outcome of a run.
 pub enum Ran {
-    /// The plugin ended well, with this on its standard output.
+    /// The plugin succeeded, with this on its standard output.
     Answered(Output),
-    /// The plugin failed, in this way; quotes no credential.
+    /// The plugin failed, for this reason; quotes no credential.
     Failed(String),
-    /// The plugin could not be run: this tells nothing of it.
+    /// The plugin could not be run, which says nothing about it.
     NotRun(String),
 }
 
@@ -105,7 +105,7 @@ impl Drop for Output {
 }
 
 impl Provider {
-    /// A provider of that name whose plugin is told of the cluster, for runners that start no program.
+    /// A provider of that name whose plugin gets the cluster, for runners that start no program.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -121,10 +121,10 @@ impl Provider {
 }
 
 impl Protocol {
-    /// The versions that there are.
+    /// All versions.
     pub const ALL: [Protocol; 2] = [Protocol::V1, Protocol::V1Beta1];
 
-    /// As `apiVersion` has it.
+    /// The value of `apiVersion`.
     pub fn api_version(self) -> &'static str {
         match self {
             Protocol::V1 => "client.authentication.k8s.io/v1",

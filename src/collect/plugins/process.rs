@@ -31,22 +31,22 @@ use crate::driver::{Cutter, Order, Reaper, Tail};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many run at a time.
 const AT_ONCE: usize = 16;
-/// How long one waits for its turn: where most of them hang, the run is to end all the same.
+/// How long a plugin waits for its turn. If most of them hang, the run still ends.
 const QUEUE: Duration = Duration::from_secs(300);
 /// The largest answer.
 const LARGEST: usize = 1 << 20;
-/// How long the output of a plugin that has ended is waited for: what it left running may hold it open.
+/// How long to wait for output after a plugin has ended: its children may hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
-/// How long the end of a plugin that is killed is waited for.
+/// How long to wait for a killed plugin to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);
-/// Values of the environment that are shorter would be found in innocent words.
+/// Shorter values of the environment are not redacted: they would hide too much other text.
 const SHORTEST: usize = 8;
 
 /// Runs plugins as programs.
 pub struct Processes {
     turns: Semaphore,
     patience: Duration,
-    /// Ends the process groups of plugins; none where the system has no shell for it.
+    /// Kills the process groups of plugins; none if the system has no shell for it.
     reaper: OnceLock<Option<Reaper>>,
 }
 
@@ -138,7 +138,7 @@ impl Runner for Processes {
     }
 }
 
-/// The process group of a plugin that runs; ended with this, unless it is left.
+/// The process group of a running plugin; killed on drop, unless it was left.
 struct Group<'a> {
     reaper: Option<&'a Reaper>,
     id: Option<u32>,
@@ -147,7 +147,7 @@ struct Group<'a> {
 impl Group<'_> {
     fn order(&self, order: Order) {
         if let (Some(reaper), Some(id)) = (self.reaper, self.id) {
-            // Where somebody has killed the shell, the program itself is ended all the same.
+            // If the shell was killed, the program itself is still killed.
             let _ = reaper.order(order, id);
         }
     }
@@ -156,7 +156,7 @@ impl Group<'_> {
         self.order(Order::Kill);
     }
 
-    /// What is left of it may go on, as it may after any client's call.
+    /// Leaves its children alone, as any client does after a call.
     fn leave(&mut self) {
         self.order(Order::Gone);
         self.id = None;
@@ -170,7 +170,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// How a plugin came to its end.
+/// How a plugin ended.
 enum End {
     /// By itself.
     By(io::Result<ExitStatus>),
@@ -180,19 +180,19 @@ enum End {
     TooMuch,
 }
 
-/// Waits for the end of a plugin, while its output flows.
+/// Waits for the end of a plugin, and reads its output.
 async fn end(child: &mut Child, patience: Duration, printed: &mut Vec<u8>, said: &Mutex<Tail>) -> End {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let answer = read(out, printed).shared();
     let reading = join(answer.clone(), drain(err, said)).shared();
     let over = async {
         let status = child.wait().await;
-        // Nobody else is to print what is of use.
+        // What its children print later is of no use.
         let _ = timeout(LAST_OUTPUT, reading.clone()).await;
         status
     };
     let too_much = async {
-        // Keeps the words flowing, and ends only where the answer is too large.
+        // Keeps stderr flowing, and ends only if the answer is too large.
         if answer.clone().await {
             return;
         }
@@ -219,7 +219,7 @@ async fn read(output: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> boo
     into.len() > LARGEST
 }
 
-/// Reads what a plugin says of its failure.
+/// Reads a plugin's standard error.
 async fn drain(output: Option<impl AsyncRead + Unpin>, said: &Mutex<Tail>) {
     let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
     if let Some(mut output) = output {
@@ -230,7 +230,7 @@ async fn drain(output: Option<impl AsyncRead + Unpin>, said: &Mutex<Tail>) {
     said.lock().end(&mut cutter);
 }
 
-/// What no words may show: any value of the environment that the plugin was given may be secret.
+/// Values to redact: any value of the plugin's environment may be secret.
 fn secrets(call: &Call) -> Vec<String> {
     let values = call.env.values().filter(|value| value.len() >= SHORTEST);
     values.cloned().collect()

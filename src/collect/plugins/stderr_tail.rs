@@ -9,17 +9,17 @@ use crate::{hidden::Hidden, words::cut};
 /// Limits of lines and characters.
 const LINES: usize = 3;
 const LONGEST: usize = 300;
-/// A line that is longer is left out: cut, it could end within a credential.
+/// Longer lines are left out: if they were cut, they could end within a credential.
 const LONGEST_LINE: usize = 2000;
-/// Shorter words are no credentials.
+/// Shorter words are not redacted.
 const SHORTEST: usize = 6;
-/// From this length on, what looks like chance is taken for a credential.
+/// From this length on, a random-looking word counts as a credential.
 const LIKE_CHANCE: usize = 20;
-/// What stands for a credential.
+/// Replaces a credential.
 const TAKEN: &str = "…";
 
-/// The end of what a plugin has said on its standard error, in one line; empty where it said nothing. `printed` is what
-/// it has printed besides: nothing of that is told.
+/// Returns the end of a plugin's standard error in one line; empty if it printed nothing there. Redacts everything that
+/// `printed`, its standard output, holds.
 pub(super) fn last_words(said: &str, printed: &Output) -> String {
     let lines = said
         .lines()
@@ -39,7 +39,7 @@ pub(super) fn last_words(said: &str, printed: &Output) -> String {
     cut(clean, LONGEST)
 }
 
-/// The text with each word replaced that is taken for a credential.
+/// Replaces each word that counts as a credential.
 fn words(text: &str, is_credential: impl Fn(&str) -> bool) -> String {
     let ends = |c: char| c.is_whitespace() || "\"'`=,:;{}[]()<>\\/|".contains(c);
     let mut clean = String::new();
@@ -54,7 +54,7 @@ fn words(text: &str, is_credential: impl Fn(&str) -> bool) -> String {
     clean
 }
 
-/// Whether a long word has digits, and letters of both cases: names seldom have.
+/// Whether a word is long and has digits and letters of both cases, which names seldom have.
 fn is_like_chance(word: &str) -> bool {
     let has = |kind: fn(&char) -> bool| word.chars().any(|c| kind(&c));
     word.len() >= LIKE_CHANCE

@@ -172,7 +172,7 @@ impl Events {
         let mut answered = self.answered;
         answered.sort_by_key(|answered| answered.done);
         tell_changes(&mut answered);
-        // The suite's writes change versions like others, but nobody is judged by them.
+        // The suite's writes change versions like others, but no manager is judged by them.
         answered.retain(|answered| !is_of_the_suite(&answered.request.user_agent));
         answered.sort_by_key(|answered| answered.request.at);
         answered.into_iter().map(|answered| answered.request).collect()

@@ -28,12 +28,12 @@ pub(super) struct Reading {
     pub(super) gaps: Vec<Gap>,
     pub(super) notes: Vec<String>,
     pub(super) silences: Silences,
-    /// How many files were read that nobody named.
+    /// How many files were read that were not named, only found.
     pub(super) beside: usize,
 }
 
 impl Reading {
-    /// Reads a file. One that nobody named may be something else, or be gone.
+    /// Reads a file. One that was not named may be something else, or be gone.
     ///
     /// # Errors
     /// When one that somebody named cannot be read, or is no audit log.

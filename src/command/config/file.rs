@@ -3,7 +3,11 @@
 use std::{fmt, path::Path};
 
 use anyhow::anyhow;
-use evidence::{Implementation, api::UnknownName, user_file};
+use evidence::{
+    Implementation,
+    api::UnknownName,
+    user_file::{self, UserFileError},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -49,29 +53,35 @@ impl File {
     /// When it cannot be read or used: names the file, the line and the key.
     pub fn read(path: &Path, keys: &[Key]) -> Result<Self, Failure> {
         let text = text("configuration", path)?;
-        Self::parse(&text, keys).map_err(|flaw| unusable(path, &flaw))
+        Self::parse(&text, keys).map_err(|error| unusable(path, &error.to_string()))
     }
 
     /// Reads its text.
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn parse(text: &str, keys: &[Key]) -> Result<Self, String> {
-        let text: Text = user_file::read(text).map_err(|error| error.to_string())?;
+    pub fn parse(text: &str, keys: &[Key]) -> Result<Self, ConfigError> {
+        let text: Text = user_file::read(text)?;
         for (key, found, wanted) in [
             ("apiVersion", &text.api_version, API_VERSION),
             ("kind", &text.kind, KIND),
         ] {
             match found {
                 Some(found) if found == wanted => {}
-                Some(found) => return Err(format!("its `{key}` is `{found}`: this suite reads `{wanted}`")),
-                None => return Err(format!("it has no `{key}`: begin it with `{key}: {wanted}`")),
+                Some(found) => {
+                    return Err(ConfigError::OtherHead {
+                        key,
+                        found: found.clone(),
+                        wanted,
+                    });
+                }
+                None => return Err(ConfigError::NoHead { key, wanted }),
             }
         }
         let mut settings = Vec::new();
         for (name, value) in text.entries {
             let line = name.referenced.line();
-            let at = |flaw: String| format!("line {line}: {flaw}");
+            let at = |source| ConfigError::Key { line, source };
             let key = named(&name.value, keys).map_err(at)?;
             if let Some(values) = values(key, &value).map_err(at)? {
                 settings.push(Setting {
@@ -88,6 +98,66 @@ impl File {
     }
 }
 
+/// What is wrong with a configuration file, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// It is no YAML of that shape.
+    #[error(transparent)]
+    Text(#[from] UserFileError),
+    /// It is none of this suite's.
+    #[error("its `{key}` is `{found}`: this suite reads `{wanted}`")]
+    OtherHead {
+        /// `apiVersion` or `kind`.
+        key: &'static str,
+        /// What it says.
+        found: String,
+        /// What it should say.
+        wanted: &'static str,
+    },
+    /// It does not say what it is.
+    #[error("it has no `{key}`: begin it with `{key}: {wanted}`")]
+    NoHead {
+        /// `apiVersion` or `kind`.
+        key: &'static str,
+        /// What it should say.
+        wanted: &'static str,
+    },
+    /// A key, or its value, cannot be.
+    #[error("line {line}: {source}")]
+    Key {
+        /// Where it stands.
+        line: u64,
+        /// What is wrong with it.
+        source: KeyError,
+    },
+}
+
+/// What is wrong with a key of a configuration file, or with its value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// It belongs to a single call of the command.
+    #[error("`{0}` is no key: give it on the command line")]
+    ForOneCall(String),
+    /// There is none of that name; a slip gets the nearest one.
+    #[error("{name}{}", if name.nearest.is_some() { "" } else { ": the keys are the flags of `run` in camelCase, and `implementation`" })]
+    Unknown {
+        /// The name, and the nearest known one.
+        #[from]
+        name: UnknownName,
+    },
+    /// It has no value.
+    #[error("`{0}` says nothing: give it a value, or leave it out")]
+    Empty(String),
+    /// Its value is none of its type.
+    #[error("`{key}` should be {expected}")]
+    Type {
+        /// The key.
+        key: String,
+        /// What its value should be, and what to do.
+        expected: &'static str,
+    },
+}
+
 /// An error that names the file.
 pub fn unusable(path: &Path, flaw: &str) -> Failure {
     Failure::usage(anyhow!(
@@ -96,44 +166,44 @@ pub fn unusable(path: &Path, flaw: &str) -> Failure {
     ))
 }
 
-fn named<'a>(name: &str, keys: &'a [Key]) -> Result<&'a Key, String> {
+fn named<'a>(name: &str, keys: &'a [Key]) -> Result<&'a Key, KeyError> {
     if let Some(key) = keys.iter().find(|key| key.name == name) {
         return Ok(key);
     }
     // The flag's own name is no slip worth a guess.
     let given = camel_case(name);
     if is_for_one_call(&name.replace('-', "_")) || ["printConfig"].contains(&name) {
-        return Err(format!("`{name}` is no key: give it on the command line"));
+        return Err(KeyError::ForOneCall(name.to_owned()));
     }
     let known = keys.iter().map(|key| &*key.name).chain([IMPLEMENTATION]);
     let mut error = UnknownName::among("key", &given, known);
     name.clone_into(&mut error.given);
-    Err(match error.nearest {
-        Some(_) => error.to_string(),
-        None => format!("{error}: the keys are the flags of `run` in camelCase, and `{IMPLEMENTATION}`"),
-    })
+    Err(error.into())
 }
 
 /// The values of a key; none where it says no more than its absence would.
-fn values(key: &Key, value: &Value) -> Result<Option<Vec<String>>, String> {
-    let name = &key.name;
+fn values(key: &Key, value: &Value) -> Result<Option<Vec<String>>, KeyError> {
+    let wrong = |expected| KeyError::Type {
+        key: key.name.to_string(),
+        expected,
+    };
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.clone()),
-        Value::Null => Err(format!("`{name}` says nothing: give it a value, or leave it out")),
-        _ => Err(format!("`{name}` should be text: put it in quotes")),
+        Value::Null => Err(KeyError::Empty(key.name.to_string())),
+        _ => Err(wrong("text: put it in quotes")),
     };
     match (key.kind, value) {
         (Kind::Switch, Value::Bool(set)) => Ok(set.then(Vec::new)),
-        (Kind::Switch, _) => Err(format!("`{name}` should be true or false")),
+        (Kind::Switch, _) => Err(wrong("true or false")),
         (Kind::Number, value) => match value.as_u64() {
             Some(number) => Ok(Some(vec![number.to_string()])),
-            None => Err(format!("`{name}` should be a whole number, 0 or more")),
+            None => Err(wrong("a whole number, 0 or more")),
         },
         (Kind::List, Value::Array(list)) => {
             let texts: Vec<String> = list.iter().map(text).collect::<Result<_, _>>()?;
             Ok((!texts.is_empty()).then_some(texts))
         }
-        (Kind::Text, Value::Array(_)) => Err(format!("`{name}` should be one text, and no list")),
+        (Kind::Text, Value::Array(_)) => Err(wrong("one text, and no list")),
         (Kind::List | Kind::Text, value) => Ok(Some(vec![text(value)?])),
     }
 }
@@ -180,7 +250,7 @@ mod tests {
     use super::*;
     use crate::command::{Cli, config::keys::keys};
 
-    fn parse(text: &str) -> Result<File, String> {
+    fn parse(text: &str) -> Result<File, ConfigError> {
         let whole = Cli::command();
         File::parse(text, &keys(whole.find_subcommand("run").expect("it is there")))
     }
@@ -219,7 +289,7 @@ mod tests {
             ),
             (&with("a: ["), "not the YAML"),
         ] {
-            let flaw = parse(text).expect_err(text);
+            let flaw = parse(text).expect_err(text).to_string();
             assert!(flaw.contains(told), "{text}: {flaw}");
         }
     }

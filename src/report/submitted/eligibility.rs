@@ -23,7 +23,7 @@ pub enum Obstacle {
     #[error("implementation.url is no address of a web page: {0}")]
     Url(String),
     /// There is no contact.
-    #[error("implementation.contact names nobody: say who answers questions")]
+    #[error("implementation.contact is empty: name who answers questions")]
     NoContact,
     /// The run ended early.
     #[error("the run was cut short: let it end")]
@@ -34,7 +34,7 @@ pub enum Obstacle {
     )]
     Deselected(usize),
     /// No evidence was kept.
-    #[error("it names no evidence file, so nobody can verify it")]
+    #[error("it names no evidence file, so it cannot be verified")]
     NoEvidence,
 }
 

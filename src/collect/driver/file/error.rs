@@ -1,37 +1,99 @@
 //! What is wrong with a driver file, where, and what to do.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use evidence::user_file::UserFileError;
-use serde_saphyr::Error;
+use evidence::{DriverAction, user_file::UserFileError};
 
 /// Why a driver file cannot be used. No message quotes a value: it may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverFileError {
     /// It cannot be read.
-    #[error("failed to read the driver file {}: {cause}", path.display())]
+    #[error("failed to read the driver file {}: {source}", path.display())]
     Read {
         /// The file, as it was given.
         path: PathBuf,
         /// What the system says.
-        cause: std::io::Error,
+        source: std::io::Error,
     },
     /// It says something that cannot be.
-    #[error("the driver file {} cannot be used: {message}", path.display())]
+    #[error("the driver file {} cannot be used: {source}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
-        /// What cannot be, where, and what to do.
-        message: String,
+        /// What cannot be, and where.
+        source: DriverFileFlaw,
     },
 }
 
-impl DriverFileError {
-    /// The parser's error, without the text that it quotes.
-    pub(super) fn unreadable(path: &Path, error: &Error) -> Self {
-        DriverFileError::Wrong {
-            path: path.to_owned(),
-            message: UserFileError::new(error, "action").to_string(),
-        }
-    }
+/// What a driver file says that cannot be, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverFileFlaw {
+    /// It is no YAML of that shape.
+    #[error(transparent)]
+    Text(#[from] UserFileError),
+    /// It names no command.
+    #[error("there is no hook: give at least `join` and `leave`, or `restart`")]
+    NoHook,
+    /// Members could join and never leave, or the reverse.
+    #[error("give both of the hooks `join` and `leave`, or neither: what joins must be able to leave")]
+    JoinAndLeave,
+    /// Members could break and never heal, or the reverse.
+    #[error("give both of the hooks `break` and `heal`, or neither: what is broken must be healed")]
+    BreakAndHeal,
+    /// It asks for stand-ins beside members of its own.
+    #[error("`members` are your own, with which there are no stand-ins: leave out one of the two")]
+    StandInsBesideMembers,
+    /// It has hooks for what the run does to stand-ins itself.
+    #[error(
+        "the run breaks, heals and upgrades stand-ins itself: leave out the hooks `break`, `heal` and `upgrade` and \
+         `upgradeTo`, or name `members` of your own, or set `standIns: false`"
+    )]
+    HooksForStandIns,
+    /// The hook for upgrades lacks the version, or the reverse.
+    #[error("give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither")]
+    UpgradeAndVersion,
+    /// A command cannot be run.
+    #[error("hooks.{action}: {source}")]
+    Hook {
+        /// Which command.
+        action: DriverAction,
+        /// Why not.
+        source: HookFlaw,
+    },
+    /// A member's name is empty, or another member has it.
+    #[error("members: `{0}` is not a valid name, or is repeated")]
+    MemberName(String),
+    /// A member's kubeconfig is not there.
+    #[error("members: {member}: there is no kubeconfig {}", path.display())]
+    NoKubeconfig {
+        /// The member.
+        member: String,
+        /// Where its kubeconfig should be.
+        path: PathBuf,
+    },
+    /// The scale scenario wants more members than there are.
+    #[error("scale.members is {wanted}, and there are {there} members")]
+    TooFewMembers {
+        /// How many it wants.
+        wanted: usize,
+        /// How many there are.
+        there: usize,
+    },
+    /// The scale scenario lets no member join.
+    #[error("scale.atOnce is 0: no member could ever join")]
+    NoneAtOnce,
+}
+
+/// Why a command of a driver file cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HookFlaw {
+    /// It is an empty list.
+    #[error("its command has no words: name a program")]
+    NoWords,
+    /// A name in its environment is not one, or is the run's.
+    #[error("`{0}` cannot be in its environment: names that begin with {PREFIX} are for the run", PREFIX = super::PREFIX)]
+    Environment(String),
+    /// Its program is not there.
+    #[error("there is no program {}", .0.display())]
+    NoProgram(PathBuf),
 }

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-pub use error::DriverFileError;
-use evidence::{DriverAction, ProfileKey};
+pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
+use evidence::{DriverAction, ProfileKey, user_file::UserFileError};
 use schemars::Schema;
 
 use super::plan::{OwnMember, PATIENCE, Patience, Scale};
@@ -69,13 +69,13 @@ impl DriverFile {
     /// # Errors
     /// When it cannot be read, or cannot be what is wanted; says where, and what to do.
     pub fn read(path: &Path) -> Result<Self, DriverFileError> {
-        let unread = |cause| DriverFileError::Read {
+        let unread = |source| DriverFileError::Read {
             path: path.to_owned(),
-            cause,
+            source,
         };
         let text = fs::read_to_string(path).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
-        Self::parse(&text, path)
+        Self::parse(&text, path.clone()).map_err(|source| DriverFileError::Wrong { path, source })
     }
 
     /// The JSON Schema of such a file.
@@ -88,24 +88,20 @@ impl DriverFile {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 
-    fn parse(text: &str, path: PathBuf) -> Result<Self, DriverFileError> {
-        let read = |error| DriverFileError::unreadable(&path, &error);
+    fn parse(text: &str, path: PathBuf) -> Result<Self, DriverFileFlaw> {
         let options = serde_saphyr::options! { strict_booleans: true };
-        let text: text::Text = serde_saphyr::from_str_with_options(text, options).map_err(read)?;
-        let wrong = |message: String| DriverFileError::Wrong {
-            path: path.clone(),
-            message,
-        };
-        check_together(&text).map_err(|message| wrong(message.to_owned()))?;
+        let text: text::Text = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| UserFileError::new(&error, "action"))?;
+        check_together(&text)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         let mut hooks = BTreeMap::new();
         for (action, hook) in text.hooks.each() {
-            let hook = self::hook(hook, &text, folder)
-                .map_err(|message| wrong(format!("hooks.{action}: {message}")))?;
+            let hook =
+                self::hook(hook, &text, folder).map_err(|source| DriverFileFlaw::Hook { action, source })?;
             hooks.insert(action, hook);
         }
-        let members = members(&text, folder).map_err(wrong)?;
-        let scale = scale(&text, &members).map_err(wrong)?;
+        let members = members(&text, folder)?;
+        let scale = scale(&text, &members)?;
         Ok(Self {
             hooks,
             members,
@@ -120,7 +116,7 @@ impl DriverFile {
                     .map(|(action, span)| (action, span.0))
                     .collect(),
             },
-            path: path.clone(),
+            path,
         })
     }
 }
@@ -142,52 +138,45 @@ impl text::Hooks {
 }
 
 /// What each part says is right, and the whole still cannot be.
-fn check_together(text: &text::Text) -> Result<(), &'static str> {
+fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
     let hooks = &text.hooks;
     if hooks.each().next().is_none() {
-        return Err("there is no hook: give at least `join` and `leave`, or `restart`");
+        return Err(DriverFileFlaw::NoHook);
     }
     if hooks.join.is_some() != hooks.leave.is_some() {
-        return Err(
-            "give both of the hooks `join` and `leave`, or neither: what joins must be able to leave",
-        );
+        return Err(DriverFileFlaw::JoinAndLeave);
     }
     if hooks.break_down.is_some() != hooks.heal.is_some() {
-        return Err("give both of the hooks `break` and `heal`, or neither: what is broken must be healed");
+        return Err(DriverFileFlaw::BreakAndHeal);
     }
     if text.stand_ins == Some(true) && !text.members.is_empty() {
-        return Err("`members` are your own, with which there are no stand-ins: leave out one of the two");
+        return Err(DriverFileFlaw::StandInsBesideMembers);
     }
     let stand_ins = text.stand_ins.unwrap_or(text.members.is_empty());
     let on_members = hooks.break_down.is_some() || hooks.upgrade.is_some();
     if stand_ins && (on_members || text.upgrade_to.is_some()) {
-        return Err(
-            "the run breaks, heals and upgrades stand-ins itself: leave out the hooks `break`, `heal` and `upgrade` \
-             and `upgradeTo`, or name `members` of your own, or set `standIns: false`",
-        );
+        return Err(DriverFileFlaw::HooksForStandIns);
     }
     if hooks.upgrade.is_some() != text.upgrade_to.is_some() {
-        return Err("give both the hook `upgrade` and `upgradeTo`, the version that it brings, or neither");
+        return Err(DriverFileFlaw::UpgradeAndVersion);
     }
     Ok(())
 }
 
-fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, String> {
+fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, HookFlaw> {
     let Some((program, arguments)) = hook.command.split_first() else {
-        return Err("its command has no words: name a program".to_owned());
+        return Err(HookFlaw::NoWords);
     };
     let mut environment = text.env.clone();
     environment.extend(hook.env.clone());
     let unfit = |name: &&String| name.is_empty() || name.starts_with(PREFIX) || name.contains(['=', '\0']);
     if let Some(name) = environment.keys().find(unfit) {
-        return Err(format!(
-            "`{name}` cannot be in its environment: names that begin with {PREFIX} are for the run"
-        ));
+        return Err(HookFlaw::Environment(name.clone()));
     }
     let program = if program.contains('/') {
         let path = folder.join(program);
         if !path.is_file() {
-            return Err(format!("there is no program {}", path.display()));
+            return Err(HookFlaw::NoProgram(path));
         }
         path
     } else {
@@ -201,7 +190,7 @@ fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, Str
     })
 }
 
-fn members(text: &text::Text, folder: &Path) -> Result<Members, String> {
+fn members(text: &text::Text, folder: &Path) -> Result<Members, DriverFileFlaw> {
     if text.members.is_empty() {
         return Ok(match text.stand_ins {
             Some(false) => Members::Made,
@@ -212,18 +201,14 @@ fn members(text: &text::Text, folder: &Path) -> Result<Members, String> {
     let mut own = Vec::new();
     for member in &text.members {
         if member.name.is_empty() || member.name.contains('\0') || !names.insert(&member.name) {
-            return Err(format!(
-                "members: `{}` is not a valid name, or is repeated",
-                member.name
-            ));
+            return Err(DriverFileFlaw::MemberName(member.name.clone()));
         }
         let kubeconfig = member.kubeconfig.as_ref().map(|path| folder.join(path));
         if let Some(path) = kubeconfig.as_ref().filter(|path| !path.is_file()) {
-            return Err(format!(
-                "members: {}: there is no kubeconfig {}",
-                member.name,
-                path.display()
-            ));
+            return Err(DriverFileFlaw::NoKubeconfig {
+                member: member.name.clone(),
+                path: path.clone(),
+            });
         }
         own.push(OwnMember {
             name: member.name.clone(),
@@ -236,14 +221,14 @@ fn members(text: &text::Text, folder: &Path) -> Result<Members, String> {
 
 /// Stand-ins cost nothing, so that there are many of them unless the file says otherwise; other members only where it
 /// asks for them.
-fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, String> {
+fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFileFlaw> {
     let usual = Scale::default();
     let wanted = match (text.scale.members, members) {
         (Some(wanted), Members::Own(own)) if wanted > own.len() => {
-            return Err(format!(
-                "scale.members is {wanted}, and there are {} members",
-                own.len()
-            ));
+            return Err(DriverFileFlaw::TooFewMembers {
+                wanted,
+                there: own.len(),
+            });
         }
         (Some(wanted), _) => wanted,
         (None, Members::StandIns) => usual.members,
@@ -251,7 +236,7 @@ fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, String> 
     };
     let at_once = text.scale.at_once.unwrap_or(usual.at_once);
     if at_once == 0 {
-        return Err("scale.atOnce is 0: nobody would ever join".to_owned());
+        return Err(DriverFileFlaw::NoneAtOnce);
     }
     Ok((wanted > 0).then_some(Scale {
         members: wanted,

@@ -4,11 +4,14 @@ use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names};
 use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
-use crate::driver::{
-    hooks::Called,
-    journal::UndoEntry,
-    session::{STOPPED, Session},
-    writes::{LABEL_RUN, OURSELVES, undo_creation},
+use crate::{
+    call::Failure,
+    driver::{
+        hooks::Called,
+        journal::UndoEntry,
+        session::{STOPPED, Session},
+        writes::{LABEL_RUN, OURSELVES, undo_creation},
+    },
 };
 
 /// The scenario: the profile is there until all others are over.
@@ -57,7 +60,7 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
             }
             step.looked_until = session.now();
         }
-        Err(reason) => session.did(&mut step, Called::failed(reason)),
+        Err(failure) => session.did(&mut step, Called::failed(failure.to_string())),
     }
     session.end(step);
     match undo_creation(
@@ -95,7 +98,7 @@ fn any_place(session: &Session<'_>) -> Option<String> {
     Some(profile.metadata.namespace.to_string())
 }
 
-async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, String> {
+async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, Failure> {
     let api_version = format!("{}/{}", names::GROUP, session.context.target.version);
     let profile = json!({
         "apiVersion": api_version,
@@ -107,10 +110,8 @@ async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, Strin
         },
         "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
     });
-    let created = session.writes.create(key, &profile).await;
-    let created = created.map_err(|failure| failure.to_string())?;
-    let status = session.writes.set_status(&created, &status(session)).await;
-    let resource_version = status.map_err(|failure| failure.to_string())?;
+    let created = session.writes.create(key, &profile).await?;
+    let resource_version = session.writes.set_status(&created, &status(session)).await?;
     Ok(ObjectRef {
         resource_version,
         ..created

@@ -12,7 +12,7 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
         return;
     }
     let mut wait = async || {
-        // Nobody tells any more where the run goes down.
+        // The sender is gone if the run goes down.
         let _ = others_are_over.wait_for(|over| *over).await;
     };
     if !session.capabilities.support(&[DriverAction::Join]) {

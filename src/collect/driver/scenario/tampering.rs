@@ -7,18 +7,33 @@ use evidence::{
 
 use super::{NO_PROFILE, with_member};
 use crate::{
+    call::Failure,
     driver::{
         answers,
         hooks::Called,
         journal::{FieldUndo, UndoEntry},
         scenario_member::ScenarioMember,
         session::{STOPPED, Session},
+        writes::NotOurs,
     },
     record::Record,
 };
 
 /// A version that no member has, and that every schema takes.
 const UNTRUE: &str = "v0.0.1";
+
+/// Why a profile cannot be tampered with.
+#[derive(Debug, thiserror::Error)]
+enum NotTampered {
+    #[error("{NO_PROFILE}")]
+    NoProfile,
+    #[error(transparent)]
+    NotOurs(#[from] NotOurs),
+    #[error("the profile tells no version that could be made untrue")]
+    NoVersion,
+    #[error("the profile has no manager label that could be removed")]
+    NoLabel,
+}
 
 /// A profile is deleted. It may come back under another name.
 pub(super) async fn delete_profile(session: &Session<'_>) {
@@ -32,7 +47,7 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
             }
         };
         let deleted = session.writes.delete(&profile).await;
-        session.did(&mut step, called(deleted.map_err(|failure| failure.to_string())));
+        session.did(&mut step, called(deleted));
         if step.outcome == StepOutcome::Done {
             member.forget_profile();
         }
@@ -50,8 +65,8 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
         let mut step = member.begin(session, action);
         let planned = ours(session, &step).and_then(|_| {
             let record = session.record();
-            let profile = member.profile(&record).ok_or(NO_PROFILE)?;
-            Ok(field(action, profile, &session.plan.run)?)
+            let profile = member.profile(&record).ok_or(NotTampered::NoProfile)?;
+            field(action, profile, &session.plan.run)
         });
         let (path, change) = match planned {
             Ok(planned) => planned,
@@ -93,13 +108,10 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
     .await;
 }
 
-/// The profile of the step's member, where it may be written to. The error is for a person.
-fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, String> {
-    let profile = step.profile.clone().ok_or(NO_PROFILE)?;
-    session
-        .writes
-        .check(&profile)
-        .map_err(|error| error.to_string())?;
+/// The profile of the step's member, where it may be written to.
+fn ours(session: &Session<'_>, step: &DriverStep) -> Result<ObjectRef, NotTampered> {
+    let profile = step.profile.clone().ok_or(NotTampered::NoProfile)?;
+    session.writes.check(&profile)?;
     Ok(profile)
 }
 
@@ -108,7 +120,7 @@ fn field(
     action: DriverAction,
     profile: &ClusterProfile,
     run: &str,
-) -> Result<(String, FieldUndo), &'static str> {
+) -> Result<(String, FieldUndo), NotTampered> {
     let profile_ref = ObjectRef::from(profile);
     let change = |pointer: &str, before: Option<&str>, after: Option<&str>| FieldUndo {
         profile: ProfileKey::from(&profile_ref),
@@ -124,7 +136,7 @@ fn field(
                 "status.version.kubernetes".to_owned(),
                 change("/status/version/kubernetes", Some(version), Some(UNTRUE)),
             )),
-            None => Err("the profile tells no version that could be made untrue"),
+            None => Err(NotTampered::NoVersion),
         },
         DriverAction::RemoveLabel => match profile.label(names::LABEL_MANAGER) {
             Some(manager) => Ok((
@@ -135,7 +147,7 @@ fn field(
                     None,
                 ),
             )),
-            None => Err("the profile has no manager label that could be removed"),
+            None => Err(NotTampered::NoLabel),
         },
         _ => Ok((
             "spec.displayName".to_owned(),
@@ -204,9 +216,9 @@ async fn set_back(
     }
 }
 
-fn called(outcome: Result<(), String>) -> Called {
+fn called(outcome: Result<(), Failure>) -> Called {
     match outcome {
         Ok(()) => Called::done(),
-        Err(reason) => Called::failed(reason),
+        Err(failure) => Called::failed(failure.to_string()),
     }
 }

@@ -6,7 +6,7 @@ use collect::connect::{HubAccess, cause};
 use envtest::ready;
 use kube::{Client, Config};
 use testcontainers::{
-    ContainerAsync, GenericImage,
+    ContainerAsync, GenericImage, TestcontainersError,
     bollard::{Docker, query_parameters::RemoveContainerOptionsBuilder},
     core::client::{ClientError, docker_client_instance},
     runners::AsyncRunner as _,
@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    K3sError,
+    K3sError, K3sKubeconfigError,
     error::{engine_said, went_wrong},
     request::{self, AUDIT_LOG, KUBECONFIG, PORT},
     users::Users,
@@ -180,7 +180,7 @@ async fn wait_until_ready(container: &ContainerAsync<GenericImage>, server: &str
             }
             match users(container, server).await {
                 Ok(users) => return Ok(users),
-                Err(reason) => answer = reason,
+                Err(error) => answer = error.to_string(),
             }
             sleep(POLL).await;
         }
@@ -195,15 +195,23 @@ async fn wait_until_ready(container: &ContainerAsync<GenericImage>, server: &str
     }
 }
 
-/// The hub's users, once its API server is ready; until then, what is missing.
-async fn users(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, String> {
+/// Why the API server is not ready yet.
+#[derive(Debug, thiserror::Error)]
+enum NotYet {
+    #[error("{KUBECONFIG}: {}", went_wrong(.0))]
+    NoKubeconfig(#[source] TestcontainersError),
+    #[error("{KUBECONFIG}: {0}")]
+    Kubeconfig(#[from] K3sKubeconfigError),
+    #[error("{}", cause(.0))]
+    NoAnswer(#[from] kube::Error),
+}
+
+/// The hub's users, once its API server is ready.
+async fn users(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, NotYet> {
     let copied = container.copy_file_from(KUBECONFIG, Vec::new()).await;
-    let text = copied.map_err(|error| format!("{KUBECONFIG}: {}", went_wrong(&error)))?;
-    let users = Users::read(&String::from_utf8_lossy(&text), server)
-        .map_err(|error| format!("{KUBECONFIG}: {error}"))?;
-    let client = Client::try_from(users.config(ADMIN).map_err(|error| error.to_string())?)
-        .map_err(|error| cause(&error))?;
-    ready(&client).await.map_err(|error| cause(&error))?;
+    let text = copied.map_err(NotYet::NoKubeconfig)?;
+    let users = Users::read(&String::from_utf8_lossy(&text), server)?;
+    ready(&Client::try_from(users.config(ADMIN)?)?).await?;
     Ok(users)
 }
 

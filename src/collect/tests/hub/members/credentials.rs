@@ -133,7 +133,7 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
         LoginOutcome::NoCredential { .. }
     ));
     assert!(
-        matches!(login(&evidence, "d1"), LoginOutcome::NoCredential { reason } if reason.contains("nobody"))
+        matches!(login(&evidence, "d1"), LoginOutcome::NoCredential { reason } if reason.contains("no server"))
     );
     assert_eq!(evidence.members.len(), 3, "there is no profile `d`");
 

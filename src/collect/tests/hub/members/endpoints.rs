@@ -50,7 +50,7 @@ async fn any_answer_will_do_and_no_credential_is_sent() {
             ("a", Some(403), ""),
             ("a", None, "no answer came for 10 s"),
             ("b", None, "it is not to be called over TLS"),
-            ("c", None, "nobody answers there"),
+            ("c", None, "no server answers there"),
         ]
     );
     assert_eq!(
