@@ -65,8 +65,8 @@ pub fn fault(endpoint: &str) -> Option<Fault> {
     endpoint_fault(endpoint, SCHEMES)
 }
 
-/// The target of an endpoint. Equality ignores the case of the host, a scheme that only implies the port, and a
-/// trailing slash.
+/// The target of an endpoint. Equality ignores the case of the host, the spelling of an IPv6 address, a scheme that
+/// only implies the port, and a trailing slash.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// A name, or an address without brackets.
@@ -110,7 +110,7 @@ impl<'a> Place<'a> {
 
 impl PartialEq for Place<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.host.eq_ignore_ascii_case(other.host) && self.port == other.port && self.path == other.path
+        self.is_same_server(other) && self.path == other.path
     }
 }
 
@@ -120,7 +120,7 @@ impl Hash for Place<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // In pieces, to avoid a copy in lower case.
         let mut piece = [0; 32];
-        for part in self.host.as_bytes().chunks(piece.len()) {
+        for part in self.plain_host().as_bytes().chunks(piece.len()) {
             let piece = &mut piece[..part.len()];
             piece.copy_from_slice(part);
             piece.make_ascii_lowercase();
@@ -133,7 +133,7 @@ impl Hash for Place<'_> {
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.host.to_ascii_lowercase())?;
+        f.write_str(&self.plain_host().to_ascii_lowercase())?;
         if let Some(port) = self.port {
             write!(f, ":{port}")?;
         }
@@ -144,7 +144,16 @@ impl fmt::Display for Place<'_> {
 impl<'a> Place<'a> {
     /// Returns `true` if host and port are equal.
     pub fn is_same_server(&self, other: &Place) -> bool {
-        self.host.eq_ignore_ascii_case(other.host) && self.port == other.port
+        self.plain_host().eq_ignore_ascii_case(&other.plain_host()) && self.port == other.port
+    }
+
+    /// The host, with an IPv6 address in its shortest spelling, or as the IPv4 address that it stands for.
+    fn plain_host(&self) -> Cow<'a, str> {
+        let address = self.host.contains(':').then(|| self.host.parse::<Ipv6Addr>());
+        match address {
+            Some(Ok(address)) => Cow::from(address.to_canonical().to_string()),
+            _ => Cow::from(self.host),
+        }
     }
 
     /// The URLs for a request to the endpoint: `https://`, host, port and path, without secrets. One for each usual
@@ -266,6 +275,9 @@ mod tests {
         same("https://a_b.example", "A_B.example:443");
         same("https://a.example.:6443/", "a.example:6443");
         same("[2001:DB8::1]:6443", "https://[2001:db8::1]:6443/");
+        same("[2001:0db8:0:0::0001]:6443", "[2001:db8::1]:6443");
+        same("2001:db8:0:0:0:0:0:1", "[2001:db8::1]");
+        same("https://[::ffff:192.0.2.7]:6443", "192.0.2.7:6443");
         same("https://user:pass@a.example/x", "https://a.example/x/");
         assert_eq!(normal("https://A.example/X/").as_deref(), Some("a.example:443/X"));
         assert_ne!(

@@ -259,6 +259,7 @@ fn header() -> impl Strategy<Value = Header> {
             cluster_manager: rest.3,
         },
         window: rest.0,
+        read_at: rest.0.map(|window| window.from),
         cut_short: None,
         clock_skew_ms: rest.1,
         permissions,

@@ -52,6 +52,7 @@ pub struct World {
     not_asked: Vec<Kind>,
     writers: Option<Absent>,
     window: Option<Absent>,
+    read_at: Option<SignedDuration>,
 }
 
 /// The only value for something that exists by default: its absence.
@@ -219,6 +220,7 @@ impl World {
                 None => Scope::default(),
             },
             window: self.window.is_none().then_some(window),
+            read_at: self.read_at.map(moment),
             cut_short: None,
             clock_skew_ms: self
                 .clock_skew
