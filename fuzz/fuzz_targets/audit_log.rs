@@ -1,10 +1,8 @@
 //! An audit log: lines of events or of lists of them, packed or not.
 #![no_main]
 
-use collect::requests::merge_into;
-use collect::requests::read_audit_text;
-use evidence::Evidence;
-use evidence::Window;
+use collect::requests::{merge_into, read_audit_text};
+use evidence::{Evidence, Window};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,8 +3,7 @@
 
 mod judged;
 
-use evidence::file::read_from;
-use evidence::file::write_to;
+use evidence::file::{read_from, write_to};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,12 +1,8 @@
 //! What follows the reading of any evidence.
 
 use evidence::Evidence;
-use judge::Selection;
-use judge::judge;
-use report::Report;
-use report::json;
-use report::junit;
-use report::terminal;
+use judge::{Selection, judge};
+use report::{Report, json, junit, terminal};
 
 /// Judges the evidence and tells of it in every way.
 pub fn judged(evidence: &Evidence) {

@@ -2,8 +2,8 @@
 //! belongs to protobuf.
 #![no_main]
 
-use bytes::Bytes;
 use apiserver::{ApiServer, Clock};
+use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::Full;
 use libfuzzer_sys::fuzz_target;

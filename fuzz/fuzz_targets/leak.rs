@@ -1,8 +1,7 @@
 //! Text in which credentials are looked for: the name of a field in its first line, the value behind it.
 #![no_main]
 
-use evidence::leak::leaks_under;
-use evidence::redact::without_credentials;
+use evidence::{leak::leaks_under, redact::without_credentials};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &str| {

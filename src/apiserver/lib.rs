@@ -2,20 +2,32 @@
 //!
 //! # Inside
 //!
-//! `http` receives a request and `access` authenticates and authorizes it. `http::dispatch` calls its handler, most of them
-//! in `verbs` and `about`. Handlers work on `store` through `state`, which holds what a server is made of. Below them,
-//! `fields` tracks who owns which field, `schema` and `typed` decode and validate objects, and `object` reads JSON.
-//! No file imports one that imports it, directly or by way of others.
+//! Each folder is a layer. From the top:
+//!
+//! - `server` is the public face.
+//! - `http` takes a request from its HTTP message to its handler.
+//! - `verbs` and `discovery` are the handlers. `verbs` works on objects, `discovery` describes what is served.
+//! - `context` is what a handler gets: the server's state, the user, the audit event.
+//! - `about` knows the server's health, metrics, audit log and faults. `access` knows users and RBAC.
+//! - `request` is a parsed request and its answer.
+//! - `fields` tracks who owns which field.
+//! - `store` keeps objects and their history, and knows their resources.
+//! - `typed` knows built-in kinds, and `schema` the structural schemas of CRDs.
+//! - `object` reads JSON.
+//!
+//! A folder imports only those below it, and no file imports one that imports it.
 
 mod about;
 mod access;
 mod clock;
+mod context;
+mod discovery;
 mod fields;
 mod http;
 mod object;
+mod request;
 mod schema;
 mod server;
-mod state;
 mod store;
 mod typed;
 mod verbs;
@@ -30,8 +42,8 @@ pub use access::{
     user::{MASTERS, User},
 };
 pub use clock::Clock;
-pub use http::{
-    body::ResponseBody,
+pub use request::reply::ResponseBody;
+pub use server::{
+    api_server::ApiServer,
     loopback::{Endpoint, Loopback, serve_tls},
 };
-pub use server::ApiServer;

@@ -5,16 +5,18 @@
 
 use std::borrow::Cow;
 
-use super::leak::finds;
+use serde_json::Value;
+
+use super::leak::{finds, leaks_in_text, places_in_value, short};
 
 /// Replaces a credential.
 const TAKEN: &str = "…";
 
-/// Replaces all recognizable credentials in a text.
+/// Replaces all recognizable credentials in a text. A text that is a document, whose keys give more away, goes as a whole.
 pub fn without_credentials(text: &str) -> Cow<'_, str> {
     let finds = finds(text);
     if finds.is_empty() {
-        return text.into();
+        return whole_unless_clean(text.into());
     }
     let mut clean = String::with_capacity(text.len());
     let mut end = 0;
@@ -24,11 +26,74 @@ pub fn without_credentials(text: &str) -> Cow<'_, str> {
         end = find.range.end;
     }
     clean.push_str(&text[end..]);
-    clean.into()
+    whole_unless_clean(clean.into())
+}
+
+fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
+    if leaks_in_text(&text).is_empty() {
+        text
+    } else {
+        TAKEN.into()
+    }
+}
+
+/// Replaces all credentials in a document: those that a text shows, and those that only its key gives away, such as the
+/// value of `join-password`.
+pub fn redact_value(value: &mut Value) {
+    let places = places_in_value(value);
+    if !places.is_empty() {
+        redact_at(value, &mut String::new(), &places);
+    }
+}
+
+fn redact_at(value: &mut Value, place: &mut String, places: &[String]) {
+    match value {
+        Value::String(text) => {
+            if places.iter().any(|leak| leads_to(place, leak)) {
+                *text = redacted_leaf(text);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                redact_within(item, place, &format!("[{index}]"), places);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, item) in fields {
+                redact_within(item, place, &format!(".{}", short(key)), places);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn redact_within(value: &mut Value, place: &mut String, step: &str, places: &[String]) {
+    let length = place.len();
+    place.push_str(step);
+    redact_at(value, place, places);
+    place.truncate(length);
+}
+
+/// Whether a path leads to a credential, which may be deeper in a text that is a document.
+fn leads_to(place: &str, leak: &str) -> bool {
+    let rest = leak.strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// Redacts a text in which a credential was found. It goes as a whole if only its key made the credential known.
+fn redacted_leaf(text: &str) -> String {
+    let clean = without_credentials(text);
+    if *clean == *text {
+        TAKEN.to_owned()
+    } else {
+        clean.into_owned()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -48,9 +113,28 @@ mod tests {
             ),
             (&format!("a {key} b"), "a … b"),
             (&key[..40], "…"),
+            ("a: 1\npassword: CANARY-hunter2\n", "a: 1\npassword: …\n"),
         ] {
             assert_eq!(without_credentials(text), shown);
         }
+    }
+
+    #[test]
+    fn a_key_gives_its_value_away() {
+        let mut value = json!({
+            "metadata": {"annotations": {"join-password": "CANARY-hunter2", "note": "fine"}},
+            "properties": [{"name": "api-token", "value": "CANARYs3cr3t"}, {"name": "nodes", "value": "3"}],
+            "message": "GET https://u:CANARY@host failed",
+            "text": "{\"users\": [{\"password\": \"CANARY-pw\"}], \"a\": 1}",
+            "args": ["--password", "CANARY-pw", "--cluster", "one"],
+        });
+        redact_value(&mut value);
+        let text = value.to_string();
+        assert!(!text.contains("CANARY"), "{text}");
+        assert_eq!(value["metadata"]["annotations"]["note"], "fine");
+        assert_eq!(value["properties"][1]["value"], "3");
+        assert_eq!(value["message"], "GET https://…@host failed");
+        assert_eq!(value["args"][3], "one");
     }
 
     #[test]

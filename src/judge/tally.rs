@@ -1,12 +1,11 @@
-//! The verdicts, counted.
+//! Counts verdicts by level.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RuleVerdict, Verdict};
-use crate::rules::Level;
+use crate::{rules::Level, verdict::Verdict};
 
-/// How the rules of one level came out.
+/// How many rules of one level have each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Count {
@@ -18,7 +17,7 @@ pub struct Count {
     pub failed: usize,
     /// Warned.
     pub warned: usize,
-    /// Broken, and waived.
+    /// Broken and waived.
     pub waived: usize,
     /// Inconclusive.
     pub inconclusive: usize,
@@ -28,7 +27,7 @@ pub struct Count {
     pub skipped: usize,
 }
 
-/// How the rules came out, by level.
+/// How many rules have each verdict, by level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
@@ -38,12 +37,32 @@ pub struct Tally {
     pub should: Count,
     /// The MAY rules.
     pub may: Count,
+    /// The MUST rules that the user did not select. They are counted as skipped too.
+    pub deselected_must: usize,
+    /// The rules of all levels that the user did not select.
+    pub deselected: usize,
+}
+
+/// What [`Tally`] counts of one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The rule's level.
+    pub level: Level,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether the user did not select the rule.
+    pub is_deselected: bool,
 }
 
 impl Tally {
-    pub(super) fn of(verdicts: &[RuleVerdict]) -> Self {
-        let told = |verdict: &RuleVerdict| (verdict.rule.facts.level, verdict.verdict);
-        verdicts.iter().map(told).collect()
+    /// Whether the user left out rules.
+    pub fn is_narrowed(&self) -> bool {
+        self.deselected > 0
+    }
+
+    /// Rules of all levels that passed, failed, warned or were waived.
+    pub fn judged(&self) -> usize {
+        self.must.judged() + self.should.judged() + self.may.judged()
     }
 
     /// The count of one level.
@@ -64,18 +83,22 @@ impl Tally {
     }
 }
 
-impl FromIterator<(Level, Verdict)> for Tally {
-    fn from_iter<T: IntoIterator<Item = (Level, Verdict)>>(verdicts: T) -> Self {
+impl FromIterator<Outcome> for Tally {
+    fn from_iter<T: IntoIterator<Item = Outcome>>(outcomes: T) -> Self {
         let mut tally = Self::default();
-        for (level, verdict) in verdicts {
-            tally.level_mut(level).add(verdict);
+        for outcome in outcomes {
+            tally.level_mut(outcome.level).add(outcome.verdict);
+            if outcome.is_deselected {
+                tally.deselected += 1;
+                tally.deselected_must += usize::from(outcome.level == Level::Must);
+            }
         }
         tally
     }
 }
 
 impl Count {
-    /// Rules that were examined and came out one way or the other.
+    /// Rules that passed, failed, warned or were waived.
     pub fn judged(&self) -> usize {
         self.passed + self.failed + self.warned + self.waived
     }

@@ -1,4 +1,4 @@
-//! What a judgement covers: which profiles, for how long, and by which evidence.
+//! The coverage of a judgement: the profiles, the time of observation, and the evidence.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use evidence::{Asked, Kind, Window};
 
 use super::Report;
 
-/// What a judgement covers.
+/// The coverage of a judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// The number of profiles in scope that were seen, including deleted ones.

@@ -44,11 +44,11 @@ struct Document<'a> {
     window: Option<Window>,
     /// Whether they were watched throughout the window, rather than read as a single snapshot.
     watched: bool,
-    /// Whether the run was cut short, and with it what was seen.
+    /// Whether the run was cut short, so that evidence may be missing.
     partial: bool,
     /// The decision.
     decision: Decision,
-    /// How the rules came out, by level.
+    /// How many rules have each verdict, by level.
     tally: Levels,
     /// How many rules cannot be judged yet, whatever the evidence.
     #[serde(skip_serializing_if = "is_zero")]
@@ -88,7 +88,7 @@ struct Source<'a> {
     file: Option<&'a str>,
 }
 
-/// How the rules came out, by level.
+/// How many rules have each verdict, by level.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Levels {
     must: Outcomes,
@@ -96,7 +96,7 @@ struct Levels {
     may: Outcomes,
 }
 
-/// How the rules of one level came out.
+/// How many rules of one level have each verdict.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Outcomes {
     /// Rules that passed, failed or warned.
@@ -145,7 +145,7 @@ struct Waived<'a> {
     waiver: usize,
 }
 
-/// What came of a waiver.
+/// The outcome of a waiver.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Waiving<'a> {
     #[serde(flatten)]

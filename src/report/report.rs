@@ -1,10 +1,10 @@
-//! What every format is written from.
+//! The input of every format: the evidence and its judgement.
 
 use evidence::Evidence;
 use jiff::Timestamp;
 use judge::{Judgement, Selection};
 
-/// What every format is written from.
+/// The input of every format.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The evidence.

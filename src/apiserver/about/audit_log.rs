@@ -37,7 +37,7 @@ impl AuditLog {
         self.file = file;
     }
 
-    pub(super) fn push(&mut self, event: &Value) {
+    pub(crate) fn push(&mut self, event: &Value) {
         if let Some(file) = &mut self.file {
             // A failing log does not fail the request.
             let _ = file.write_all(format!("{event}\n").as_bytes());

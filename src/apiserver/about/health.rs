@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::{
-    http::{body::Reply, request::Query},
     object::status::{Failure, Outcome},
+    request::{info::Query, reply::Reply},
 };
 
 /// The health checks, in order.
@@ -49,7 +49,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    pub(super) fn version(&self) -> Value {
+    pub(crate) fn version(&self) -> Value {
         let mut numbers = self.version.trim_start_matches('v').split('.');
         let [major, minor] = [(); 2].map(|()| numbers.next().unwrap_or_default());
         let before = minor.parse().map_or(0, |minor: u32| minor.saturating_sub(1));
@@ -76,7 +76,7 @@ impl About {
     }
 
     /// Answers a request for all checks of `endpoint`, such as `readyz`.
-    pub(super) fn health(&self, endpoint: &str, query: &Query) -> Reply {
+    pub(crate) fn health(&self, endpoint: &str, query: &Query) -> Reply {
         let mut unknown = query.all("exclude").to_vec();
         let (mut lines, mut is_well) = (String::new(), true);
         for check in self.checks(endpoint) {
@@ -103,7 +103,7 @@ impl About {
     }
 
     /// Answers a request for one check.
-    pub(super) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+    pub(crate) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
         if !self.checks(endpoint).contains(&check) {
             return Err(Failure::no_such_path());
         }

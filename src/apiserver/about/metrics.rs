@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
-use crate::{http::request::RequestInfo, store::named::Target};
+use crate::{request::info::RequestInfo, store::named::Target};
 
 /// The number of requests by Prometheus labels.
 #[derive(Debug, Default)]

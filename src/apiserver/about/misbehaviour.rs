@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::{http::request::RequestInfo, object::status::Failure};
+use crate::{object::status::Failure, request::info::RequestInfo};
 
 /// The requests that a fault affects. `None` matches any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Map, Value};
 
-use super::field_set::FieldSet;
+use super::{field_set::FieldSet, merge_errors::ItemError};
 use crate::{
     object::field::quoted,
     schema::{Extra, ListType, Schema, Type as Kind, list_key},
@@ -120,29 +120,23 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The identity of a list item, as a step of FieldsV1. The error is kube-apiserver's text.
-    pub(crate) fn step(self, item: &Value) -> Result<String, String> {
+    /// The identity of a list item, as a step of FieldsV1.
+    pub(crate) fn step(self, item: &Value) -> Result<String, ItemError> {
         let keyed = self.schema.filter(|schema| schema.list_type == ListType::Map);
-        let why = match (keyed, item) {
+        Err(match (keyed, item) {
             (Some(schema), Value::Object(_)) => match list_key(item, schema) {
-                key if key.is_empty() => {
-                    let keys: Vec<String> = self.keys().iter().map(|key| quoted(key)).collect();
-                    return Err(format!(
-                        "associative list with keys has an element that omits all key fields [{}] (and doesn't have \
-                         default values for any key fields)",
-                        keys.join(" ")
-                    ));
-                }
+                key if key.is_empty() => ItemError::NoKeys {
+                    keys: self.keys().iter().map(|key| quoted(key)).collect(),
+                },
                 key => return Ok(format!("k:{}", Value::Object(key))),
             },
-            (Some(_), Value::Null) => "associative list with keys may not have a null element",
-            (Some(_), _) => "associative list with keys may not have non-map elements",
-            (None, Value::Object(_)) => "associative list without keys has an element that's a map type",
-            (None, Value::Array(_)) => "not supported: associative list with lists as elements",
-            (None, Value::Null) => "associative list without keys has an element that's an explicit null",
+            (Some(_), Value::Null) => ItemError::KeyedNull,
+            (Some(_), _) => ItemError::KeyedScalar,
+            (None, Value::Object(_)) => ItemError::SetOfMaps,
+            (None, Value::Array(_)) => ItemError::SetOfLists,
+            (None, Value::Null) => ItemError::SetOfNulls,
             (None, scalar) => return Ok(format!("v:{scalar}")),
-        };
-        Err(why.to_owned())
+        })
     }
 
     /// The fields or items of a value with their steps, in order. None for atomic values.

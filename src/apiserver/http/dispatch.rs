@@ -4,11 +4,12 @@ use std::future::Future;
 
 use bytes::Bytes;
 
-use super::{body::Reply, context::Context, form::Form};
 use crate::{
-    access::tokens,
+    context::request::Context,
     object::status::{Failure, Outcome},
+    request::{form::Form, reply::Reply},
     store::{named::Named, resource::Family},
+    verbs::token_request,
 };
 
 impl Context<'_> {
@@ -18,7 +19,7 @@ impl Context<'_> {
         let Some(target) = &info.target else {
             return self.about_server();
         };
-        if tokens::is_token_request(target) && info.verb == "create" {
+        if token_request::is_token_request(target) && info.verb == "create" {
             return self.give_token(target, &body.await?);
         }
         let named = Named::find(&self.state.storage(), target)?;

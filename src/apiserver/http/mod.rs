@@ -1,9 +1,6 @@
-//! HTTP: parsing requests, building answers, the way in between, and TLS on the loopback.
+//! The way of a request, from the HTTP message to its handler and back.
 
 pub(crate) mod body;
-pub(crate) mod context;
 pub(crate) mod dispatch;
-pub(crate) mod form;
-pub(crate) mod loopback;
-pub(crate) mod request;
+pub(crate) mod routes;
 pub(crate) mod service;

@@ -10,17 +10,16 @@ use http::{
 use http_body::Body;
 use tower::BoxError;
 
-use super::{
-    body::{self, Reply, ReplyBody, ResponseBody},
-    context::Context,
-    form::{conversions, media_type},
-    request::RequestInfo,
-};
+use super::body;
 use crate::{
-    about::audit::Entry,
-    access::{auth::impersonated, rbac, rbac::Act},
+    access::{rbac, rbac::Act},
+    context::{audit::Entry, auth::impersonated, request::Context, state::State},
     object::status::{Failure, Outcome},
-    state::State,
+    request::{
+        form::{conversions, media_type},
+        info::RequestInfo,
+        reply::{Reply, ReplyBody, ResponseBody},
+    },
 };
 
 /// Answers a request.

@@ -68,7 +68,7 @@ pub(crate) trait Found {
     }
 
     fn invalid(&mut self, field: impl Display, value: impl Serialize, why: &str) {
-        self.note(Problem::Invalid, field, Some(json!(value).to_string()), why);
+        self.note(Problem::Invalid, field, Some(shown(&json!(value))), why);
     }
 
     /// Adds one error for each complaint of `rule` about a text.
@@ -79,7 +79,7 @@ pub(crate) trait Found {
     }
 
     fn duplicate(&mut self, field: impl Display, value: &Value) {
-        self.note(Problem::Duplicate, field, Some(value.to_string()), "");
+        self.note(Problem::Duplicate, field, Some(shown(value)), "");
     }
 
     fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
@@ -89,7 +89,7 @@ pub(crate) trait Found {
         } else {
             format!("supported values: {}", known.join(", "))
         };
-        let value = Some(json!(value).to_string());
+        let value = Some(shown(&json!(value)));
         self.note(Problem::NotSupported, field, value, &why);
     }
 
@@ -131,9 +131,46 @@ impl Found for Errors {
     }
 }
 
-/// A text in double quotes.
+/// A text in double quotes, escaped as Go does it.
 pub(crate) fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+    let mut told = String::with_capacity(text.len() + 2);
+    told.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => told.extend(['\\', letter]),
+            '\u{7}' => told += "\\a",
+            '\u{8}' => told += "\\b",
+            '\u{b}' => told += "\\v",
+            '\u{c}' => told += "\\f",
+            '\n' => told += "\\n",
+            '\r' => told += "\\r",
+            '\t' => told += "\\t",
+            _ if is_printable(letter) => told.push(letter),
+            ..='\u{7f}' => told += &format!("\\x{:02x}", u32::from(letter)),
+            ..='\u{ffff}' => told += &format!("\\u{:04x}", u32::from(letter)),
+            _ => told += &format!("\\U{:08x}", u32::from(letter)),
+        }
+    }
+    told.push('"');
+    told
+}
+
+/// True for letters, marks, numbers, punctuation, symbols and the ASCII space.
+fn is_printable(letter: char) -> bool {
+    if letter.is_ascii() {
+        return letter.is_ascii_graphic() || letter == ' ';
+    }
+    // Behind another letter, Rust escapes no combining marks.
+    let pair: String = ['a', letter].iter().collect();
+    !pair.escape_debug().any(|first| first == '\\')
+}
+
+/// A value in a message: a text in quotes, anything else as JSON.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
 }
 
 /// The path of a walk through an object. It lives on the stack and costs nothing until an error prints it.

@@ -17,10 +17,11 @@ use serde_json::Value;
 use super::{
     at::At,
     cel_rule::{Rule, escaped},
+    cel_urls,
     formats::Format,
     structural::{Extra, Schema, Type},
 };
-use crate::object::field::{Errors, Found, Problem};
+use crate::object::field::{Errors, Found, Problem, shown};
 
 thread_local! {
     /// Shared, as registering the functions costs more than most rules.
@@ -37,6 +38,7 @@ thread_local! {
             };
             Ok(i64::try_from(size).unwrap_or(i64::MAX))
         });
+        cel_urls::register(&mut context);
         context
     };
 }
@@ -95,6 +97,7 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
 fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
+        ExecutionError::FunctionError { message, .. } => message.clone(),
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
         other => other.to_string(),
     };
@@ -113,7 +116,7 @@ fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = field.strip_prefix('.').unwrap_or(&field);
     // Messages do not repeat objects and lists.
     let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
-    let value = (!is_large).then(|| at.value.to_string());
+    let value = (!is_large).then(|| shown(at.value));
     match rule.reason.as_deref() {
         Some("FieldValueForbidden") => errors.forbidden(field, why),
         Some("FieldValueRequired") => errors.required(field, why),

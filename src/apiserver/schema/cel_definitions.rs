@@ -9,7 +9,7 @@ use super::{
     cel_types::{Form, LARGEST_REQUEST, Type},
     structural::{Extra, Schema},
 };
-use crate::object::field::{Errors, Found, Path, Problem, quoted};
+use crate::object::field::{Errors, Found, Path, Problem};
 
 /// The cost limits of one rule, and of all rules of a version, over all values that one object can hold.
 const BUDGET: u64 = 10_000_000;
@@ -147,7 +147,7 @@ impl Judge<'_> {
                 Ok(cost) => cost.saturating_mul(times),
                 Err(why) => {
                     let told = Some(as_go_json(rule));
-                    return self.errors.note(Problem::Invalid, path, told, &why);
+                    return self.errors.note(Problem::Invalid, path, told, &why.to_string());
                 }
             };
             if cost > BUDGET {
@@ -159,15 +159,28 @@ impl Judge<'_> {
     }
 }
 
-/// The maximum cost of an expression. The error is kube-apiserver's text.
+/// Why an expression is refused, in kube-apiserver's words.
+#[derive(Debug, thiserror::Error)]
+enum ExpressionError {
+    /// The compiler's message, with a pointer to the place.
+    #[error("compilation failed: {0}")]
+    Compilation(String),
+    #[error("cel expression must evaluate to a bool")]
+    NotBool,
+    #[error("messageExpression must evaluate to a string")]
+    NotString,
+}
+
+/// The maximum cost of an expression.
 fn cost_of(
     expression: &Expression,
     own: &Type,
     old_may_be_absent: bool,
     wanted: &str,
-) -> Result<u64, String> {
-    let failed = |why: &str| format!("compilation failed: {}", why.replace("\n|", "\n |"));
-    let program = expression.program.as_ref().map_err(|why| failed(why))?;
+) -> Result<u64, ExpressionError> {
+    let failed = |why: &str| ExpressionError::Compilation(why.replace("\n|", "\n |"));
+    let program = expression.program.as_ref();
+    let program = program.map_err(|why| failed(&why.to_string()))?;
     let old = if old_may_be_absent {
         Type::plain("optional")
     } else {
@@ -179,8 +192,8 @@ fn cost_of(
         check(text, program.expression(), variables).map_err(|problem| failed(&shown(text, &problem)))?;
     if !checked.result.may_be(&[wanted]) {
         return Err(match wanted {
-            "bool" => "cel expression must evaluate to a bool".to_owned(),
-            _ => "messageExpression must evaluate to a string".to_owned(),
+            "bool" => ExpressionError::NotBool,
+            _ => ExpressionError::NotString,
         });
     }
     Ok(checked.cost)
@@ -213,11 +226,11 @@ fn too_much(what: &str, cost: u64, budget: u64) -> String {
 fn as_go_json(rule: &Rule) -> String {
     let told = format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
-        quoted(&rule.rule.text),
-        quoted(&rule.message),
-        quoted(&rule.message_expression.text),
+        json!(rule.rule.text),
+        json!(rule.message),
+        json!(rule.message_expression.text),
         json!(rule.reason),
-        quoted(&rule.field_path),
+        json!(rule.field_path),
         json!(rule.optional_old_self),
     );
     let told = told.replace('<', "\\u003c").replace('>', "\\u003e");

@@ -1,6 +1,6 @@
 //! Rules of a schema: expressions, compiled once, and the escaping of field names.
 
-use kube_cel::cel::{Context, Program, Value as Cel};
+use kube_cel::cel::{Context, ParseErrors, Program, Value as Cel};
 use serde::Deserialize;
 
 /// An expression of a rule, compiled once.
@@ -8,15 +8,14 @@ use serde::Deserialize;
 #[serde(from = "String")]
 pub(super) struct Expression {
     pub(super) text: String,
-    /// The error is the CEL compiler's.
-    pub(super) program: Result<Program, String>,
+    pub(super) program: Result<Program, ParseErrors>,
     /// It uses `oldSelf`.
     pub(super) uses_old: bool,
 }
 
 impl From<String> for Expression {
     fn from(text: String) -> Self {
-        let program = Program::compile(&text).map_err(|error| error.to_string());
+        let program = Program::compile(&text);
         let has = |program: &Program| program.references().has_variable("oldSelf");
         let uses_old = program.as_ref().is_ok_and(has);
         Self {

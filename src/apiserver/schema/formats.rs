@@ -8,6 +8,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use regex::Regex;
 
+use super::go_url;
 use crate::object::names;
 
 /// A format, by its name in messages.
@@ -62,6 +63,7 @@ impl Format {
             "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
             "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
             "cidr" => is_cidr(text),
+            "uri" => go_url::check(text).is_ok(),
             "k8s-short-name" => names::dns_label(text).is_empty(),
             "k8s-long-name" => names::dns_subdomain(text).is_empty(),
             _ => true,

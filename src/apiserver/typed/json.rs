@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     messages::{Field, Kind, Merge, Message, Told, known},
-    quantity,
+    quantity::{self, NoQuantity},
 };
 use crate::object::{
     field::{Path, quoted},
@@ -105,7 +105,13 @@ fn go_type(kind: &Kind) -> String {
     }
 }
 
-type Decoded = Result<Value, String>;
+type Decoded = Result<Value, DecodeError>;
+
+impl From<NoQuantity> for DecodeError {
+    fn from(error: NoQuantity) -> Self {
+        error.to_string().into()
+    }
+}
 
 #[derive(Default)]
 struct Decoder {
@@ -113,7 +119,12 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn fields(&mut self, message: &Message, mut sent: Fields, path: &Path<'_>) -> Result<Fields, String> {
+    fn fields(
+        &mut self,
+        message: &Message,
+        mut sent: Fields,
+        path: &Path<'_>,
+    ) -> Result<Fields, DecodeError> {
         let mut kept = Map::new();
         for Field { name, told, kind, .. } in &message.fields {
             let value = match sent.remove(*name) {
@@ -148,10 +159,8 @@ impl Decoder {
             (Kind::Bytes, Value::String(text)) => bytes(&text),
             (Kind::Time, Value::String(text)) => time(&text, ""),
             (Kind::MicroTime, Value::String(text)) => time(&text, ".000000"),
-            (Kind::Quantity, Value::String(text)) => quantity::canonical(text.trim()).map(Value::from),
-            (Kind::Quantity, Value::Number(number)) => {
-                quantity::canonical(&number.to_string()).map(Value::from)
-            }
+            (Kind::Quantity, Value::String(text)) => Ok(quantity::canonical(text.trim())?.into()),
+            (Kind::Quantity, Value::Number(number)) => Ok(quantity::canonical(&number.to_string())?.into()),
             (Kind::Extra, value) => {
                 let texts = Kind::List(Merge::Atomic, Box::new(Kind::String));
                 self.value(&texts, value, within, path)
@@ -171,7 +180,7 @@ impl Decoder {
             (Kind::Message(name), Value::Object(fields)) => {
                 self.fields(known(name), fields, path).map(Value::Object)
             }
-            (kind, value) => Err(mismatch(&value, kind, within, path)),
+            (kind, value) => Err(mismatch(&value, kind, within, path).into()),
         }
     }
 
@@ -207,7 +216,7 @@ fn time(text: &str, decimals: &str) -> Decoded {
     let parts = TIME.captures(text).ok_or_else(|| cannot(text, "2006"))?;
     let (seconds, fraction) = (&parts[1], parts.get(2).map_or("", |fraction| fraction.as_str()));
     if !decimals.is_empty() && fraction.len() != decimals.len() {
-        return Err(cannot(&text[seconds.len()..], decimals));
+        return Err(cannot(&text[seconds.len()..], decimals).into());
     }
     let time: Timestamp = text.parse().map_err(|_| cannot(text, "2006"))?;
     let precision = decimals.len().saturating_sub(1);

@@ -5,13 +5,16 @@ mod check;
 mod events;
 mod json;
 mod messages;
+mod openapi_schemas;
 mod protobuf;
 mod quantity;
 mod schemas;
+mod wire;
 
 pub(super) use check::{check_event, check_lease, check_node};
 pub(super) use events::event_in;
 pub(super) use json::{coerce_metadata, decode, zero};
 pub(super) use messages::{Message, message_of};
+pub(super) use openapi_schemas::{KNOWN_SCHEMAS, SCHEMAS, description, references};
 pub(super) use protobuf::{MEDIA_TYPE as PROTOBUF, to_json as protobuf_to_json};
 pub(super) use schemas::schema;

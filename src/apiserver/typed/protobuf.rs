@@ -6,7 +6,10 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::messages::{Kind, Message, known, message_of};
+use super::{
+    messages::{Kind, Message, known, message_of},
+    wire::{Reader, Wire, WireError},
+};
 use crate::object::{
     json::{DecodeError, unrecognized},
     value::text,
@@ -16,9 +19,28 @@ use crate::object::{
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: [u8; 4] = *b"k8s\0";
 
+/// Why bytes are no object.
+#[derive(Debug, thiserror::Error)]
+enum ProtobufError {
+    #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
+    Prefix,
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    #[error("{name} is no JSON")]
+    Json {
+        name: String,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("{seconds} seconds and {nanos} nanoseconds are no time")]
+    Time { seconds: i64, nanos: i64 },
+    #[error("{0} cannot be repeated")]
+    Repeated(String),
+}
+
 /// Converts an envelope to JSON. `wanted` is the kind of an object that does not say its own.
 pub(crate) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, DecodeError> {
-    let (types, raw) = open(body).map_err(|why| unrecognized(wanted, &why, body))?;
+    let (types, raw) = open(body).map_err(|why| unrecognized(wanted, &why.to_string(), body))?;
     // An object without a kind has the wanted one.
     let kind = match text(&types, "kind") {
         "" => wanted,
@@ -33,17 +55,15 @@ pub(crate) fn to_json(body: &[u8], wanted: &str) -> Result<Bytes, DecodeError> {
             "no kind \"{kind}\" is registered for version \"{api_version}\""
         ))
     })?;
-    let mut object = read(message, &raw).map_err(|why| cannot(&why))?;
+    let mut object = read(message, &raw).map_err(|why| cannot(&why.to_string()))?;
     let types = types.as_object().into_iter().flatten();
     object.extend(types.map(|(name, value)| (name.clone(), value.clone())));
     Ok(Value::Object(object).to_string().into())
 }
 
 /// Opens an envelope: the type of the object, and its bytes.
-fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
-    let envelope = body
-        .strip_prefix(&MAGIC)
-        .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
+fn open(body: &[u8]) -> Result<(Value, Vec<u8>), ProtobufError> {
+    let envelope = body.strip_prefix(&MAGIC).ok_or(ProtobufError::Prefix)?;
     let mut envelope = read(known("Unknown"), envelope)?;
     let raw = envelope.remove("raw").unwrap_or_default();
     let raw = STANDARD.decode(raw.as_str().unwrap_or_default());
@@ -54,7 +74,7 @@ fn open(body: &[u8]) -> Result<(Value, Vec<u8>), String> {
 }
 
 /// Decodes the fields of a message; skips unknown ones.
-fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, String> {
+fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, ProtobufError> {
     let mut object = Map::new();
     let mut reader = Reader(bytes);
     while let Some((number, wire)) = reader.field()? {
@@ -80,7 +100,7 @@ fn read(message: &Message, bytes: &[u8]) -> Result<Map<String, Value>, String> {
 }
 
 /// An entry of a map is a message with a key and a value.
-fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), String> {
+fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), ProtobufError> {
     let (mut key, mut item) = (String::new(), Value::Null);
     let mut reader = Reader(wire.bytes(name)?);
     while let Some((number, wire)) = reader.field()? {
@@ -93,9 +113,9 @@ fn entry(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<(String, Value), Str
     Ok((key, item))
 }
 
-fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
+fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, ProtobufError> {
     // A value that is one JSON value, and a message with one field in protobuf.
-    let only = |message: &str| -> Result<Value, String> {
+    let only = |message: &str| -> Result<Value, ProtobufError> {
         let fields = read(known(message), wire.bytes(name)?)?;
         Ok(fields.into_values().next().unwrap_or_default())
     };
@@ -112,16 +132,18 @@ fn value(kind: &Kind, name: &str, wire: Wire<'_>) -> Result<Value, String> {
         Kind::Extra => only("Extra")?,
         Kind::FieldsV1 => {
             let raw = only("FieldsV1")?;
-            serde_json::from_str(raw.as_str().unwrap_or_default())
-                .map_err(|_| format!("{name} is no JSON"))?
+            serde_json::from_str(raw.as_str().unwrap_or_default()).map_err(|source| ProtobufError::Json {
+                name: name.to_owned(),
+                source,
+            })?
         }
         Kind::Message(message) => read(known(message), wire.bytes(name)?)?.into(),
-        Kind::List(..) | Kind::Map(_) => return Err(format!("{name} cannot be repeated")),
+        Kind::List(..) | Kind::Map(_) => return Err(ProtobufError::Repeated(name.to_owned())),
     })
 }
 
 /// A time with this many decimals. An empty message is no time.
-fn time(bytes: &[u8], decimals: usize) -> Result<Value, String> {
+fn time(bytes: &[u8], decimals: usize) -> Result<Value, ProtobufError> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -131,82 +153,7 @@ fn time(bytes: &[u8], decimals: usize) -> Result<Value, String> {
     let time = i32::try_from(nanos).map(|nanos| Timestamp::new(seconds, nanos));
     match time {
         Ok(Ok(time)) => Ok(format!("{time:.decimals$}").into()),
-        _ => Err(format!("{seconds} seconds and {nanos} nanoseconds are no time")),
-    }
-}
-
-/// A field on the wire: a number, or bytes. No known field has a fixed size.
-#[derive(Clone, Copy)]
-struct Wire<'a> {
-    kind: u64,
-    number: u64,
-    bytes: &'a [u8],
-}
-
-impl<'a> Wire<'a> {
-    fn number(self, name: &str) -> Result<u64, String> {
-        self.expect(0, name).map(|()| self.number)
-    }
-
-    fn bytes(self, name: &str) -> Result<&'a [u8], String> {
-        self.expect(2, name).map(|()| self.bytes)
-    }
-
-    fn expect(self, kind: u64, name: &str) -> Result<(), String> {
-        if self.kind == kind {
-            return Ok(());
-        }
-        let name = match name.split_at(1) {
-            _ if name == "metadata" => "ObjectMeta".to_owned(),
-            // Go's field names begin with a capital.
-            (first, rest) => format!("{}{rest}", first.to_uppercase()),
-        };
-        Err(format!("proto: wrong wireType = {} for field {name}", self.kind))
-    }
-}
-
-/// The unread rest of a message.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    /// Reads the number and the value of the next field, if there is one.
-    fn field(&mut self) -> Result<Option<(u64, Wire<'a>)>, String> {
-        if self.0.is_empty() {
-            return Ok(None);
-        }
-        let tag = self.varint()?;
-        let (field, kind) = (tag >> 3, tag & 7);
-        if field == 0 || field > u64::from(u32::MAX) {
-            return Err(format!("proto: illegal tag {field} (wire type {kind})"));
-        }
-        let (number, length) = match kind {
-            0 => (self.varint()?, 0),
-            1 => (0, 8),
-            2 => (0, self.varint()?),
-            5 => (0, 4),
-            kind => return Err(format!("proto: illegal wireType {kind}")),
-        };
-        let bytes = self.take(length)?;
-        Ok(Some((field, Wire { kind, number, bytes })))
-    }
-
-    fn varint(&mut self) -> Result<u64, String> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let [byte] = *self.take(1)? else { break };
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err("proto: integer overflow".to_owned())
-    }
-
-    fn take(&mut self, length: u64) -> Result<&'a [u8], String> {
-        let length = usize::try_from(length).map_err(|_| "unexpected EOF")?;
-        let (taken, rest) = self.0.split_at_checked(length).ok_or("unexpected EOF")?;
-        self.0 = rest;
-        Ok(taken)
+        _ => Err(ProtobufError::Time { seconds, nanos }),
     }
 }
 

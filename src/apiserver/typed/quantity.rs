@@ -12,12 +12,14 @@ const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// From 10⁻⁹ on, in steps of a thousand.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
+/// A text that is no quantity.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+pub(super) struct NoQuantity;
+
 /// The canonical form: with the largest unit of its kind that leaves no fraction.
-pub(super) fn canonical(text: &str) -> Result<String, String> {
-    read(text).ok_or_else(|| {
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            .to_owned()
-    })
+pub(super) fn canonical(text: &str) -> Result<String, NoQuantity> {
+    read(text).ok_or(NoQuantity)
 }
 
 fn read(text: &str) -> Option<String> {

@@ -10,8 +10,8 @@ use super::{
     read::{in_version, list_of},
 };
 use crate::{
+    context::request::Context,
     fields::write::Write,
-    http::{body::Reply, context::Context, request::Query},
     object::{
         field::Found,
         json::unrecognized,
@@ -19,6 +19,7 @@ use crate::{
         status::{Failure, Outcome, details, refuse_options},
         value::{list, text},
     },
+    request::{info::Query, reply::Reply},
     store::{
         definition::set_condition,
         named::Named,

@@ -12,10 +12,10 @@ use super::{
     write::{Nulls, ensure_namespace, fit, wipe_system_fields},
 };
 use crate::{
+    context::request::Context,
     fields::{
         apply::applied, managed_fields::track, merge::Type, merge_errors::go_text, strategic, write::Write,
     },
-    http::{body::Reply, context::Context},
     object::{
         field::Found,
         json,
@@ -23,6 +23,7 @@ use crate::{
         meta,
         status::{Failure, Outcome, Qualified},
     },
+    request::reply::Reply,
     store::{named::Named, resource::Family},
 };
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{crd_controller, delete::undefine};
 use crate::{
+    context::state::State,
     object::meta,
-    state::State,
     store::{definition, resource::id, storage::key},
 };
 

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::selectors::Selector;
 use crate::{
-    http::{body::Reply, context::Context, request::Query},
+    context::request::Context,
     object::{
         field::{Found, quoted},
         status::{Failure, Outcome, refuse_options},
     },
+    request::{info::Query, reply::Reply},
     schema::{apply_defaults, prune},
     store::{
         named::Named,

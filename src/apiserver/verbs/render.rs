@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::table;
 use crate::{
-    http::{
-        body::{Reply, ReplyBody},
-        form::Form,
-    },
     object::status::{Failure, Outcome},
+    request::{
+        form::Form,
+        reply::{Reply, ReplyBody},
+    },
     store::{
         named::Named,
         resource::{Family, Resource},

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     object::{
-        field::Found,
+        field::{FieldError, Found},
         names,
         status::{Failure, Outcome},
     },
@@ -25,6 +25,17 @@ static REQUIREMENT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The operators that messages name.
 const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
+
+/// Why a label selector is refused, in kube-apiserver's words.
+#[derive(Debug, thiserror::Error)]
+enum RequirementError {
+    #[error("found '{found}', expected: {OPERATORS}")]
+    Operator { found: String },
+    #[error("found '{found}' expected: '('")]
+    Set { found: String },
+    #[error("{0}")]
+    Invalid(FieldError),
+}
 
 /// Selects objects of a list or a watch.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +135,7 @@ fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
         .collect()
 }
 
-fn read_labels(text: &str) -> Result<Vec<Requirement>, String> {
+fn read_labels(text: &str) -> Result<Vec<Requirement>, RequirementError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -136,14 +147,16 @@ fn read_labels(text: &str) -> Result<Vec<Requirement>, String> {
     terms.map(|term| read_requirement(term.trim())).collect()
 }
 
-fn read_requirement(term: &str) -> Result<Requirement, String> {
+fn read_requirement(term: &str) -> Result<Requirement, RequirementError> {
     let Some(parts) = REQUIREMENT.captures(term) else {
         let mut words = term.split_whitespace().skip(1);
         return Err(match (words.next(), words.next().unwrap_or_default()) {
-            (Some("in" | "notin"), found) if !found.starts_with('(') => {
-                format!("found '{found}' expected: '('")
-            }
-            (found, _) => format!("found '{}', expected: {OPERATORS}", found.unwrap_or(term)),
+            (Some("in" | "notin"), found) if !found.starts_with('(') => RequirementError::Set {
+                found: found.to_owned(),
+            },
+            (found, _) => RequirementError::Operator {
+                found: found.unwrap_or(term).to_owned(),
+            },
         });
     };
     let part = |name: &str| parts.name(name).map(|part| part.as_str());
@@ -163,8 +176,8 @@ fn read_requirement(term: &str) -> Result<Requirement, String> {
         let why = "for 'Gt', 'Lt' operators, the value must be an integer";
         errors.invalid("values[0]", &values[0], why);
     }
-    if let Some(first) = errors.first() {
-        return Err(first.to_string());
+    if let Some(first) = errors.into_iter().next() {
+        return Err(RequirementError::Invalid(first));
     }
     Ok(Requirement {
         key: key.to_owned(),

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
 use crate::{
-    about::openapi,
-    http::form::Form,
     object::value::{flag, text},
+    request::form::Form,
     store::{named::Named, resource::Family},
+    typed,
 };
 
 /// A column of a Table.
@@ -50,7 +50,7 @@ impl Column {
         let description = if told.contains(' ') {
             told.to_owned()
         } else {
-            openapi::description(kind, told)
+            typed::description(kind, told)
         };
         let kind = match cells {
             "date" | "time" => "date",

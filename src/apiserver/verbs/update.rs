@@ -8,17 +8,18 @@ use serde_json::Value;
 use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
     access::rbac,
+    context::request::Context,
     fields::{
         managed_fields::{same_but_times, track},
         write::Write,
     },
-    http::{body::Reply, context::Context},
     object::{
         field::{FieldError, Found},
         meta, names,
         status::{Failure, Outcome, refuse},
         value::take,
     },
+    request::reply::Reply,
     store::{
         named::Named,
         resource::Family,

@@ -12,10 +12,10 @@ use super::{
     selectors::Selector,
 };
 use crate::{
-    about::{audit::Entry, misbehaviour::WatchFaults},
-    http::{body::Reply, context::Context, form::Form},
+    about::misbehaviour::WatchFaults,
+    context::{audit::Entry, request::Context, state::State},
     object::status::{Failure, Outcome},
-    state::State,
+    request::{form::Form, reply::Reply},
     store::{
         named::Named,
         storage::{Change, Kept, Stored, prefix},

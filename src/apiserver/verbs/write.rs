@@ -12,16 +12,18 @@ use super::{
 };
 use crate::{
     access::{rbac, rbac::Act},
+    context::request::Context,
     fields::{
         managed_fields::track,
         write::{FieldValidation, Write},
     },
-    http::{body::Reply, context::Context},
     object::{
-        json::{self, DecodeError, Document, unrecognized},
+        json,
+        json::{DecodeError, Document, unrecognized},
         meta,
         status::{Failure, Outcome, Qualified, details, refuse},
     },
+    request::reply::Reply,
     schema::{apply_defaults, drop_nulls, embedded::coerce_embedded, known_fields::keep_known, prune},
     store::{
         named::Named,

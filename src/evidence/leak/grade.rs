@@ -1,4 +1,4 @@
-//! What a find is, and how certain.
+//! The kind of a find, and how certain it is.
 
 use std::{fmt, ops::Range};
 

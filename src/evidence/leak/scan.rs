@@ -36,6 +36,17 @@ pub fn leaks_in_value(value: &Value) -> Vec<Leak> {
     found.leaks
 }
 
+/// Returns where a document holds credentials, all of them: the paths that [`leaks_in_value`] gives, and deeper ones for
+/// texts that are documents themselves.
+pub(crate) fn places_in_value(value: &Value) -> Vec<String> {
+    let mut found = Found {
+        most: usize::MAX,
+        ..Found::default()
+    };
+    found.value(None, value, 0);
+    found.leaks.into_iter().map(|leak| leak.place).collect()
+}
+
 /// The same for a text at that depth within another.
 pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
     let mut found = Found::default();
@@ -44,10 +55,21 @@ pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
 }
 
 /// The leaks so far, and the current path.
-#[derive(Default)]
 struct Found {
     leaks: Vec<Leak>,
     place: String,
+    /// The largest number of leaks to report.
+    most: usize,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            leaks: Vec::new(),
+            place: String::new(),
+            most: MOST,
+        }
+    }
 }
 
 impl Found {
@@ -134,7 +156,7 @@ impl Found {
     }
 
     fn within(&mut self, step: &str, search: impl FnOnce(&mut Self)) {
-        if self.leaks.len() >= MOST {
+        if self.leaks.len() >= self.most {
             return;
         }
         let length = self.place.len();
@@ -144,7 +166,7 @@ impl Found {
     }
 
     fn add(&mut self, leak: Leak) {
-        if self.leaks.len() < MOST {
+        if self.leaks.len() < self.most {
             self.leaks.push(leak);
         }
     }
@@ -174,7 +196,8 @@ fn document(text: &str, depth: usize) -> Option<Document> {
         .map(Document::Yaml)
 }
 
-fn short(key: &str) -> String {
+/// Returns a key as it stands in paths.
+pub(crate) fn short(key: &str) -> String {
     match key.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &key[..end]),
         None => key.to_owned(),

@@ -12,14 +12,20 @@ use super::{
     write_time::{LATE, skew},
 };
 
-/// The field managers of a profile; none where the hub does not tell.
-pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
-    let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-    writers.iter().map(|writer| &*writer.manager).collect()
+/// Whether a field manager is a writer: the API server invents two names for fields without a recorded one.
+pub(super) fn is_actor(field_manager: &str) -> bool {
+    !matches!(field_manager, "before-first-apply" | "ancient-changes")
 }
 
-/// The field managers that wrote between two versions; empty without managedFields. One that only lost a field to another
-/// did not write: the hub does not change its time.
+/// The field managers of a profile; empty without managedFields.
+pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
+    let writers = profile.metadata.writers.as_deref().unwrap_or_default();
+    let names = writers.iter().map(|writer| &*writer.manager);
+    names.filter(|name| is_actor(name)).collect()
+}
+
+/// The field managers that wrote between two versions; empty without managedFields. One that only lost a field to
+/// another did not write: the hub keeps its time.
 pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> BTreeSet<&'a str> {
     let old = before.metadata.writers.as_deref().unwrap_or_default();
     let new = after.metadata.writers.as_deref().unwrap_or_default();
@@ -29,10 +35,11 @@ pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) ->
             && new.owns.iter().all(|part| old.owns.contains(part))
     };
     let wrote = |new: &&Writer| !old.iter().any(|old| has_not_written(old, new));
-    new.iter().filter(wrote).map(|writer| &*writer.manager).collect()
+    let names = new.iter().filter(wrote).map(|writer| &*writer.manager);
+    names.filter(|name| is_actor(name)).collect()
 }
 
-/// The field managers of the profiles that are judged: the implementation's, whatever their names.
+/// The field managers of the judged profiles. They are the implementation's, whatever their names.
 pub(super) fn judged_writers(evidence: &Evidence) -> BTreeSet<&str> {
     let versions = evidence.histories().flat_map(|history| &history.versions);
     versions.flat_map(|version| writers(&version.profile)).collect()
@@ -56,7 +63,7 @@ pub(super) fn deletion<'a>(evidence: &'a Evidence, profile: &ObjectRef, seen: i6
     })
 }
 
-/// Whether a user wrote one of the judged profiles, by the audit log.
+/// Whether the audit log shows a write of that user to a judged profile.
 pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
     let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
     let mut writes = requests.filter(|event| event.is_write() && &*event.user == user);

@@ -1,46 +1,46 @@
-//! The budget of writes that one object has: a token bucket (KEP-4322 › Scalability implication).
+//! The write budget of one object: a token bucket (KEP-4322 › Scalability implication).
 
 use super::write_time::{Micros, SECOND, WriteTime, timestamp};
 
-/// The bucket's capacity: how many writes an object may get in one burst.
+/// The bucket's capacity: the maximum burst of writes on one object.
 pub const BURST: i64 = 10;
 
-/// The time in which one more write becomes available, in seconds.
+/// Seconds until one more write becomes available.
 pub const REFILL_SECONDS: i64 = 30;
 
 const REFILL: Micros = REFILL_SECONDS * SECOND;
 
-/// A run of writes that a bucket would not have let pass.
+/// A series of writes that overdraws the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overdraw {
-    /// How many writes.
+    /// Number of writes.
     pub(super) writes: i64,
-    /// When the first of them was made, as reported.
+    /// Reported time of the first write.
     pub(super) from: Micros,
-    /// When the last of them was made, as reported: the first one too many.
+    /// Reported time of the last write, which is the first one too many.
     pub(super) until: Micros,
-    /// How many the bucket allows in that span, at its longest.
+    /// Maximum number of writes that the bucket allows in that span.
     pub(super) allowed: i64,
 }
 
-/// How many writes a bucket of that capacity has for a span of time.
+/// Maximum number of writes that a bucket of that capacity allows in a span.
 pub(super) fn allowed(capacity: i64, span: Micros) -> i64 {
     capacity + span.max(0) / REFILL
 }
 
-/// The bucket behind one write.
+/// The state of the bucket after one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// The place of the write from which on the balance is worst.
+    /// The index of the earlier write from which the balance is worst.
     first: usize,
-    /// The place of the write.
+    /// The index of the write.
     last: usize,
-    /// What is left, in the time that it takes to earn it; below 0, the bucket is overdrawn.
+    /// The balance, as the time that it takes to earn it; negative if the bucket is overdrawn.
     left: Micros,
 }
 
-/// The first write that overdraws a bucket which is full before the first one, if any does wherever in their
-/// moments the writes took place. Only runs that last at least `at_least` count. The moments are in order.
+/// Finds the first write that overdraws a bucket that was full before the first write, at any possible time of each
+/// write. Only series that last at least `at_least` count. The write times must be in order.
 pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -> Option<Overdraw> {
     let draw = draws(moments, capacity, at_least).find(Draw::is_too_much)?;
     let (first, last) = (moments[draw.first], moments[draw.last]);
@@ -52,17 +52,16 @@ pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -
     })
 }
 
-/// Returns what each write leaves in the bucket at best, given the uncertainty of the write times.
+/// Returns the best possible balance after each write, given the uncertainty of the write times.
 ///
-/// A bucket that is never fuller than its capacity lets the writes from one to another pass just if they are at most
-/// the capacity plus what was earned between the two, for every such pair. So it is enough to know, at each write,
-/// the earlier one from which on the balance is worst.
+/// Writes keep to the bucket if, between any two of them, they are at most the capacity plus what was earned meanwhile.
+/// So each write needs only the earlier one from which the balance is worst.
 pub(super) fn draws(
     moments: &[WriteTime],
     capacity: i64,
     at_least: Micros,
 ) -> impl Iterator<Item = Draw> + '_ {
-    // In time units: a write costs one refill, and time pays it back.
+    // The unit is time: a write costs one refill, and time earns it back.
     let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
     let start_balance = move |index: usize| cost(index).saturating_sub(moments[index].earliest);
     let mut worst: Option<usize> = None;
@@ -96,7 +95,7 @@ impl Draw {
 }
 
 impl Overdraw {
-    /// How many writes in which time, for a person.
+    /// Describes the number of writes and their time.
     pub(super) fn observed(&self, what: &str) -> String {
         format!(
             "{} {what} in {} s, from {} on",
@@ -106,7 +105,7 @@ impl Overdraw {
         )
     }
 
-    /// How many there may be in that time, for a person.
+    /// Describes the number of writes that the bucket allows in that time.
     pub(super) fn expected(&self) -> String {
         format!(
             "at most {} in {} s",
@@ -116,7 +115,7 @@ impl Overdraw {
     }
 }
 
-/// Rounded up, and at least one: what is said of a span stays true of it.
+/// Rounds up to at least one second, so that a statement about the span stays true.
 pub(super) fn whole_seconds(span: Micros) -> i64 {
     (span.max(1) + SECOND - 1) / SECOND
 }
@@ -127,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes seen at these seconds.
+    /// Writes that were seen at these seconds.
     fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<WriteTime> {
         seconds
             .into_iter()
@@ -145,7 +144,7 @@ mod tests {
     fn the_write_after_the_burst_overdraws() {
         let found = overdraw(&seen([0; 12]), BURST, 0).expect("overdrawn");
         assert_eq!((found.writes, found.allowed), (11, 10));
-        // A second may have been lost between the hub and the runner: at 29 s the eleventh token may be there.
+        // Up to a second may be lost between hub and runner: at 29 s the eleventh token may be available.
         assert!(overdraw(&seen([0; 10].into_iter().chain([28])), BURST, 0).is_some());
         assert_eq!(overdraw(&seen([0; 10].into_iter().chain([29])), BURST, 0), None);
     }
@@ -167,7 +166,8 @@ mod tests {
         assert_eq!(overdraw(&slow, 1, 600 * SECOND), None);
     }
 
-    /// The times, in microseconds, at which a writer that obeys the bucket writes, given when it would like to.
+    /// The times, in microseconds, of the writes of a writer that keeps to the bucket and would like to pause so
+    /// long.
     fn obedient(pauses: &[u32]) -> (Vec<Micros>, f64) {
         let (mut now, mut tokens, mut times) = (0, BURST as f64, Vec::new());
         for pause in pauses {
@@ -183,7 +183,7 @@ mod tests {
         (times, tokens)
     }
 
-    /// The writes as a watch delivers them: in order, each less than a second late.
+    /// The writes as a watch delivers them: in order, each delayed by less than a second.
     fn delivered(times: &[Micros], delays: &[u32]) -> Vec<WriteTime> {
         let mut last = Micros::MIN;
         let mut moments = Vec::new();
@@ -210,7 +210,7 @@ mod tests {
             delays in vec(0..500_000u32, 1..40),
         ) {
             let (mut times, tokens) = obedient(&pauses);
-            // All that is left is written at once, after a time that leaves a token just begun.
+            // Spends all remaining tokens when the next one has just begun to fill.
             let rest = ((1.0 - tokens.fract()) * REFILL as f64) as Micros;
             let now = times.last().expect("at least one") + rest;
             let left = (tokens + rest as f64 / REFILL as f64 + 0.01).min(BURST as f64) as i64;

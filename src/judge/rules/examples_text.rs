@@ -1,11 +1,11 @@
-//! A rule file's examples, read when somebody asks for them: judging needs none, and they are most of the file.
+//! A rule file's examples, parsed on demand: judging needs none, and they are most of the file.
 
 use std::{ops::Deref, sync::OnceLock};
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
-/// The key that begins the examples. It is the last one of a file.
+/// The last key of a file, which begins the examples.
 const KEY: &str = "\nexamples:\n";
 
 /// The examples of a rule, as its file gives them.
@@ -18,19 +18,19 @@ pub struct Examples {
 
 /// Reads YAML of a rule's file.
 pub(super) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
-    // Without this a bare `n` or `y` in an example would be a boolean.
+    // Otherwise a bare `n` or `y` in an example would be a boolean.
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options)
 }
 
 impl Examples {
-    /// Cuts the examples off a rule's file. Leaves them where the file does not end with them, as a key of its own.
+    /// Cuts the examples off a rule's file. Leaves them if they are not the last top-level key.
     pub(super) fn cut(file: &str) -> (&str, Option<Self>) {
         let Some(place) = file.find(KEY) else {
             return (file, None);
         };
         let (facts, examples) = file.split_at(place + 1);
-        // An error names the line of the file.
+        // Keeps the line numbers of the file in errors.
         let text = "\n".repeat(facts.lines().count()) + examples;
         let read = OnceLock::new();
         (facts, Some(Self { text, read }))
@@ -48,7 +48,7 @@ impl Examples {
             examples: Vec<Value>,
         }
         let read: Result<Only, _> = read_yaml(&self.text);
-        // The files are compiled in: a test has read every one of them before a user does.
+        // The files are compiled in, and a test parses each of them.
         read.unwrap_or_else(|error| panic!("failed to read examples: {error}"))
             .examples
     }

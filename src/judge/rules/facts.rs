@@ -15,11 +15,11 @@ use super::examples_text::{Examples, read_yaml};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Facts {
-    /// What holds where the rule is kept, as a headline.
+    /// What holds if the rule is kept, as a headline.
     pub title: String,
-    /// How much it binds.
+    /// The level.
     pub level: Level,
-    /// Whether the documents say it or it follows from them.
+    /// Whether the documents state it, or it follows from them.
     pub basis: Basis,
     /// The step from the documents to the rule; required for derived rules.
     #[serde(default)]
@@ -34,39 +34,39 @@ pub struct Facts {
     /// Kinds of evidence of which it needs at least one.
     #[serde(default)]
     pub needs_one_of: Vec<Kind>,
-    /// Kinds of evidence that sharpen its verdict, but that it can do without.
+    /// Optional kinds of evidence that make its verdict more exact.
     #[serde(default)]
     pub helped_by: Vec<Kind>,
-    /// The optional feature that it belongs to: declared absent, the rule is skipped.
+    /// The optional feature that it belongs to; if the user declares it absent, the rule is skipped.
     #[serde(default)]
     pub feature: Option<Feature>,
-    /// Why it cannot be judged yet, while there is no function that can tell: then its function is not called.
+    /// Why no function can judge the rule yet; then its function is not called.
     #[serde(default)]
     pub unjudged: Option<String>,
-    /// How to mend a violation.
+    /// How to fix a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.
     #[serde(default)]
     pub examples: Examples,
 }
 
-/// That an edition has the rule, and what is special about it there.
+/// An edition that has the rule, and how the rule differs there.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Applies {
-    /// As the file says.
+    /// As in the file.
     Plainly(Edition),
     /// With differences.
     Specially(Special),
 }
 
-/// What is special about a rule in one edition.
+/// How a rule differs in one edition.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Special {
     /// The edition.
     pub edition: Edition,
-    /// Where that edition says it, if elsewhere.
+    /// The document and section of that edition, if different.
     #[serde(default)]
     pub source: Option<String>,
     /// Whether the rule counts only once its feature is claimed.
@@ -74,7 +74,7 @@ pub struct Special {
     pub only_if_claimed: bool,
 }
 
-/// How much a rule binds (RFC 2119).
+/// The level of a rule (RFC 2119).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Level {
     /// Breaking it makes an implementation non-conformant.
@@ -88,20 +88,20 @@ pub enum Level {
     May,
 }
 
-/// How a rule stands in the documents.
+/// How the documents support a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// The documents use the keyword or an equal word.
     Explicit,
-    /// It follows from the text by a step of reasoning, which the file states.
+    /// It follows from the text by a step of reasoning, which the file gives.
     Derived,
 }
 
 /// A rule's file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
-    /// It is not YAML of that shape.
+    /// It is not YAML of the expected shape.
     #[error("failed to read the facts of {rule}: {source}")]
     Unreadable {
         /// The rule's id.
@@ -115,7 +115,7 @@ pub enum FactsError {
         /// The rule's id.
         rule: &'static str,
     },
-    /// The rule is derived, and the step of reasoning is missing.
+    /// The rule is derived, and its reasoning is missing.
     #[error("failed to read the facts of {rule}: a derived rule states its reasoning")]
     NoReasoning {
         /// The rule's id.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::text::redacted_field;
 
-/// One violation: which object, where in it, what was expected and what was seen.
+/// One violation: the object, the field, the expected value and the observed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The offending object.
@@ -15,11 +15,11 @@ pub struct Finding {
     pub path: String,
     /// What was expected there.
     pub expected: String,
-    /// What was seen there; never a secret.
+    /// What was observed there; never a secret.
     pub observed: String,
     /// One line for a person: begins in lower case, ends without a period.
     pub message: String,
-    /// Whether it is a warning only, though its rule is a MUST.
+    /// Whether it is a warning only, even for a MUST rule.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub advisory: bool,
 }
@@ -27,15 +27,15 @@ pub struct Finding {
 /// What one rule examined and found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// How many things (mostly objects) were looked at.
+    /// How many things (mostly objects) were examined.
     pub examined: usize,
     /// The violations.
     pub list: Vec<Finding>,
-    /// Why the rule could not tell, for each cause once.
+    /// Why the evidence was insufficient, each cause once.
     pub inconclusive: Vec<String>,
-    /// Which evidence would have redacted_field, and was not asked for.
+    /// The necessary evidence that was not requested, if so.
     pub not_asked: Option<String>,
-    /// Why there was nothing that the rule applies to.
+    /// Why the rule does not apply to anything, if so.
     pub not_applicable: Option<String>,
     /// Remarks for the report, such as which evidence was used.
     pub notes: Vec<String>,
@@ -66,7 +66,7 @@ impl Finding {
         self
     }
 
-    /// What was seen instead.
+    /// What was observed instead.
     pub fn observed(mut self, observed: impl Into<String>) -> Self {
         self.observed = redacted_field(&observed.into());
         self
@@ -90,7 +90,7 @@ impl Findings {
         self.list.push(finding);
     }
 
-    /// Says that the evidence does not suffice to tell, and why.
+    /// Records why the evidence is insufficient.
     pub fn cannot_tell(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         if !self.inconclusive.contains(&reason) {
@@ -98,12 +98,12 @@ impl Findings {
         }
     }
 
-    /// Says which evidence would tell, where it was not asked for; counts only while nothing was examined.
+    /// Records which necessary evidence was not requested. Counts only if nothing was examined.
     pub fn not_asked(&mut self, evidence: impl Into<String>) {
         self.not_asked = Some(evidence.into());
     }
 
-    /// Says that there is nothing that the rule applies to; counts only while nothing was examined.
+    /// Records why the rule does not apply to anything. Counts only if nothing was examined.
     pub fn not_applicable(&mut self, reason: impl Into<String>) {
         self.not_applicable = Some(reason.into());
     }

@@ -18,10 +18,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::finding::{Finding, Findings};
 use crate::reasons::NO_MEMBER_ASKED;
 
-/// A profile that is judged, and the member that it describes.
+/// A judged profile and its member.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
-    /// The profile, which may be gone.
+    /// The profile, which may be deleted.
     pub(super) history: &'a ProfileHistory,
     /// The looks at its member.
     pub(super) member: &'a Member,
@@ -29,17 +29,18 @@ pub(super) struct Pair<'a> {
 
 /// How profiles are compared with their members.
 pub(super) struct Comparison<'f, 'a, P, M> {
-    /// The part that members are asked for.
+    /// The part of the member's answers.
     pub(super) part: MemberPart,
-    /// For how long the two may differ, in seconds.
+    /// How long the two may differ, in seconds.
     pub(super) grace: i64,
     /// Whether the manager vouches for a profile's content.
     pub(super) vouches: fn(&ClusterProfile) -> bool,
     /// The value that a profile reports, if any.
     pub(super) said: &'f dyn Fn(&'a ClusterProfile) -> Option<P>,
-    /// The value that a look has seen; none if it was unavailable.
+    /// The value in a look; none if it was unavailable.
     pub(super) seen: &'f dyn Fn(&'a Look) -> Option<M>,
-    /// Whether the reported value agrees with the seen one, given the one before: it may have been so in between.
+    /// Whether the reported value agrees with the seen one, given the one seen before: the value may have been in
+    /// between.
     pub(super) agrees: &'f dyn Fn(&P, &M, Option<&M>) -> bool,
 }
 
@@ -47,17 +48,17 @@ pub(super) struct Comparison<'f, 'a, P, M> {
 pub(super) enum Outcome<'a, P, M> {
     /// The profile was never wrong for longer than the grace.
     Agrees,
-    /// It was.
+    /// The profile was wrong for longer than the grace.
     Differs(Difference<'a, P, M>),
-    /// The two differ, but the looks do not go back for as long as the grace.
+    /// The two differ, but the looks cover less time than the grace.
     TooShort,
-    /// The profile says something, and the member could not be asked.
+    /// The profile reports a value, and the member was unavailable.
     Unseen,
     /// There is nothing to compare.
     Unsaid,
 }
 
-/// A profile that says what has not been so for longer than the grace.
+/// A profile that was wrong for longer than the grace.
 pub(super) struct Difference<'a, P, M> {
     /// The profile, in the last version that was wrong.
     pub(super) profile: &'a ClusterProfile,
@@ -65,7 +66,7 @@ pub(super) struct Difference<'a, P, M> {
     pub(super) said: P,
     /// The value that the member reports.
     pub(super) seen: M,
-    /// For how long at least it has been wrong, in seconds.
+    /// Minimum time for which it was wrong, in seconds.
     pub(super) seconds: i64,
 }
 
@@ -87,7 +88,7 @@ struct Doubt {
     count: usize,
 }
 
-/// The judged profiles whose members were to be asked. Notes the members that belong to no profile.
+/// The judged profiles with a member. Notes the members without a profile.
 pub(super) fn pairs<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -115,25 +116,25 @@ pub(super) fn pairs<'a>(
     evidence.histories().filter_map(pair).collect()
 }
 
-/// Whether the member is under management, by its profile. If it is not, the manager does not maintain the status.
+/// Whether the profile says that the member is joined. If not, the manager does not maintain the status.
 pub(super) fn is_joined(profile: &ClusterProfile) -> bool {
     let joined = profile.condition(CONDITION_JOINED);
     profile.metadata.deletion_timestamp.is_none() && joined.is_none_or(|joined| &*joined.status == "True")
 }
 
-/// Whether the manager also claims to reach a healthy member: the status of another one may be stale.
+/// Whether the manager also claims to reach a healthy member: otherwise the status may be stale.
 pub(super) fn vouches(profile: &ClusterProfile) -> bool {
     let healthy = profile.condition(CONDITION_HEALTHY);
     is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
 }
 
 impl Pair<'_> {
-    /// Whether a part of what the member was asked for could never be had.
+    /// Whether a part of the member's answers was never available.
     pub(super) fn never_told(self, part: MemberPart) -> bool {
         !self.member.looks.iter().any(|look| look.has(part))
     }
 
-    /// Why a part of what the member was asked for could not be had.
+    /// Why a part of the member's answers was unavailable.
     fn reason(self, evidence: &Evidence, part: MemberPart) -> String {
         let missing = self.member.looks.iter().rev();
         let missing = missing.filter_map(|look| look.missing.get(&part)).next();
@@ -150,9 +151,9 @@ impl Pair<'_> {
     }
 }
 
-/// The versions of a profile that were there at some time of a span.
+/// The versions of a profile that existed at some time of a span.
 pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timestamp) -> Vec<&ClusterProfile> {
-    // A version may have been there for a moment before the runner saw it.
+    // A version may exist for a moment before the runner sees it.
     let latest = until
         .saturating_add(SignedDuration::from_secs(1))
         .unwrap_or(until);
@@ -172,7 +173,7 @@ pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timesta
         .collect()
 }
 
-/// Whether the manager stood for the member of these profiles at that time.
+/// Whether the manager vouched for one of these profiles at that time.
 pub(super) fn stood<'a>(
     histories: impl IntoIterator<Item = &'a ProfileHistory>,
     at: Timestamp,
@@ -223,7 +224,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     /// Compares one profile with its member.
     pub(super) fn of(&self, pair: Pair<'a>) -> Outcome<'a, P, M> {
         let mut outcome = Outcome::Unsaid;
-        // What was said and seen without a break, and from where on the two have differed.
+        // The values without a break, and the index from which the two have differed.
         let (mut stretch, mut begin) = (Vec::new(), 0);
         for look in &pair.member.looks {
             let since = stretch
@@ -268,8 +269,8 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         }
     }
 
-    /// What was seen by a look, and what the profile has said since the one before; none where nobody stands for it all
-    /// the while, or a part is not known.
+    /// The value in a look, and the values that the profile reported since the look before; none if the manager did
+    /// not vouch throughout, or a part is unknown.
     fn moment(
         &self,
         history: &'a ProfileHistory,
@@ -315,8 +316,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
 }
 
 impl<P, M> Outcome<'_, P, M> {
-    /// Takes what a later look has told into account: a difference that was found stays found, and so does that the
-    /// profile was right once.
+    /// Merges a later outcome: an earlier difference persists, and so does an earlier agreement.
     fn becomes(&mut self, later: Self) {
         let weight = |outcome: &Self| match outcome {
             Outcome::Unsaid | Outcome::Unseen => 0,
@@ -331,7 +331,7 @@ impl<P, M> Outcome<'_, P, M> {
 }
 
 impl Doubts {
-    /// Notes that a rule cannot tell of that object.
+    /// Records that a rule cannot judge an object.
     pub(super) fn add(&mut self, object: impl Display, cause: &str) {
         match self.0.iter_mut().find(|doubt| doubt.cause == cause) {
             Some(doubt) => doubt.count += 1,
@@ -348,7 +348,7 @@ impl Doubts {
         self.add(&pair.member.profile, &pair.reason(evidence, part));
     }
 
-    /// Says so.
+    /// Reports each doubt as inconclusive.
     pub(super) fn tell(self, findings: &mut Findings) {
         for Doubt { first, cause, count } in self.0 {
             match count {

@@ -38,9 +38,9 @@ pub(super) fn each_has(
     }
 }
 
-/// Whether something that is true of a profile's last version has been true for longer than the grace period: since the
-/// watch saw it begin or, if it was so before, since the last transition of these conditions or the profile's creation.
-/// True if the time of the evidence is unknown.
+/// Whether something has held for longer than the grace period in a profile's last version. Counts from when the
+/// watch saw it begin or, for an earlier beginning, from the last transition of these conditions or the profile's
+/// creation. True if the evidence has no time.
 pub(super) fn lasts(
     evidence: &Evidence,
     history: &ProfileHistory,
@@ -66,7 +66,7 @@ pub(super) fn lasts(
     end - since >= GRACE
 }
 
-/// When a condition last changed its status, as it says itself.
+/// The last transition time of a condition.
 pub(super) fn transition(evidence: &Evidence, profile: &ClusterProfile, kind: &str) -> Option<Micros> {
     let time = profile.condition(kind)?.last_transition_time.as_deref()?;
     on_our_clock(evidence, time)

@@ -129,7 +129,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     bindings
         .into_iter()
         .map(|(id, text, examine)| {
-            // The files are compiled in: a test has read every one of them before a user does.
+            // The files are compiled in, and a test parses each of them.
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
             Rule { id, facts, examine }
         })
@@ -141,7 +141,7 @@ pub fn all() -> &'static [Rule] {
     &RULES
 }
 
-/// The rule of that id.
+/// The rule with that id.
 pub fn find(id: &str) -> Option<&'static Rule> {
     all().iter().find(|rule| rule.id == id)
 }
@@ -189,7 +189,7 @@ mod tests {
                 if let Some(words) = line.strip_prefix("///") {
                     documentation.get_or_insert(words.trim());
                 } else if line.starts_with("#[") {
-                    // An attribute stands between documentation and function.
+                    // An attribute may be between documentation and function.
                 } else {
                     let function = line.split_once("fn ").and_then(|(_, rest)| rest.split_once('('));
                     if let Some((name, _)) = function.filter(|_| !line.starts_with(' ')) {

@@ -9,11 +9,11 @@ use evidence::{
 
 use crate::rules::text::is_placeholder;
 
-/// The ClusterSets of namespaces: those that their labels name, or else those that were declared.
+/// The ClusterSets of namespaces, from their labels or else as declared by the user.
 pub(super) struct ClusterSets<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> ClusterSets<'a> {
-    /// Reads the labels of all namespaces, and what was declared.
+    /// Reads the labels of all namespaces, and the declarations.
     pub(super) fn of(evidence: &'a Evidence) -> Self {
         let declared = &evidence.header.claim.clustersets;
         let mut sets: HashMap<&str, &str> = declared
@@ -34,24 +34,24 @@ impl<'a> ClusterSets<'a> {
         self.0.get(namespace).copied()
     }
 
-    /// The ClusterSet of a profile: as it says itself, or as its namespace does.
+    /// The ClusterSet of a profile: its own claim, or that of its namespace.
     pub(super) fn of_profile(&self, profile: &'a ClusterProfile) -> Option<&'a str> {
         let claimed = claims(profile).map(|(_, set)| set).next();
         claimed.or_else(|| self.of_namespace(&profile.metadata.namespace))
     }
 }
 
-/// The ClusterSet that a namespace's label names: by the key of the KEP, or else by that of the API's Go package.
+/// The ClusterSet in a namespace's label: the KEP's key first, then that of the API's Go package.
 fn labelled(labels: &Labels) -> Option<&str> {
     label(labels, names::LABEL_CLUSTERSET).or_else(|| label(labels, names::LABEL_CLUSTERSET_GO))
 }
 
-/// A label of a namespace, unless it is empty: some write one where there is no ClusterSet.
+/// A namespace's label, unless it is empty: some managers write an empty one outside of ClusterSets.
 pub(super) fn label<'a>(labels: &'a Labels, key: &str) -> Option<&'a str> {
     labels.get(key).map(String::as_str).filter(|set| !set.is_empty())
 }
 
-/// The ClusterSets that a profile claims to be of, each with the path of the field.
+/// The ClusterSets that a profile claims, each with the path of the field.
 pub(super) fn claims(profile: &ClusterProfile) -> impl Iterator<Item = (&'static str, &str)> {
     let property = profile.property(names::PROPERTY_CLUSTERSET);
     [

@@ -1,10 +1,10 @@
-//! How findings quote the hub's text: redacted and cut; and which values are placeholders.
+//! Quotes hub text in findings: redacted and shortened. Recognizes placeholders.
 
 use std::borrow::Cow;
 
 use evidence::redact::without_credentials;
 
-/// What a finding shows for a field that is not there.
+/// What a finding shows for a missing field.
 pub(super) const ABSENT: &str = "(absent)";
 
 /// Maximum length of one quoted value, in characters.
@@ -25,12 +25,12 @@ const PLACEHOLDERS: [&str; 8] = [
     "unknown",
 ];
 
-/// A value of the hub, for a finding: without credentials, and cut if it is long.
+/// Quotes a value: redacted, and shortened if it is long.
 pub(super) fn redacted(text: &str) -> String {
     cut(text, VALUE)
 }
 
-/// The same for a whole field of a finding, which may quote several values.
+/// Quotes a whole field of a finding, which may contain several values.
 pub(super) fn redacted_field(text: &str) -> String {
     cut(text, FIELD)
 }
@@ -43,7 +43,7 @@ fn cut(text: &str, longest: usize) -> String {
     }
 }
 
-/// The same for an address: text before an `@` is a credential, even without a scheme.
+/// Quotes an address: text before an `@` is a credential, even without a scheme.
 pub(super) fn redacted_address(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((_, host)) if !text.contains("//") => redacted(&format!("…@{host}")),
@@ -51,8 +51,8 @@ pub(super) fn redacted_address(text: &str) -> String {
     }
 }
 
-/// The same for a part of a text. If the text holds a credential, the part may be an unrecognizable piece of it, so
-/// the redacted text is returned instead.
+/// Quotes a part of a text. If the text holds a credential, the part may be an unrecognizable piece of it, so the
+/// redacted text is returned instead.
 pub(super) fn redacted_part(part: &str, text: &str) -> String {
     if holds_credential(text) {
         redacted(text)
@@ -61,12 +61,12 @@ pub(super) fn redacted_part(part: &str, text: &str) -> String {
     }
 }
 
-/// Whether a text holds what may be a credential.
+/// Whether a text may hold a credential.
 pub(super) fn holds_credential(text: &str) -> bool {
     matches!(without_credentials(text), Cow::Owned(_))
 }
 
-/// The same for a field that may be absent.
+/// Quotes a field that may be missing.
 pub(super) fn redacted_or_absent(text: Option<&str>) -> String {
     text.map_or_else(|| ABSENT.to_owned(), redacted)
 }

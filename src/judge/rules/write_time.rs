@@ -11,8 +11,8 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-/// Microseconds since the epoch, or between two moments: timestamps from a hub may be so far off that arithmetic
-/// on them would leave their range.
+/// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
+/// timestamp.
 pub(super) type Micros = i64;
 
 /// One second.
@@ -27,9 +27,9 @@ pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
 /// The span in which a write took place, by the runner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WriteTime {
-    /// Not before this.
+    /// The earliest possible time.
     pub(super) earliest: Micros,
-    /// Not after this.
+    /// The latest possible time.
     pub(super) latest: Micros,
     /// The time in the evidence, for reports.
     pub(super) reported: Micros,
@@ -42,12 +42,12 @@ pub(super) struct Write<'a> {
     pub(super) before: &'a Version,
     /// The version that it made.
     pub(super) after: &'a Version,
-    /// When.
+    /// When it took place.
     pub(super) moment: WriteTime,
 }
 
 impl WriteTime {
-    /// A write that was seen at that time, at most a second after it was made.
+    /// A write that was seen at that time, at most a second late.
     pub(super) fn seen(at: Timestamp) -> Self {
         let latest = at.as_microsecond();
         Self {
@@ -58,8 +58,8 @@ impl WriteTime {
     }
 }
 
-/// How far the hub's clock is ahead of the runner's; 0 if unknown. At most a year either way, so that sums of times stay
-/// in range.
+/// How far the hub's clock is ahead of the runner's; 0 if unknown. Limited to a year either way, so that sums of
+/// times stay in range.
 pub(super) fn skew(evidence: &Evidence) -> Micros {
     const YEAR: Micros = 366 * 86_400 * SECOND;
     let told = evidence.header.clock_skew_ms.unwrap_or(0);
@@ -81,12 +81,12 @@ pub(super) fn timestamp(at: Micros) -> Timestamp {
     Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX)
 }
 
-/// Whether the watch missed part of the time between two versions of a profile; if so, from when on.
+/// From when on the watch missed part of the time between two versions of a profile, if so.
 pub(super) fn missed_since(evidence: &Evidence, before: &Version, after: &Version) -> Option<Timestamp> {
     missed_within(evidence, &before.profile, before.at, after.at)
 }
 
-/// Whether the watch missed part of a span of a profile's life; if so, from when on.
+/// From when on the watch missed part of a span of a profile's life, if so.
 pub(super) fn missed_within(
     evidence: &Evidence,
     profile: &ClusterProfile,
@@ -99,7 +99,7 @@ pub(super) fn missed_within(
     })
 }
 
-/// The same of a profile that may be known by its name alone; without one, of any profile.
+/// The same for a profile that may be known by name only; without one, for any profile.
 pub(super) fn missed_between(
     evidence: &Evidence,
     profile: Option<&ObjectRef>,
@@ -145,7 +145,7 @@ pub(super) fn writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Ve
     writes_where(evidence, history, differs, |_| true)
 }
 
-/// The writes that make two versions differ, stamped by the writers that `counts` picks.
+/// The writes between successive versions, stamped by the writers that `counts` selects.
 fn writes_where<'a>(
     evidence: &Evidence,
     history: &'a ProfileHistory,
@@ -153,7 +153,7 @@ fn writes_where<'a>(
     counts: fn(&Writer) -> bool,
 ) -> Vec<Write<'a>> {
     let mut writes: Vec<Write<'a>> = Vec::new();
-    // The last time that the hub stamped: a write that moved no stamp comes after it.
+    // The last stamp of the hub: a write that moved no stamp comes after it.
     let mut stamped: Option<Micros> = None;
     for (before, after) in history.steps() {
         if !differ(&before.profile, &after.profile) {
@@ -173,7 +173,7 @@ fn writes_where<'a>(
                 }
                 _ => WriteTime::seen(after.at),
             },
-            // The hub moves no stamp within one second, nor for a write that only removed something.
+            // The hub does not move a stamp within one second, nor for a write that only removed something.
             (None, Some(stamp)) => WriteTime {
                 earliest: stamp,
                 latest: arrival.max(stamp),
@@ -197,7 +197,7 @@ fn writes_where<'a>(
     writes
 }
 
-/// The newest time of the writers that count which the version before did not have.
+/// The newest time of the counted writers that the version before lacks.
 fn new_stamp<'a>(
     before: Option<&ClusterProfile>,
     after: &'a ClusterProfile,
@@ -211,12 +211,12 @@ fn new_stamp<'a>(
         .filter(|writer| counts(writer))
         .filter_map(|writer| writer.time.as_deref())
         .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
-        // The hub writes all of them alike, in UTC and to the second: the order of the text is that of the time.
+        // The hub writes all of them in UTC to the second, so text order is time order.
         .max()
 }
 
-/// When a version can have been written at the earliest: when the hub stamped it, or, where no stamp tells, as long
-/// before its arrival as a watch may be late without leaving a gap.
+/// The earliest time at which a version can have been written: the hub's stamp or, without one, the maximum delay of
+/// a watch before its arrival.
 pub(super) fn earliest(evidence: &Evidence, before: Option<&ClusterProfile>, after: &Version) -> Micros {
     let arrival = after.at.as_microsecond();
     new_stamp(before, &after.profile, |_| true)
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::rules::example::Example;
 
-    /// The moments of the status writes on the only profile, in seconds after the base (2026-01-01).
+    /// The times of the status writes on the only profile, in seconds after the base (2026-01-01).
     fn moments(world: Value) -> Vec<(f64, f64)> {
         let example = json!({"name": "tried", "passes": world});
         let example = Example::parse(&example, Edition::Standard).expect("a world");

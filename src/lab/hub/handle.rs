@@ -44,7 +44,7 @@ enum Own {
 }
 
 impl Hub {
-    /// Whether this build can start a hub in a container.
+    /// True if this build can start a hub in a container.
     pub const HAS_K3S: bool = cfg!(feature = "k3s");
 
     /// A new hub in this process, with the CRDs installed. Follows tokio's clock, paused or not.

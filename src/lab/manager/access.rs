@@ -18,7 +18,7 @@ pub(super) struct Access {
     pub ca_data: String,
     /// A file of the same certificates.
     pub ca_file: Option<String>,
-    /// Whether clients skip the check of the server's certificate.
+    /// True if clients skip the check of the server's certificate.
     pub unchecked: bool,
     pub proxy: Option<String>,
     /// Settings of the credential plugin, without its further arguments: no published definition accepts them as a list.

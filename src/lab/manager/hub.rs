@@ -37,7 +37,7 @@ pub struct ManagerError {
 }
 
 impl ManagerError {
-    /// Whether the object was not there.
+    /// True if the object was not there.
     pub(super) fn is_not_found(&self) -> bool {
         matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
     }
@@ -212,7 +212,7 @@ async fn patiently<T>(mut send: impl AsyncFnMut() -> Result<T, kube::Error>) -> 
     send().await
 }
 
-/// Whether the same request may succeed later.
+/// True if the same request may succeed later.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => match status.code {

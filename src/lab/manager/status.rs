@@ -35,7 +35,7 @@ pub(super) struct Status {
 pub(super) struct Property {
     pub name: String,
     pub value: String,
-    /// Whether it is observed on the member, rather than decided on the hub.
+    /// True if it is observed on the member, rather than decided on the hub.
     pub observed: bool,
     /// A wrong observation time, if a fault sets one.
     pub claimed_time: Option<Timestamp>,

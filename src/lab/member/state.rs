@@ -18,7 +18,7 @@ pub struct MemberState {
     pub failing_checks: BTreeSet<String>,
     /// The leases of the controller manager and the scheduler.
     pub leases: Leases,
-    /// Whether nothing answers at all.
+    /// True if nothing answers at all.
     pub unreachable: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Property {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Whether it has the label that lets it appear in a profile (KEP-4322 › Properties).
+    /// True if it has the label that lets it appear in a profile (KEP-4322 › Properties).
     pub labelled: bool,
 }
 

@@ -26,16 +26,16 @@ const MARKED: usize = 6;
 pub(super) enum Line {
     /// A line of the object.
     Text {
-        /// What stands there.
+        /// Its text.
         text: String,
-        /// Whether it is the one that offends.
+        /// Whether it is an offending line.
         marked: bool,
     },
-    /// So many lines are left out.
+    /// Lines were left out; how many, in words.
     Gap(String),
 }
 
-/// A line of the object, with the paths of what begins in it: a field, and perhaps an item of a list before it.
+/// A line of the object, with the paths of what begins on it: a field, and perhaps a list item before it.
 struct Written {
     paths: Vec<String>,
     depth: usize,

@@ -20,7 +20,7 @@ const NAMED: usize = 20;
 /// The same violation on one or more objects.
 pub(super) struct FindingView {
     pub(super) message: String,
-    /// What is special about it: waived, or a warning only.
+    /// A remark: waived, or a warning only.
     pub(super) remark: &'static str,
     pub(super) path: String,
     pub(super) expected: String,

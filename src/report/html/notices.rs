@@ -1,4 +1,4 @@
-//! What a reader must know before believing the verdicts: what was cut short, missed, waived or not asked for.
+//! Limits of the verdicts: a run that was cut short, and evidence that was missed, unreadable or not requested.
 
 use judge::WaiverOutcome;
 

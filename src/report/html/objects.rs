@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use evidence::{Evidence, Namespace, ObjectRef, ProfileHistory, Secret, api::names};
+use evidence::{Evidence, Namespace, ObjectRef, ProfileHistory, Secret, api::names, redact::redact_value};
 use serde_json::{Value, json};
 
 use super::excerpt::mapping;
@@ -43,8 +43,14 @@ impl<'a> Objects<'a> {
         self.profiles.get(&(namespace, name)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the object as on the hub, in the given version or the last one, without values of Secrets.
+    /// Returns the object in the given version or the last one, without credentials and values of Secrets.
     pub(super) fn find(&self, object: &ObjectRef) -> Option<Value> {
+        let mut found = self.as_on_hub(object)?;
+        redact_value(&mut found);
+        Some(found)
+    }
+
+    fn as_on_hub(&self, object: &ObjectRef) -> Option<Value> {
         match &*object.kind {
             names::KIND => self.profile(object),
             "Namespace" => self.namespaces.get(&*object.name).map(|namespace| {

@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{Coverage, Report, json::API_VERSION, number::count, partial};
 
-/// Tells a judgement as a report. `sum` is that of the file that holds the evidence, where one was kept.
+/// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
     let header = &report.evidence.header;
     let document = Document {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
-        // Nobody reads more than the second.
+        // Seconds are enough for readers.
         date: Timestamp::from_second(report.judged_at.as_second()).unwrap_or(report.judged_at),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
         edition: report.judgement.edition,
@@ -112,7 +112,7 @@ fn covered(report: &Report) -> Covered {
 }
 
 fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
-    // Folders tell of the machine and its user.
+    // The names of folders may reveal the machine and its user.
     let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | ':' | '@');
     let quoted = if name.chars().all(is_plain) && !name.starts_with('-') {

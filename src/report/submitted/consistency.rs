@@ -1,4 +1,4 @@
-//! Whether a report is consistent: its counts with its rules, its decision with its verdicts.
+//! Checks that a report is consistent: its counts with its rules, its decision with its verdicts.
 
 use std::collections::BTreeMap;
 

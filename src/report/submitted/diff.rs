@@ -1,4 +1,4 @@
-//! What changed between two reports.
+//! The differences between two reports.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ fn bare(document: &Document) -> Document {
     }
 }
 
-/// The rules that one of them tells of, in the ledger's order; those that the ledger no longer has come last.
+/// The rules in either report, in the ledger's order; rules that the ledger no longer has come last.
 fn mentioned_rules(old: &Document, new: &Document) -> Vec<String> {
     let entries = old
         .suites
@@ -123,7 +123,7 @@ fn verdict(document: &Document, rule: &str, entry: Option<&Entry>) -> Option<Ver
 fn badness(decision: Decision) -> u8 {
     match decision {
         Decision::Conformant => 0,
-        Decision::Inconclusive => 1,
+        Decision::NoViolation | Decision::Inconclusive => 1,
         Decision::NotConformant => 2,
     }
 }

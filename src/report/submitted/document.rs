@@ -48,7 +48,7 @@ pub struct Document {
     /// The file from which it can be judged again, where one was kept; of merged reports, each shard tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Kept>,
-    /// How the rules came out, by suite, in the ledger's order.
+    /// The verdicts by suite, in the ledger's order.
     pub suites: Vec<SuiteResult>,
     /// The waivers, and what came of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! Whether a report can be submitted. It need not be conformant.
+//! Checks whether a report can be submitted. It need not be conformant.
 
 use std::collections::BTreeMap;
 

@@ -196,46 +196,55 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Clock, server::ApiServer};
+    use crate::store::builtin;
 
     /// Cached bindings follow roles and bindings.
     #[test]
     fn rights_follow_roles_and_bindings() {
-        let server = ApiServer::new(Clock::system());
-        let user = User::with_rules("u", Vec::new());
-        let act = Act {
-            verb: "get",
-            resource: "nodes",
-            ..Act::default()
-        };
-        let set_verbs = |verbs: &[&str]| {
+        let mut storage = Storage::default();
+        builtin::resources().for_each(|resource| storage.serve(resource));
+        let (roles, bindings) = (id(GROUP, "clusterroles"), id(GROUP, "clusterrolebindings"));
+        let role = |verbs: &[&str]| {
             let rules = json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": verbs}]);
-            let role = json!({"kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules});
-            server.place((GROUP, "clusterroles"), role);
+            json!({"kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules})
         };
         let binding = json!({
             "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
             "subjects": [{"kind": "User", "name": "u"}], "roleRef": {"kind": "ClusterRole", "name": "r"},
         });
-        let reason = |expected: bool| {
-            let decision = server.state.authorize(&user, &act);
-            assert_eq!(decision.allowed, expected, "{}", decision.reason);
+        let refused = |storage: &Storage| {
+            let decision = decide(storage);
+            assert!(!decision.allowed, "{}", decision.reason);
             decision.reason
         };
-        assert_eq!(reason(false), "");
-        server.place((GROUP, "clusterrolebindings"), binding);
+        let why = "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to User \"u\"";
+        let allowed = Decision {
+            allowed: true,
+            reason: why.to_owned(),
+        };
+        assert_eq!(refused(&storage), "");
+        storage.put(&bindings, "b", binding);
         assert_eq!(
-            reason(false),
+            refused(&storage),
             "RBAC: clusterrole.rbac.authorization.k8s.io \"r\" not found"
         );
-        set_verbs(&["get"]);
-        let why = "RBAC: allowed by ClusterRoleBinding \"b\" of ClusterRole \"r\" to User \"u\"";
-        assert_eq!(reason(true), why);
-        set_verbs(&["list"]);
-        assert_eq!(reason(false), "");
-        set_verbs(&["*"]);
-        assert_eq!(reason(true), why);
-        server.withdraw((GROUP, "clusterrolebindings"), "", "b");
-        assert_eq!(reason(false), "");
+        storage.put(&roles, "r", role(&["get"]));
+        assert_eq!(decide(&storage), allowed);
+        storage.put(&roles, "r", role(&["list"]));
+        assert_eq!(refused(&storage), "");
+        storage.put(&roles, "r", role(&["*"]));
+        assert_eq!(decide(&storage), allowed);
+        storage.remove(&bindings, "b");
+        assert_eq!(refused(&storage), "");
+    }
+
+    /// Decides whether the user `u` may get Nodes.
+    fn decide(storage: &Storage) -> Decision {
+        let act = Act {
+            verb: "get",
+            resource: "nodes",
+            ..Act::default()
+        };
+        authorize(storage, &User::with_rules("u", Vec::new()), &act)
     }
 }

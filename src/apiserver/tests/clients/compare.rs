@@ -1,4 +1,4 @@
-//! Finds differences between two answers, and those that are known.
+//! Finds differences between two answers, and separates the known ones.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answe
         let all: Vec<Option<&Regex>> = of_this.iter().map(|pin| pin.lines).collect();
         complaints.extend(difference(ours, real, &all).map(|told| format!("{command}: differs\n{told}")));
         for (index, pin) in of_this.iter().enumerate() {
-            // It is met where there is a difference without it.
+            // A pin is met if there is a difference without it.
             let mut others = all.clone();
             others.remove(index);
             if difference(ours, real, &others).is_some() {
@@ -41,7 +41,7 @@ pub fn complaints(script: &Script, table: &Table, ours: &[Answer], real: &[Answe
     complaints
 }
 
-/// What differs besides what is known: `None` is everything, a pattern the lines that it matches.
+/// Describes the unknown differences. In `known`, `None` covers everything, a pattern the lines that it matches.
 fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<String> {
     if known.iter().any(Option::is_none) {
         return None;
@@ -58,7 +58,7 @@ fn difference(ours: &Answer, real: &Answer, known: &[Option<&Regex>]) -> Option<
     for (name, ours, real) in [("out", &ours.out, &real.out), ("err", &ours.err, &real.err)] {
         let (mut ours, mut real) = (counted(ours), counted(real));
         if name == "err" {
-            // A real API server tells the causes of a refusal in any order.
+            // A real API server lists the causes of a refusal in any order.
             ours.sort();
             real.sort();
         }

@@ -1,4 +1,4 @@
-//! The program of `ci/clients`: what client-go and controller-runtime do on a hub.
+//! Runs the Go program of `ci/clients`, which uses client-go and controller-runtime.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,10 +9,10 @@ use libtest_mimic::Failed;
 
 use super::hubs::Hub;
 
-/// Names the program, where it is not where `ci/clients/build` puts it.
+/// Environment variable with the program's path, if `ci/clients/build` did not put it in its place.
 const PROGRAM: &str = "GO_CLIENTS";
 
-/// The program, or why there is none.
+/// The program, or the reason why it is missing.
 pub fn program() -> Result<PathBuf, String> {
     let named = std::env::var_os(PROGRAM).map(PathBuf::from);
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/clients/.cache/clients");
@@ -27,7 +27,7 @@ pub fn program() -> Result<PathBuf, String> {
     }
 }
 
-/// Runs all parts of it on a hub.
+/// Runs all of its parts on a hub.
 pub fn run(program: &Path, hub: &Hub) -> Result<(), Failed> {
     let kubeconfig = hub.folder("client-go", "default").join("config");
     let output = Command::new(program).arg(kubeconfig).output()?;

@@ -20,23 +20,23 @@ use kube::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// In which everything runs.
+/// The runtime of all tests.
 pub static RUNTIME: LazyLock<tokio::runtime::Runtime> =
     LazyLock::new(|| tokio::runtime::Runtime::new().expect("a runtime"));
 
-/// The users that kubeconfigs know; the first is all-powerful, the second may do what the scripts grant.
+/// The users of the kubeconfigs: an administrator, and one with only the rights that scripts grant.
 const USERS: [&str; 2] = ["admin", "viewer"];
 
-/// A hub that others can reach.
+/// A hub that other programs can reach.
 pub struct Hub {
-    /// Without a namespace.
+    /// A kubeconfig without a namespace.
     kubeconfig: Value,
     folder: TempDir,
-    /// Where a real API server's own kubectl is.
+    /// The kubectl of a real API server's release.
     pub kubectl: Option<PathBuf>,
-    /// Our server, for its misbehaviour.
+    /// Our server, to make it misbehave.
     pub server: Option<ApiServer>,
-    /// Taken when it is stopped.
+    /// Taken when the hub stops.
     real: Mutex<Option<Envtest>>,
 }
 
@@ -81,7 +81,7 @@ impl Hub {
         }
     }
 
-    /// A new folder of that name, with a kubeconfig `config` for that namespace in it.
+    /// Creates a folder of that name, with a kubeconfig `config` for that namespace.
     pub fn folder(&self, name: &str, namespace: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -98,7 +98,7 @@ impl Hub {
         made.expect("a new Namespace").name_any()
     }
 
-    /// A client of kube-rs with that default namespace.
+    /// A kube-rs client with that default namespace.
     pub async fn client(&self, namespace: &str) -> Client {
         let kubeconfig: Kubeconfig =
             serde_json::from_value(self.kubeconfig_in(namespace)).expect("a kubeconfig");
@@ -107,7 +107,7 @@ impl Hub {
         Client::try_from(config.expect("a kubeconfig")).expect("a client")
     }
 
-    /// Creates the custom resources, and waits until each version is served.
+    /// Installs the CRDs, and waits until each version is served.
     async fn install_definitions(&self) {
         let client = self.client("default").await;
         for definition in definitions() {
@@ -128,7 +128,7 @@ impl Hub {
         }
     }
 
-    /// Ends it, and takes away what was written for it.
+    /// Stops the hub, and removes its files.
     pub fn stop(&self) {
         let mut real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
         drop(real.take());
@@ -142,7 +142,7 @@ impl Hub {
     }
 }
 
-/// The custom resources that scripts and controllers use.
+/// The CRDs that scripts and controllers use.
 fn definitions() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/crds");
     let files = std::fs::read_dir(folder).expect("a folder of definitions");
@@ -153,7 +153,7 @@ fn definitions() -> Vec<Value> {
         .collect()
 }
 
-/// One kubeconfig for several users, of whom the first is the present one.
+/// One kubeconfig for several users. The first one's context is current.
 fn merged(kubeconfigs: [String; USERS.len()]) -> Value {
     let read = |text: String| serde_saphyr::from_str::<Value>(&text).expect("a kubeconfig");
     let mut all = kubeconfigs.map(read);
@@ -163,7 +163,7 @@ fn merged(kubeconfigs: [String; USERS.len()]) -> Value {
     first
 }
 
-/// Where the scripts and what belongs to them are.
+/// The folder of the scripts.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/kubectl")
 }

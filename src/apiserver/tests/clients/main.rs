@@ -1,11 +1,13 @@
-//! Clients as people and controllers have them, on this server over TLS: kubectl, kube-rs, and a program of client-go and
-//! controller-runtime (`ci/clients`). What can be is done on a real API server too.
+//! Runs real clients on this server over TLS, and on a real API server where possible: kubectl, kube-rs, and a program
+//! with client-go and controller-runtime (`ci/clients`).
 //!
-//! The command lines are data, one file for each subject under `fixtures/kubectl/`; each is a trial. Where this server is
-//! known to make kubectl answer differently, `divergences.yaml` beside them says why; one that is gone fails the trial
-//! too. With `CLIENTS_SHOW` in the environment all answers are printed.
+//! Each file of command lines under `fixtures/kubectl/` has one subject and is one trial. `divergences.yaml` lists the
+//! known differences in kubectl's output and why they are accepted. One that no longer exists fails the trial. Set
+//! `CLIENTS_SHOW` in the environment to print all output.
 
 mod compare;
+#[path = "../support/divergences.rs"]
+mod divergences;
 mod go;
 mod hubs;
 mod kube_rs;
@@ -34,10 +36,10 @@ use table::Table;
 /// Where `ci/envtest/build` puts the API server's programs.
 const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
-/// Both hubs are started once, by the first trial that wants them.
+/// Both hubs. The first trial that needs them starts them.
 static OURS: OnceLock<Hub> = OnceLock::new();
 static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
-/// Command lines that have been compared so far.
+/// The number of compared command lines.
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
 
 fn main() -> ExitCode {
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
     }
     trials.extend([go_trial("ours"), go_trial("real")]);
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // What is static is not dropped.
+    // Statics are not dropped.
     let real = REAL.get().and_then(|real| real.as_ref().ok());
     OURS.get().into_iter().chain(real).for_each(Hub::stop);
     let compared = COMPARED.load(Ordering::Relaxed);
@@ -79,7 +81,7 @@ fn ours() -> &'static Hub {
     OURS.get_or_init(|| RUNTIME.block_on(Hub::ours()))
 }
 
-/// The real hub, or why there is none.
+/// The real hub, or the reason why it is missing.
 fn real() -> Result<&'static Hub, String> {
     let start = || {
         let assets = Assets::find(Some(Path::new(BUILDS)))

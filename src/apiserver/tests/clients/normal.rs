@@ -1,18 +1,18 @@
-//! Normalizes printed text: replaces what differs from run to run.
+//! Normalizes output: replaces what differs from run to run.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
 
-/// Patterns, and what is written in their place; in this order.
+/// Patterns and their replacements, applied in this order.
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let patterns = [
         (
             "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
             "UID",
         ),
-        // RFC 3339, as `diff` tells it, and as `describe` does in places.
+        // RFC 3339, and the formats of `diff` and of `describe`.
         (
             r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?",
             "TIME",
@@ -24,7 +24,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"((?i:resource ?version)"?: *)"?\d+"?"#, "${1}VERSION"),
         (r"\b127\.0\.0\.1:\d+", "SERVER"),
         (r"\bv1\.\d+\.\d+\b", "RELEASE"),
-        // A watch that kubectl itself ends when its time is up may be in the client's log or not.
+        // kubectl may or may not log the end of a watch that it timed out itself.
         (r"(?m)^[EIW]\d{4} .* reflector\.go:.*\n", ""),
         // A line of the client's own log.
         (r"[EIW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
@@ -34,7 +34,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\.[0-9a-f]{16}\b", ".SERIAL"),
         (r"\bgenerated-[a-z0-9]{5}\b", "generated-NAME"),
         (r"\b(?:\d+[dhms]|\d+ms)(?:\d+[hms])?\b", "AGE"),
-        // Columns are as wide as what has just been replaced.
+        // The width of columns depends on what was replaced.
         (r"(\S) {2,}", "$1  "),
         (r"(?m) +$", ""),
     ];
@@ -42,9 +42,9 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     compiled.into()
 });
 
-/// The text in a form that can be compared.
+/// Normalizes a text for the comparison.
 pub fn normal(text: &str) -> String {
-    // A server may give the fields of an object in any order; kubectl leaves it where it prints what it was sent.
+    // Servers send fields in any order, and kubectl sometimes prints them as sent.
     let sorted = match serde_json::from_str::<Value>(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => format!("{value:#}\n"),
         _ => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The scripts: one file for each subject under `fixtures/kubectl/`.
+//! The scripts under `fixtures/kubectl/`, one file per subject.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{hubs::fixtures, scripts};
 
-/// The command lines of one subject, in a namespace of their own, which has the subject's name.
+/// The command lines of one subject, in a namespace of that name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -19,13 +19,13 @@ pub struct Script {
     pub commands: Vec<Step>,
 }
 
-/// What is given to a shell, in a folder with the files. `kubectl` is the hub's own; `$NS` is the namespace.
+/// A shell command, run in the folder of the files. `kubectl` is the hub's own; `$NS` is the namespace.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
-    /// Ends with 0.
+    /// Exits with 0.
     Plain(String),
-    /// Ends with another code.
+    /// Exits with another code.
     Failing(Failing),
 }
 
@@ -33,7 +33,7 @@ pub enum Step {
 #[serde(deny_unknown_fields)]
 pub struct Failing {
     pub run: String,
-    /// The exit code that a real API server leads to. Guards against a script that does not do what it means to.
+    /// The exit code with a real API server. Guards against a script that does not do what it means to.
     pub exit: i32,
 }
 

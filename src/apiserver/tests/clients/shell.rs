@@ -1,4 +1,4 @@
-//! Gives the command lines of a script to a shell.
+//! Runs the command lines of a script in a shell.
 
 use std::{
     fmt,
@@ -12,13 +12,13 @@ use tokio::process::Command;
 
 use super::{hubs::Hub, normal::normal, script::Script};
 
-/// A command that takes longer hangs.
+/// A command's timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a command ended and what it printed, without what differs from one run to the next.
+/// A command's exit code and output, normalized.
 pub struct Answer {
     pub command: String,
-    /// What a real API server has to lead to.
+    /// The exit code that the script expects with a real API server.
     pub expected: i32,
     pub exit: i32,
     pub out: String,
@@ -31,7 +31,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Gives all command lines of the script to a shell, one after the other.
+/// Runs all command lines of the script, in order.
 pub async fn play(script: &Script, hub: &Hub, kubectl: &Path) -> Vec<Answer> {
     let folder = hub.folder(&script.name, &script.name);
     for (name, text) in &script.files {
@@ -97,7 +97,7 @@ impl Shell {
     }
 }
 
-/// The search path on which this kubectl is the first.
+/// The search path, beginning with this kubectl's folder.
 fn path_with(kubectl: &Path) -> String {
     let folder = kubectl.parent().expect("a program is in a folder");
     let others = std::env::var("PATH").unwrap_or_default();

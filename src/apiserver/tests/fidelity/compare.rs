@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::player::Answer;
 
-/// The path of a difference in the status code; its values are the code and the body.
+/// The path of a different status code. The values are code and body.
 pub const CODE: &str = "/code";
 
-/// One value that the hubs tell differently.
+/// One value that differs between the hubs.
 #[derive(Debug)]
 pub struct Difference {
     pub step: String,
     /// A JSON pointer into the answer: `/body/metadata/name`.
     pub path: String,
-    /// `None` where this server tells nothing.
+    /// `None` if only the real API server has it.
     pub ours: Option<Value>,
-    /// `None` where the real API server tells nothing.
+    /// `None` if only this server has it.
     pub real: Option<Value>,
 }
 
@@ -40,7 +40,7 @@ pub fn differences(ours: &[Answer], real: &[Answer]) -> Vec<Difference> {
     for (ours, real) in ours.iter().zip(real) {
         assert_eq!(ours.step, real.step, "both hubs play the steps in the same order");
         if ours.code != real.code {
-            // Then nothing else can be expected to agree: the bodies only say why.
+            // Nothing else can agree then: the bodies only explain the codes.
             let told = |answer: &Answer| Some(json!([answer.code, answer.value["body"]]));
             found.push(Difference {
                 step: real.step.clone(),

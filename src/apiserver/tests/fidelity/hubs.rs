@@ -28,7 +28,7 @@ enum Kind {
     Ours(ApiServer),
 }
 
-/// A running kube-apiserver, and the runtime that speaks with it.
+/// A running kube-apiserver, and the runtime of its client.
 pub struct Real {
     pub runtime: tokio::runtime::Runtime,
     pub hub: Hub,
@@ -36,7 +36,7 @@ pub struct Real {
 }
 
 impl Real {
-    /// Starts the API server and sets the stage on it.
+    /// Starts the API server, and installs CRDs and roles.
     pub fn start(assets: &Assets) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let options = EnvtestOptions {
@@ -46,7 +46,7 @@ impl Real {
                 RealUser::without_rights("viewer"),
             ],
             audit_policy: include_str!("audit-policy.yaml").to_owned(),
-            // So that it forgets its history soon, for what is answered with 410.
+            // Compacts soon, for the scripts that expect 410.
             api_server_flags: vec!["--etcd-compaction-interval=6s".to_owned()],
             ..Default::default()
         };
@@ -79,7 +79,7 @@ fn token(envtest: &Envtest, user: &str) -> String {
 }
 
 impl Hub {
-    /// Our server, with the stage set. Needs a runtime.
+    /// Our server, with CRDs and roles. Needs a runtime.
     pub async fn ours() -> Self {
         let server = ApiServer::new(Clock::system());
         server.set_audit_level(AuditLevel::RequestResponse);
@@ -100,7 +100,7 @@ impl Hub {
         self.client.send(request).await.expect("an answer")
     }
 
-    /// The bearer token of a user, if that user has one.
+    /// A user's bearer token, if any.
     pub fn token(&self, user: &str) -> Option<&str> {
         match user {
             "nobody" => None,
@@ -119,7 +119,7 @@ impl Hub {
             Kind::Real { audit_log } => {
                 let text = fs::read_to_string(audit_log).expect("the audit log");
                 let lines = text.lines();
-                // The last line may be in the middle of being written, by another script's request.
+                // The last line may be incomplete: another script's request is being logged.
                 lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
             }
             Kind::Ours(server) => server.audit_events(),
@@ -185,7 +185,7 @@ impl Hub {
         assert!(code < 300, "{method} {path}: {code} {answer}");
     }
 
-    /// Asks until it is answered with 200.
+    /// Repeats a request until it is answered with 200.
     async fn wait_for(&self, user: &str, path: &str) {
         for _ in 0..600 {
             if self.quick(user, "GET", path, String::new()).await.0 == 200 {

@@ -1,11 +1,13 @@
-//! Proves that this API server answers as a real one: plays scripts of requests on both and compares the answers.
+//! Proves that this API server answers like a real one: plays scripts of requests on both and compares the answers.
 //!
-//! The scripts are data, one file for each subject under `fixtures/fidelity/`; each is a trial. One more plays random
-//! sequences (see `fidelity/random.rs`). Where this server is known
-//! to answer differently, `divergences.yaml` beside them says why; a divergence that is gone fails the trial too. With
-//! `FIDELITY_SHOW` in the environment all answers are printed.
+//! Each script under `fixtures/fidelity/` has one subject and is one trial. One more trial plays random sequences (see
+//! `fidelity/random.rs`). `divergences.yaml` lists the known differences and why they are accepted. A new difference
+//! fails the trial; so does a listed one that no longer exists. Set `FIDELITY_SHOW` in the environment to print all
+//! answers.
 
 mod compare;
+#[path = "../support/divergences.rs"]
+mod divergences;
 mod hubs;
 mod normal;
 mod player;
@@ -14,6 +16,7 @@ mod script;
 #[path = "../support/scripts.rs"]
 mod scripts;
 mod table;
+mod urls;
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -34,13 +37,13 @@ use table::Table;
 /// Where `ci/envtest/build` puts the API server's programs.
 const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
-/// Totals of what was compared.
+/// Totals of the comparison.
 #[derive(Default)]
 struct Tally {
     requests: usize,
-    /// Those among them that are of random sequences.
+    /// The requests of random sequences.
     random: usize,
-    /// The entries of the table that were met.
+    /// Indexes of the divergences of played scripts.
     divergences: BTreeSet<usize>,
 }
 
@@ -97,7 +100,7 @@ fn main() -> ExitCode {
 
 fn compare(script: &Script, real: &Real, table: &Table, tally: &Mutex<Tally>) -> Result<(), Failed> {
     let theirs = real.runtime.block_on(play(script, &real.hub));
-    // Our clock is paused: minutes pass in no time.
+    // Our clock is paused: minutes pass immediately.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)

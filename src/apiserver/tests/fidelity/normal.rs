@@ -9,7 +9,7 @@ static UID: LazyLock<Regex> =
     LazyLock::new(|| pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 static TIME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)"));
-/// The server's own version where a message tells it: the second number of "too old", the last of "too large".
+/// The server's own version in a message: the second number of "too old", the last of "too large".
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| {
     let places = [
         r"too old resource version: \d+ \(",
@@ -19,28 +19,28 @@ static CURRENT: LazyLock<Regex> = LazyLock::new(|| {
     ];
     pattern(&format!(r"({})\d+", places.join("|")))
 });
-/// What a request's address repeats of earlier answers.
+/// Query parameters that repeat an earlier answer.
 static ADDRESS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(resourceVersion=\d+|continue=[^&]{20,}|hash=[0-9A-F]{128})"));
-/// The age of something that a script made itself.
+/// The age of an object that the script created.
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d+s$"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern")
 }
 
-/// Remembers what was seen in earlier answers to the same script.
+/// Remembers earlier answers to the same script.
 pub struct Normaliser<'a> {
     script: &'a str,
-    /// What is written in place of a text that the server made up.
+    /// The placeholder of each text that the server made up.
     made_up: Vec<(String, String)>,
-    /// The resource versions of each object, in the order in which they were told.
+    /// The resource versions of each object, in the order in which they were seen.
     versions: HashMap<String, Vec<String>>,
     newest: u64,
 }
 
 impl<'a> Normaliser<'a> {
-    /// `script` is the text of the script: what stands in it is left alone.
+    /// Texts that occur in `script`, the script's source, are not replaced.
     pub fn new(script: &'a str) -> Self {
         Self {
             script,
@@ -50,12 +50,12 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// The answer to `request` (its method and path) in a form that can be compared.
+    /// The answer to `request` (its method and path), normalized for the comparison.
     pub fn normal(&mut self, request: &str, answer: &Value) -> Value {
         let mut normal = self.rewritten(answer);
         if let (Some(events), Some(seen)) = (normal["events"].as_array_mut(), answer["events"].as_array()) {
             Self::rewrite_bookmarks(events, seen);
-            // Unasked, a real server says so of the first bookmark only if that comes at once.
+            // A real server annotates the first bookmark without being asked, but only if it comes immediately.
             if !request.contains("sendInitialEvents") {
                 for bookmark in events.iter_mut().filter(|event| event["type"] == "BOOKMARK") {
                     bookmark["object"]["metadata"]
@@ -64,7 +64,7 @@ impl<'a> Normaliser<'a> {
                 }
             }
         }
-        // Of nothing, some lists have null.
+        // Some empty lists are null.
         if answer["body"]
             .get("items")
             .is_some_and(|items| items.is_array() || items.is_null())
@@ -75,7 +75,7 @@ impl<'a> Normaliser<'a> {
         normal
     }
 
-    /// A list is as new as all that was written before it, unless an older one will do.
+    /// A list has the version of the last write, unless the request accepts an older one.
     fn list_version(&self, request: &str, list: &Value) -> Value {
         let told = version_of(list);
         let items = list["items"].as_array().into_iter().flatten();
@@ -91,7 +91,7 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// A bookmark is as new as the events before it.
+    /// A bookmark has the version of the event before it.
     fn rewrite_bookmarks(events: &mut [Value], seen: &[Value]) {
         let mut newest = 0;
         for (event, seen) in events.iter_mut().zip(seen) {
@@ -134,7 +134,7 @@ impl<'a> Normaliser<'a> {
             let version = self.object_version(&Value::Object(map.clone()));
             rewritten["metadata"]["resourceVersion"] = version.into();
         } else if let Some(Value::String(version)) = map.get("resourceVersion") {
-            // A reference to an object, as an audit event has.
+            // A reference to an object, as in audit events.
             let known = self
                 .versions
                 .values()
@@ -155,7 +155,7 @@ impl<'a> Normaliser<'a> {
         rewritten.into()
     }
 
-    /// `<version N>`: the Nth version that was told of this object.
+    /// `<version N>`: the Nth version seen of this object.
     fn object_version(&mut self, object: &Value) -> String {
         let metadata = &object["metadata"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -194,7 +194,7 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// Tokens that are given out differ in all.
+    /// Issued tokens differ as a whole.
     fn note_token(&mut self, map: &Map<String, Value>) {
         let given = map.get("status").and_then(|status| status["token"].as_str());
         if let (Some(token), Some("TokenRequest")) = (given, map.get("kind").and_then(Value::as_str)) {
@@ -202,7 +202,7 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// Objects of one name get numbers, so that their UIDs can be told apart.
+    /// Numbers objects of one name, so that their UIDs stay distinct.
     fn note_uid(&mut self, metadata: &Value) {
         if let (Some(uid), Some(name)) = (metadata["uid"].as_str(), metadata["name"].as_str()) {
             let is_known = self.made_up.iter().any(|(known, _)| known == uid);
@@ -243,7 +243,7 @@ impl<'a> Normaliser<'a> {
     }
 }
 
-/// A Table is at least as new as its rows, which tell ages.
+/// A Table is at least as new as its rows, which contain ages.
 fn rewrite_table(table: &mut Map<String, Value>, seen: &Map<String, Value>) {
     let rows = seen["rows"].as_array().into_iter().flatten();
     let newest = rows.map(|row| version_of(&row["object"])).max();
@@ -274,8 +274,8 @@ fn place(versions: &[String], version: &str) -> Option<usize> {
         .map(|index| index + 1)
 }
 
-/// Puts in an order what the real API server tells in one that changes: the causes of a refusal; the rules that somebody
-/// has; the owners of fields, which are told by the time of their last write, and writes may or may not share a second.
+/// Sorts what the real API server lists in varying order: the causes of a refusal; a user's rules; the owners of fields,
+/// which it sorts by the second of their last write.
 fn without_order(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(without_order),
@@ -306,7 +306,7 @@ fn without_order(value: &mut Value) {
                 })
                 .collect();
             told.dedup();
-            // The message lists the causes, where there are several.
+            // The message lists the causes if there are several.
             if let (Some(Value::String(message)), [_, _, ..]) = (map.get_mut("message"), told.as_slice()) {
                 for cause in &told {
                     *message = message.replacen(cause.as_str(), "<cause>", 1);

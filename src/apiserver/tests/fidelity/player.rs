@@ -1,4 +1,4 @@
-//! Playing a script against a hub.
+//! Plays a script on a hub.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -18,20 +18,20 @@ use super::{
     script::{Script, Step},
 };
 
-/// How long a hub may take for an event, or for what it does in its own time.
+/// How long a hub may take for an event or for background work.
 const PATIENCE: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(50);
-/// What the real hub's log does not tell of.
+/// Resources that the real hub's audit policy omits.
 const UNLOGGED: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
-/// What a hub answered to one step.
+/// A hub's answer to one step.
 #[derive(Debug)]
 pub struct Answer {
     pub step: String,
-    /// The code that the script says the real hub answers with.
+    /// The code that the script expects of the real hub.
     pub expected: u16,
     pub code: u16,
-    /// Code, headers, body, events and audit events, without what differs from one run to the next.
+    /// Code, headers, body, events and audit events, normalized.
     pub value: Value,
 }
 
@@ -53,9 +53,9 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
     let answers = played.map(|mut played| {
         if let Some(agent) = &played.agent {
             let events = audit.iter().filter(|event| event["userAgent"] == agent.as_str());
-            // When a watch is over is for us to say.
+            // The player decides when a watch ends.
             let events = events.filter(|event| !played.is_watch || event["stage"] == "ResponseStarted");
-            // The real hub's policy leaves these out.
+            // The real hub's policy omits these.
             let about_health = |uri: &str| UNLOGGED.iter().any(|path| uri.starts_with(path));
             let events = events.filter(|event| !event["requestURI"].as_str().is_some_and(about_health));
             let events: Value = events.map(|event| audited(event, &played)).collect();
@@ -71,7 +71,7 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
     answers.collect()
 }
 
-/// The texts that every script may use.
+/// The variables of every script.
 fn variables(namespace: &str) -> HashMap<String, String> {
     let custom = |group: &str, plural: &str| format!("/apis/{group}/namespaces/{namespace}/{plural}");
     let variables = [
@@ -116,13 +116,13 @@ fn variables(namespace: &str) -> HashMap<String, String> {
     variables.map(|(name, text)| (name.to_owned(), text)).into()
 }
 
-/// What of an audit event is compared.
+/// The part of an audit event that is compared.
 fn audited(event: &Value, played: &Played) -> Value {
     let mut kept = Map::new();
     for key in ["stage", "verb", "requestURI", "objectRef"] {
         kept.insert(key.to_owned(), event[key].clone());
     }
-    // What was answered and what was sent are compared, or the same, anyway: an event only has to repeat them.
+    // Requests are the same and answers are compared already: an event only has to repeat them.
     let status = &event["responseStatus"];
     let is_failure = status["code"].as_u64() >= Some(400);
     let mut parts = ["message", "reason", "details", "code"].iter();
@@ -139,7 +139,7 @@ fn audited(event: &Value, played: &Played) -> Value {
         let told = &event["annotations"][format!("authorization.k8s.io/{name}")];
         kept.insert(name.to_owned(), told.clone());
     }
-    // The two hubs' policies tell the objects of these.
+    // Both hubs' policies include the objects of these.
     let unless = |object: &Value, same: &Value, told: &str| {
         if object == same {
             told.into()
@@ -166,7 +166,7 @@ struct Played {
     expected: u16,
     code: u16,
     request: String,
-    /// The User-Agent that only this request has.
+    /// The User-Agent that identifies this request.
     agent: Option<String>,
     is_watch: bool,
     sent: Value,
@@ -201,7 +201,7 @@ impl Player<'_> {
             }
             keep_parts(&mut value["body"], step);
             let code = value["code"].as_u64().unwrap_or_default();
-            // A warning's text is all that matters of it, and their order does not.
+            // Of warnings only the text matters, not their order.
             if let Some(warnings) = value["warnings"].as_array_mut() {
                 warnings.sort_by_key(Value::to_string);
             }
@@ -254,11 +254,11 @@ impl Player<'_> {
             buffer: Vec::new(),
         };
         let mut events: Vec<Value> = Vec::new();
-        // Where the end is awaited it counts as one more.
+        // An awaited end counts as one more event.
         let wanted = wanted + usize::from(step.ends);
         while events.len() < wanted {
             let next = stream.next().await;
-            // How many bookmarks come in a row is a matter of timing.
+            // The number of bookmarks in a row depends on timing.
             let is_bookmark = |event: &Value| event["type"] == "BOOKMARK";
             if let Next::Event(event) = &next
                 && is_bookmark(event)
@@ -324,7 +324,7 @@ impl Player<'_> {
         (value, body)
     }
 
-    /// The text with its variables filled in.
+    /// Replaces the variables in a text.
     fn filled(&self, text: &str) -> String {
         let mut filled = text.to_owned();
         for (name, value) in &self.variables {
@@ -353,7 +353,7 @@ impl Player<'_> {
     }
 }
 
-/// Leaves of a body what its step wants compared.
+/// Reduces a body to the parts that its step compares.
 fn keep_parts(body: &mut Value, step: &Step) {
     for among in &step.among {
         if let Some(Value::Array(items)) = body.pointer_mut(&among.list) {
@@ -387,7 +387,7 @@ fn parsed(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-/// The events of a watch, one JSON document a line.
+/// The events of a watch, one JSON document per line.
 struct EventStream {
     body: Body,
     buffer: Vec<u8>,

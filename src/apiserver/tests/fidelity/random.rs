@@ -1,7 +1,7 @@
 //! Random sequences of requests: few objects, several writers, every way to write.
 //!
-//! The same sequences are played every time; a number in `FIDELITY_SEED` picks others. One that fails is shrunk, and
-//! its seed kept in `fixtures/fidelity/random.seeds`, to be played first from then on.
+//! Each run plays the same sequences; a number in `FIDELITY_SEED` picks others. A failing sequence is shrunk, and its
+//! seed is kept in `fixtures/fidelity/random.seeds` and played first from then on.
 
 use std::{cell::Cell, fmt};
 
@@ -13,16 +13,16 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 
-use super::script::{Script, Step};
+use super::script::Script;
 
-/// The name of the trial, with which those of its scripts begin.
+/// The name of the trial, and the prefix of its scripts' names.
 pub const RANDOM: &str = "random";
 /// How many sequences, and how many writes in each.
 const SEQUENCES: u32 = 20;
 const WRITES: std::ops::Range<usize> = 1..40;
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fidelity/random.seeds");
 
-/// A kind that is written.
+/// A kind to write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Shape,
@@ -37,7 +37,7 @@ enum Way {
     Update,
     Merge,
     Json,
-    /// Where the kind knows it, else a merge patch.
+    /// For kinds that support it; a merge patch for others.
     Strategic,
     Apply,
     ForcedApply,
@@ -53,7 +53,7 @@ struct Write {
     way: Way,
     to_status: bool,
     is_dry: bool,
-    /// What is written, without type and name.
+    /// The object, without type and name.
     object: Value,
     operations: Value,
 }
@@ -143,14 +143,14 @@ impl Write {
                 self.way, self.kind, self.writer
             )
             .into();
-            // Whatever the real hub answers.
+            // Any code.
             step["expect"] = 0.into();
         }
         steps
     }
 }
 
-/// Plays the sequences by `compare`, which tells the differences.
+/// Plays the sequences with `compare`, which returns the differences.
 pub fn play_random(compare: impl Fn(&Script) -> Result<(), String>) -> Result<(), String> {
     let seed = std::env::var("FIDELITY_SEED")
         .ok()
@@ -170,14 +170,7 @@ pub fn play_random(compare: impl Fn(&Script) -> Result<(), String>) -> Result<()
             .enumerate()
             .flat_map(|(n, write)| write.steps(n))
             .collect();
-        let script = Script {
-            name: format!("{RANDOM}-{}", count.get()),
-            text: Value::from(steps.clone()).to_string(),
-            steps: steps
-                .into_iter()
-                .map(|step| serde_json::from_value::<Step>(step).expect("a step"))
-                .collect(),
-        };
+        let script = Script::made(&format!("{RANDOM}-{}", count.get()), steps);
         compare(&script).map_err(TestCaseError::fail)
     });
     outcome.map_err(|error| match error {
@@ -238,7 +231,7 @@ fn write() -> impl Strategy<Value = Write> {
     )
 }
 
-/// A ConfigMap has texts only.
+/// Values of a ConfigMap, which are texts.
 fn data(spec: &Value) -> Value {
     let loose = spec["loose"].as_object().cloned().unwrap_or_default();
     loose
@@ -252,7 +245,7 @@ fn text() -> impl Strategy<Value = Value> {
     select(vec![json!("1"), json!("2")])
 }
 
-/// A map with some of these fields.
+/// A map with a subset of these fields.
 fn some(fields: Vec<(&'static str, BoxedStrategy<Value>)>, share: f64) -> BoxedStrategy<Value> {
     let fields: Vec<_> = fields
         .into_iter()
@@ -267,7 +260,7 @@ fn some(fields: Vec<(&'static str, BoxedStrategy<Value>)>, share: f64) -> BoxedS
     fields.prop_map(present).boxed()
 }
 
-/// Some of these texts, in any order.
+/// A subset of these texts, in any order.
 fn texts(all: &'static [&'static str]) -> BoxedStrategy<Value> {
     subsequence(all.to_vec(), 0..=all.len())
         .prop_shuffle()
@@ -368,8 +361,8 @@ fn spec() -> BoxedStrategy<Value> {
     )
 }
 
-/// Maps that are there have entries: an empty one is stored by the real hub's apply, and dropped by its next write,
-/// which then has written something.
+/// Metadata without empty maps: the real hub's apply stores them, and its next write drops them, which makes that write
+/// a change.
 fn metadata() -> BoxedStrategy<Value> {
     let is_full = |map: &Value| map.as_object().is_some_and(|map| !map.is_empty());
     let pair = || {

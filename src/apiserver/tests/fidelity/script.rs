@@ -1,13 +1,13 @@
-//! The scripts: one file for each subject under `fixtures/fidelity/`.
+//! The scripts under `fixtures/fidelity/`, one file per subject.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::scripts;
+use super::{scripts, urls};
 
-/// Where the scripts and what belongs to them are.
+/// The folder of the scripts.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/fidelity")
 }
@@ -18,7 +18,7 @@ pub struct Script {
     /// The file's name without its extension.
     pub name: String,
     pub steps: Vec<Step>,
-    /// The file itself: what stands in it is not taken for something that a server made up.
+    /// The file's text. Values that occur in it were not made up by a server.
     pub text: String,
 }
 
@@ -28,76 +28,76 @@ struct File {
     steps: Vec<Step>,
 }
 
-/// One request. Texts may hold `${name}`: a value that an earlier step saved, or one of the player's own.
+/// One request. Texts may contain `${name}`: a value that an earlier step saved, or a variable of the player.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Step {
-    /// What is asked; unique within the file.
+    /// The name of the step, unique within the file.
     pub name: String,
     /// Method and path: `GET ${profiles}/a`.
     pub request: String,
-    /// The code that the real API server answers with, 0 for any. Guards against a script that does not ask what it
+    /// The status code of the real API server, 0 for any. Guards against a script that does not ask what it
     /// means to.
     pub expect: u16,
-    /// Who asks; `nobody` sends no token, `stranger` one that is unknown.
+    /// The user who sends it. `nobody` sends no token, `stranger` an unknown one.
     #[serde(default = "admin")]
     pub user: String,
-    /// The bearer token, in place of the user's.
+    /// A bearer token instead of the user's.
     #[serde(default)]
     pub token: Option<String>,
-    /// What is sent besides: the values of each header.
+    /// Further headers, with their values.
     #[serde(default)]
     pub headers: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub content_type: Option<String>,
     #[serde(default)]
     pub accept: Option<String>,
-    /// Makes the User-Agent another than the player's own, which tells file and step.
+    /// Replaces the player's User-Agent, which names file and step.
     #[serde(default)]
     pub user_agent: Option<String>,
-    /// What is sent, as JSON.
+    /// The body, sent as JSON.
     #[serde(default)]
     pub body: Option<Value>,
-    /// What is sent, as it is.
+    /// The body, sent verbatim.
     #[serde(default)]
     pub text: Option<String>,
-    /// What is sent, in base64.
+    /// The body in base64.
     #[serde(default)]
     pub bytes: Option<String>,
-    /// Of lists in the answer, which items are compared: those that both hubs have.
+    /// The items to compare in lists of the answer: those that both hubs have.
     #[serde(default)]
     pub among: Vec<Among>,
-    /// The parts of the answer that are compared, by JSON pointer; all of it, if there are none.
+    /// JSON pointers to the compared parts of the answer. Empty compares all of it.
     #[serde(default)]
     pub only: Vec<String>,
-    /// Values of the answer for later steps, by JSON pointer.
+    /// Saves values of the answer for later steps, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
-    /// The request is repeated until it is answered with the expected code and these values, by JSON pointer. For
-    /// what a server does in its own time.
+    /// Repeats the request until the answer has the expected code and these values, by JSON pointer. For a server's
+    /// background work.
     #[serde(default)]
     pub until: Option<BTreeMap<String, Value>>,
-    /// Before this request our server compacts its history. A real one does so by and by: use `until`.
+    /// Compacts our server's history before this request. A real server compacts on a schedule: use `until`.
     #[serde(default)]
     pub forget_history: bool,
-    /// For a watch: the steps that are done while it is open.
+    /// For a watch: steps to play while it is open.
     #[serde(default)]
     pub meanwhile: Vec<Step>,
-    /// For a watch: how many events are then read.
+    /// For a watch: the number of events to read then.
     #[serde(default)]
     pub events: Option<usize>,
-    /// For a watch: whether it then has to end by itself.
+    /// For a watch: true if it must then end by itself.
     #[serde(default)]
     pub ends: bool,
 }
 
-/// Some of the items of a list.
+/// A selection of a list's items.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Among {
-    /// Where the list is, as JSON pointer.
+    /// JSON pointer to the list.
     pub list: String,
-    /// Where the name of an item is.
+    /// JSON pointer to an item's name.
     pub key: String,
     pub names: Vec<String>,
 }
@@ -107,12 +107,22 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts, by name.
+    /// All scripts: the files, by name, and the one about URLs.
     pub fn all() -> Vec<Self> {
-        scripts::of(&folder())
-            .iter()
-            .map(|path| Self::read(path))
-            .collect()
+        let files = scripts::of(&folder());
+        let files = files.iter().map(|path| Self::read(path));
+        files.chain([urls::script()]).collect()
+    }
+
+    /// A script that no file contains.
+    pub fn made(name: &str, steps: Vec<Value>) -> Self {
+        let text = Value::from(steps.clone()).to_string();
+        let steps = steps.into_iter().map(serde_json::from_value::<Step>);
+        Self {
+            name: name.to_owned(),
+            steps: steps.map(|step| step.expect("a step")).collect(),
+            text,
+        }
     }
 
     fn read(path: &std::path::Path) -> Self {
@@ -137,7 +147,7 @@ impl Script {
         script
     }
 
-    /// The names of all steps, those within watches too.
+    /// The names of all steps, including those within watches.
     pub fn step_names(&self) -> Vec<&str> {
         fn collect<'a>(steps: &'a [Step], names: &mut Vec<&'a str>) {
             for step in steps {

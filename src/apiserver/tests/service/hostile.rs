@@ -49,7 +49,7 @@ const PARAMETERS: [&str; 12] = [
     "propagationPolicy",
 ];
 
-/// A value that somebody might send for anything.
+/// A value of any type, valid or not.
 fn scrap() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -68,7 +68,7 @@ fn scrap() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The places of a good object where a scrap may stand.
+/// The places of a valid object where such a value may be put.
 fn places() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "/kind",
@@ -147,7 +147,7 @@ proptest! {
                 let answer = hub.request("admin", method, &uri, kind, Bytes::from(body)).await;
                 prop_assert_ne!(answer.status().as_u16() / 100, 3);
             }
-            // It goes on as if nothing had been.
+            // The server still works.
             prop_assert_eq!(hub.get("/api/v1/namespaces").await.code, 200);
             Ok(())
         })?;

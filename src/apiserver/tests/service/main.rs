@@ -1,4 +1,4 @@
-//! What clients rely on, through the service.
+//! Tests what clients rely on, in process.
 
 mod access;
 mod custom_resources;
@@ -19,19 +19,19 @@ use tower::Service;
 
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
-/// A server that knows widgets.
+/// A server with the CRD of widgets.
 struct Hub {
     server: ApiServer,
 }
 
-/// An answer, read to its end.
+/// A complete answer.
 struct Answer {
     code: u16,
     body: Value,
 }
 
 impl Answer {
-    /// The fields and reasons of the causes, in a fixed order.
+    /// The fields and reasons of the causes, sorted.
     fn causes(&self) -> Vec<(String, String)> {
         let causes = self.body["details"]["causes"].as_array();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ impl Hub {
             .await
     }
 
-    /// Creates a widget that has what it must.
+    /// Creates a widget with the required fields.
     async fn widget(&self, name: &str) -> Value {
         self.call("POST", WIDGETS, &widget(name)).await.expect(201)
     }
@@ -133,7 +133,7 @@ impl Hub {
 struct Events(BodyStream<ResponseBody>);
 
 impl Events {
-    /// The next event. `None` when the watch has ended.
+    /// The next event, `None` after the end.
     async fn next(&mut self) -> Option<(String, Value)> {
         let Ok(frame) = self.0.next().await?;
         let data = frame.into_data().ok()?;
@@ -160,7 +160,7 @@ fn widget(name: &str) -> Value {
     })
 }
 
-/// A definition with something of everything that this server judges.
+/// A CRD that uses every kind of check.
 fn widget_definition() -> Value {
     let conditions = json!({
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],

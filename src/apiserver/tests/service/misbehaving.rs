@@ -1,4 +1,4 @@
-//! Faults on demand, and nothing beyond them.
+//! Faults on demand have the described effect, and no other.
 
 use std::time::Duration;
 

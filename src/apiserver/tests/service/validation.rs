@@ -89,7 +89,7 @@ async fn of_transitions() {
         changed.body["details"]["causes"][0]["message"],
         "Invalid value: \"bob\": the owner stays"
     );
-    // Without an old value, there is no transition.
+    // Without an old value, transition rules are not evaluated.
     hub.merge(&path, &json!({"spec": {"owner": null}}))
         .await
         .expect(200);

@@ -1,11 +1,11 @@
-//! Scripts are files of a folder; the table of divergences lies beside them.
+//! Finds scripts in a folder. The list of divergences lies beside them.
 
 use std::{
     fs::read_dir,
     path::{Path, PathBuf},
 };
 
-/// The scripts of `folder`, by name.
+/// The scripts of `folder`, sorted by name.
 pub fn of(folder: &Path) -> Vec<PathBuf> {
     let mut scripts: Vec<PathBuf> = read_dir(folder)
         .expect("the scripts' folder")

@@ -61,7 +61,7 @@ pub enum DriverFileFlaw {
         source: HookFlaw,
     },
     /// A member's name is empty, or another member has it.
-    #[error("members: `{0}` is no name, or stands there twice")]
+    #[error("members: `{0}` is not a valid name, or is repeated")]
     MemberName(String),
     /// A member's kubeconfig is not there.
     #[error("members: {member}: there is no kubeconfig {}", path.display())]

@@ -136,7 +136,7 @@ fn a_value_that_cannot_be_is_not_quoted() {
         ),
         (
             format!("{PAIR}members: [{{name: a}}, {{name: a}}]\n"),
-            "stands there twice",
+            "is repeated",
         ),
         (
             format!("{PAIR}members: [{{name: a, kubeconfig: none}}]\n"),

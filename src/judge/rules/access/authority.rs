@@ -1,4 +1,4 @@
-//! The certificate authority of the member.
+//! Certificate authority data in access providers.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::rules::{
 
 const DATA: &str = ".cluster.certificate-authority-data";
 
-/// How many certificates of a bundle a finding tells of.
+/// Maximum number of certificates that a finding lists.
 const TOLD: usize = 3;
 
 /// `access/ca-data-is-certificates`
@@ -101,7 +101,7 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
     }
 }
 
-/// What the data of an authority decode to. Base64 may be broken into lines.
+/// Decodes base64, which may be broken into lines.
 pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
     let data = if data.contains(['\n', '\r']) {
         Cow::from(data.replace(['\n', '\r'], ""))
@@ -111,7 +111,7 @@ pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
     BASE64_STANDARD.decode(&*data).ok()
 }
 
-/// When the certificates in PEM are valid; what is no certificate is left out, as clients do.
+/// Returns the validity of each certificate in PEM, and skips other blocks as clients do.
 fn validities(pem: &[u8]) -> impl Iterator<Item = Validity> {
     CertificateDer::pem_slice_iter(pem)
         .filter_map(Result::ok)
@@ -130,7 +130,7 @@ fn micros(seconds: i64) -> Micros {
     seconds.saturating_mul(SECOND)
 }
 
-/// What data are that hold no certificate. They are not shown: they may be anything.
+/// Describes data without a certificate. Does not quote them: they may be anything.
 fn shape(pem: Option<&[u8]>) -> String {
     let Some(bytes) = pem else {
         return "no base64".to_owned();
@@ -146,7 +146,7 @@ fn shape(pem: Option<&[u8]>) -> String {
     }
 }
 
-/// When a certificate is valid.
+/// The validity period of a certificate.
 #[derive(Clone, Copy, Debug)]
 struct Validity {
     from: Micros,
@@ -154,12 +154,12 @@ struct Validity {
 }
 
 impl Validity {
-    /// Whether it is valid then, as far as clocks agree.
+    /// Whether the certificate is valid at a time, allowing for clock skew.
     fn holds(self, now: Micros) -> bool {
         self.from.saturating_sub(CLOCKS_APART) <= now && now <= self.until.saturating_add(CLOCKS_APART)
     }
 
-    /// Why it is not valid.
+    /// Describes why the certificate is not valid.
     fn describe(self, now: Micros) -> String {
         if now < self.from {
             format!("one not valid before {}", timestamp(self.from))

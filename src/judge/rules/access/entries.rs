@@ -1,4 +1,4 @@
-//! The access providers of all profiles: those of the list, and those of the list that it replaced.
+//! The access providers of all profiles, from the current list and the deprecated one.
 
 use evidence::{
     Evidence,
@@ -10,17 +10,17 @@ use crate::rules::finding::{Finding, Findings};
 /// One access provider.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
-    /// The profile that has it.
+    /// The profile that contains it.
     pub(super) profile: &'a ClusterProfile,
-    /// The list in which it stands.
+    /// The field name of the list that contains it.
     pub(super) list: &'static str,
-    /// Where in the list, from 0.
+    /// Its index in that list.
     place: usize,
-    /// What it says.
+    /// Its content.
     pub(super) provider: &'a AccessProvider,
 }
 
-/// The two lists of a profile, by the names of their fields.
+/// The two lists of a profile, with their field names.
 pub(super) fn lists(profile: &ClusterProfile) -> [(&'static str, &[AccessProvider]); 2] {
     [
         ("accessProviders", &profile.status.access_providers),
@@ -28,7 +28,7 @@ pub(super) fn lists(profile: &ClusterProfile) -> [(&'static str, &[AccessProvide
     ]
 }
 
-/// All access providers of the profiles that are judged.
+/// All access providers of the judged profiles.
 pub(super) fn entries(evidence: &Evidence) -> impl Iterator<Item = Entry<'_>> {
     evidence.inventory().flat_map(of_profile)
 }
@@ -46,7 +46,7 @@ pub(super) fn of_profile(profile: &ClusterProfile) -> impl Iterator<Item = Entry
     })
 }
 
-/// All access providers, each counted as examined; says so where there is none.
+/// Returns all access providers and counts each as examined. Without any, the rule is not applicable.
 pub(super) fn examined<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<Entry<'a>> {
     findings.not_applicable("no profile has an access provider");
     let entries: Vec<Entry> = entries(evidence).collect();
@@ -54,8 +54,8 @@ pub(super) fn examined<'a>(evidence: &'a Evidence, findings: &mut Findings) -> V
     entries
 }
 
-/// The access providers that fill a field, each with its text and counted as examined; says `none` where there is
-/// none of them. An empty text is none: Go writes one for a field that nobody has set.
+/// Returns the access providers that set a field, each with its text, and counts them as examined. Without any, the
+/// rule is not applicable for the reason `none`. An empty text is unset: Go serializes unset fields so.
 pub(super) fn filled<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -72,7 +72,7 @@ pub(super) fn filled<'a>(
 }
 
 impl<'a> Entry<'a> {
-    /// The path of a part of it; `part` begins with a dot. One without a name goes by its place.
+    /// The path of a field, given as `part` with a leading dot. An entry without a name is identified by its index.
     pub(super) fn path(&self, part: &str) -> String {
         let list = self.list;
         match &*self.provider.name {
@@ -81,7 +81,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A finding on a part of it.
+    /// A finding on one of its fields.
     pub(super) fn finding(&self, part: &str, message: impl Into<String>) -> Finding {
         Finding::on(self.profile, message).at(self.path(part))
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::entries::{Entry, entries};
 use crate::rules::{finding::Findings, text::ABSENT};
 
-/// At most so many items of one extension are told one by one.
+/// Maximum number of findings on the items of one extension.
 const MOST: usize = 20;
 
 /// `access/exec-extension-well-formed`
@@ -78,8 +78,7 @@ pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, finding
     }
 }
 
-/// The extensions of that name. A kubeconfig knows them by their names, so that a second one of a provider is a fault
-/// of its own.
+/// Returns the extensions with that name. Reports a second one in one provider: a kubeconfig identifies them by name.
 fn each<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -111,7 +110,7 @@ fn path(name: &str) -> String {
     format!(".cluster.extensions[{name}]")
 }
 
-/// Reports items that are no strings. Numbers and booleans are a warning: the shared library takes them as text.
+/// Reports items that are not strings. Numbers and booleans are a warning: the shared library converts them to text.
 fn are_strings<'v>(
     entry: Entry,
     extension: &Extension,
@@ -132,7 +131,7 @@ fn are_strings<'v>(
     }
 }
 
-/// Reports an extension of another shape. Its content is not shown: it is the plugin's business.
+/// Reports an extension of another type. Does not quote its content, which only the plugin understands.
 fn report_shape(entry: Entry, extension: &Extension, message: &str, expected: &str, findings: &mut Findings) {
     findings.report(
         entry
@@ -142,7 +141,7 @@ fn report_shape(entry: Entry, extension: &Extension, message: &str, expected: &s
     );
 }
 
-/// What a JSON text is.
+/// Names the type of a JSON text.
 fn shape(json: &str) -> &'static str {
     match json.as_bytes().first() {
         Some(b'{') => "an object",

@@ -1,4 +1,4 @@
-//! What becomes of a consumer that runs the credential plugin of an access provider (KEP-5339).
+//! Logins through the credential plugin of an access provider (KEP-5339).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// What was tried for one profile.
+/// The logins that were tried for one profile.
 struct Tried<'a> {
     provider: &'a str,
     login: &'a Login,
@@ -41,7 +41,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
         let stood = |stands| stood([history], login.at, stands);
         match &login.outcome {
             LoginOutcome::Accepted { .. } if stood(is_joined) => findings.examine(),
-            // A member that has only just come may still have to be made known to those who issue credentials.
+            // An issuer of credentials may not know a new member yet.
             LoginOutcome::Refused { .. } | LoginOutcome::NoCredential { .. }
                 if !evidence.is_settled(profile) => {}
             LoginOutcome::Refused { code, message } if stood(is_joined) => {
@@ -68,7 +68,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             LoginOutcome::Unanswered { reason } if stood(vouches) => {
                 doubts.add(ObjectRef::from(profile), reason);
             }
-            // Nobody has to let consumers into a member that has left, or keeps credentials for one that is down.
+            // A member that left may refuse consumers, and one that is down may lack credentials.
             _ => {}
         }
     }
@@ -76,7 +76,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
     note(&tried, &unnamed, findings);
 }
 
-/// What was tried with plugins, by namespace and name of the profile.
+/// The logins that were tried, by namespace and name of the profile.
 fn tried(evidence: &Evidence) -> HashMap<(&str, &str), Tried<'_>> {
     let with_plugin = evidence.logins.iter().filter_map(|login| match &login.with {
         LoginWith::Plugin(provider) => Some((provider, login)),
@@ -90,7 +90,7 @@ fn tried(evidence: &Evidence) -> HashMap<(&str, &str), Tried<'_>> {
         .collect()
 }
 
-/// Says for which profiles no plugin was run, as the provider file names none of their providers.
+/// Notes the profiles without a login because the provider file names none of their providers.
 fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findings: &mut Findings) {
     let named: BTreeSet<&str> = tried.values().map(|tried| tried.provider).collect();
     let is_named = |provider: &AccessProvider| named.contains(&*provider.name);
@@ -111,7 +111,7 @@ fn note(tried: &HashMap<(&str, &str), Tried>, others: &[&ClusterProfile], findin
     }
 }
 
-/// Where the profile has that provider.
+/// The path of that provider in the profile.
 fn path(profile: &ClusterProfile, provider: &str) -> String {
     let providers = &profile.status.access_providers;
     let list = if providers.iter().any(|entry| *entry.name == *provider) {

@@ -11,7 +11,7 @@ use evidence::{
 use super::{authority, entries::of_profile};
 use crate::rules::finding::{Finding, Findings};
 
-/// At most so many credentials of one profile are told one by one.
+/// Maximum number of credentials that are reported per profile.
 const MOST: usize = 20;
 
 /// `access/no-secrets`

@@ -1,4 +1,4 @@
-//! The way to the member: server, proxy, and whether TLS protects it.
+//! How consumers reach the member: server, proxy and TLS.
 
 use evidence::Evidence;
 

@@ -11,18 +11,18 @@ use crate::rules::{
     write_time::{LATE, Micros, earliest},
 };
 
-/// What there was from one moment on.
+/// The state of a profile name from a time on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::rules) struct State<'a> {
     /// When it was seen.
     pub(in crate::rules) at: Timestamp,
-    /// It did not come about before this.
+    /// The earliest time at which it may have begun.
     pub(in crate::rules) earliest: Micros,
-    /// The profile; none: there was none any more.
+    /// The profile; none after its deletion.
     pub(in crate::rules) profile: Option<&'a ClusterProfile>,
 }
 
-/// All that was seen of the profiles of one name, in the order of time: a name may be used again.
+/// All observed states of the profiles with one name, in order of time: a name may be reused.
 pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
     let histories = evidence.histories_named(&profile.namespace, &profile.name);
     let mut histories: Vec<&ProfileHistory> = histories.collect();
@@ -38,7 +38,7 @@ pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
             });
             before = Some(&version.profile);
         }
-        // A list shows the next one of that name before it shows that this one is gone.
+        // A list shows the next profile of a name before it shows that the previous one is gone.
         let next = histories.get(index + 1).map(|next| next.versions[0].at);
         let gone = history.deleted.map(|at| next.map_or(at, |next| at.min(next)));
         states.extend(gone.map(|at| State {
@@ -50,7 +50,7 @@ pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
     states
 }
 
-/// The profiles that came into view in a span of time, and are neither the run's own nor known to be another member's.
+/// Profiles that appeared in a span, without the run's own and those known to be another member's.
 pub(super) fn newborns<'a>(
     evidence: &'a Evidence,
     member: &str,
@@ -68,7 +68,7 @@ pub(super) fn newborns<'a>(
     })
 }
 
-/// The steps of the driver that are about this profile.
+/// The driver's steps that concern this profile.
 pub(in crate::rules) fn steps_about<'a>(
     evidence: &'a Evidence,
     profile: &'a ClusterProfile,
@@ -85,7 +85,7 @@ pub(in crate::rules) fn steps_about<'a>(
     })
 }
 
-/// A profile as it was just before a time; none where it was not there, or was going.
+/// The profile just before a time; none if it was absent or terminating.
 pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option<&ClusterProfile> {
     if history.deleted.is_some_and(|deleted| deleted < at) {
         return None;
@@ -95,7 +95,7 @@ pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option
     profile.metadata.deletion_timestamp.is_none().then_some(profile)
 }
 
-/// A step, for a person.
+/// Describes a step.
 pub(in crate::rules) fn did(step: &DriverStep) -> String {
     match step.member.as_str() {
         "" => format!("`{}`", step.action),
@@ -103,7 +103,7 @@ pub(in crate::rules) fn did(step: &DriverStep) -> String {
     }
 }
 
-/// A member of which no profile is known, as the object of a finding.
+/// The object of a finding on a member without a known profile.
 pub(in crate::rules) fn member(step: &DriverStep) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),
@@ -112,7 +112,7 @@ pub(in crate::rules) fn member(step: &DriverStep) -> ObjectRef {
     }
 }
 
-/// A time as reports tell it.
+/// A time as reports show it.
 pub(in crate::rules) fn to_the_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }

@@ -8,19 +8,19 @@ use evidence::{
 use super::history::{State, did, states};
 use crate::rules::{finding::Findings, text::redacted};
 
-/// A step that was done, and all that was seen of the profile that it is about.
+/// An executed step, and the observed states of the profile that it concerns.
 #[derive(Debug)]
 pub(in crate::rules) struct ExecutedStep<'a> {
     /// The step.
     pub(in crate::rules) step: &'a DriverStep,
-    /// The profile that it is about.
+    /// The profile that it concerns.
     pub(in crate::rules) profile: &'a ObjectRef,
-    /// What was seen of it, in the order of time; never empty.
+    /// The observed states of that profile, in order of time; never empty.
     pub(in crate::rules) states: Vec<State<'a>>,
 }
 
-/// The steps of one action that a scenario does to see what comes of them, as far as they were done. Says why where
-/// one was not, or where there are none.
+/// Returns the executed steps of one action whose effect a scenario observes. Records why a step was not executed, or
+/// why there is none.
 pub(in crate::rules) fn steps<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -55,7 +55,7 @@ fn failed(step: &DriverStep, reason: &str) -> String {
     format!("{} failed: {}", did(step), redacted(reason))
 }
 
-/// Says why a scenario has no step of an action.
+/// Records why a scenario has no step of an action.
 fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, action: DriverAction) {
     if let Some(reason) = driver.lacking.get(&action) {
         findings.not_asked(reason);
@@ -66,7 +66,7 @@ fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, ac
         .iter()
         .filter(|step| step.scenario == scenario)
         .peekable();
-    // It costs many members, so that a run may well do without.
+    // It needs many members, so a run may omit it.
     if scenario == Scenario::Scale && steps.peek().is_none() {
         findings.not_asked("the run left out the scenario of many members");
         return;
@@ -81,7 +81,7 @@ fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, ac
     });
 }
 
-/// The same, each with its profile. Says why where the profile is not known, or was never seen.
+/// Returns the same steps, each with its profile. Records why if the profile is unknown or was never seen.
 pub(in crate::rules) fn executed<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -109,13 +109,13 @@ pub(in crate::rules) fn executed<'a>(
 }
 
 impl<'a> ExecutedStep<'a> {
-    /// The profile as it was when the step began; none where there was none.
+    /// The profile when the step began; none if there was none.
     pub(in crate::rules) fn before(&self) -> Option<&'a ClusterProfile> {
         let known = self.states.iter().take_while(|state| state.at < self.step.from);
         known.last()?.profile
     }
 
-    /// Leaves out what was there before the run's own write showed, which `is_own` tells. Says so where it never did.
+    /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
     pub(in crate::rules) fn since(
         mut self,
         findings: &mut Findings,
@@ -133,7 +133,7 @@ impl<'a> ExecutedStep<'a> {
         Some(self)
     }
 
-    /// Whether a condition was True when the step began, so that it can be told to leave that. Says why not.
+    /// Whether a condition was True when the step began, so that it can be expected to change. Records why if not.
     pub(in crate::rules) fn was_true(&self, findings: &mut Findings, kind: &str) -> bool {
         let condition = self.before().and_then(|profile| profile.condition(kind));
         match condition.map(|condition| &*condition.status) {

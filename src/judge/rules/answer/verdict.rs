@@ -1,4 +1,4 @@
-//! Whether a step was answered in time.
+//! Judges whether a step was answered in time.
 
 use evidence::{DriverStep, Evidence, ObjectRef, ProfileHistory, Version, api::ClusterProfile};
 use jiff::Timestamp;
@@ -17,35 +17,35 @@ use crate::rules::{
 pub(in crate::rules) enum Answer {
     /// As expected, in time.
     Given,
-    /// Not as expected, and the time for it is over.
+    /// Not as expected by the deadline.
     Missing,
-    /// Nobody can tell, and why.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
-/// What is said of a step that was not answered: of the profile that was there in the end, if any was.
+/// How to report a missing answer, on the profile that existed in the end, if any.
 #[derive(Clone, Debug)]
 pub(in crate::rules) struct Shortfall {
-    /// One line for a person.
+    /// The finding's message.
     pub(in crate::rules) message: &'static str,
-    /// The field that tells.
+    /// The path of the field.
     pub(in crate::rules) path: String,
-    /// What was to be there in time.
+    /// What was expected by the deadline.
     pub(in crate::rules) expected: String,
-    /// What was there.
+    /// What was observed.
     pub(in crate::rules) observed: String,
 }
 
-/// From the beginning of a step until there is no more to be seen of its answer.
+/// The time in which a step's answer may be observed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::rules) struct Span<'a> {
     evidence: &'a Evidence,
     step: &'a DriverStep,
     /// When the step began.
     pub(in crate::rules) from: Timestamp,
-    /// Until when there is time for an answer.
+    /// The deadline for an answer.
     pub(in crate::rules) deadline: Timestamp,
-    /// Until when the run looked. What was seen at that very moment may be an answer to what it did next.
+    /// When the run stopped looking. What was seen at exactly that time may answer the next step.
     pub(in crate::rules) looked: Timestamp,
 }
 
@@ -62,22 +62,22 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The profiles that came meanwhile, and are not known to be another member's.
+    /// Profiles that appeared in the span, without those known to be another member's.
     pub(in crate::rules) fn newborns(&self) -> impl Iterator<Item = &'a ProfileHistory> + use<'a> {
         newborns(self.evidence, &self.step.member, self.from, self.looked)
     }
 
-    /// The step, for a person.
+    /// Describes the step.
     pub(in crate::rules) fn did(&self) -> String {
         did(self.step)
     }
 
-    /// Why it cannot be told that something did not happen in it; none where it can.
+    /// Why the span cannot prove that nothing happened, if so.
     pub(in crate::rules) fn doubt(&self, profile: Option<&ObjectRef>) -> Option<String> {
         self.cut_short().or_else(|| self.missed(profile))
     }
 
-    /// Says so where the run ended before the time for an answer was over.
+    /// Explains that the run ended before the deadline, if so.
     pub(in crate::rules) fn cut_short(&self) -> Option<String> {
         let seconds = self.looked.duration_since(self.step.until).as_secs().max(0);
         let patience = self.step.patience_seconds;
@@ -87,7 +87,7 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Says so where the watch missed part of the time, of one profile or of any.
+    /// Explains that the watch missed part of the span, for one profile or any, if so.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
         let missed = missed_between(self.evidence, profile, self.from, self.deadline)?;
         Some(format!(
@@ -97,13 +97,13 @@ impl<'a> Span<'a> {
         ))
     }
 
-    /// Whether something that was first seen then may have come about before the time was over.
+    /// Whether a version may have been written before the deadline.
     pub(in crate::rules) fn may_be_in_time(&self, first: &Version) -> bool {
         first.at < self.looked && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
     }
 
-    /// Whether what there is of a profile when the time is over is as expected. What was seen later and may have been
-    /// in time counts, too.
+    /// Whether the profile at the deadline is as expected. A version seen later counts too if it may have been in
+    /// time.
     pub(in crate::rules) fn answer(
         &self,
         profile: &ObjectRef,
@@ -126,7 +126,7 @@ impl<'a> Span<'a> {
         self.doubt(Some(profile)).map_or(Answer::Missing, Answer::Unknown)
     }
 
-    /// What is expected, and until when.
+    /// The expected value with its deadline.
     pub(in crate::rules) fn within(&self, expected: &str) -> String {
         format!(
             "{expected} within {} s of {} at {}",
@@ -136,7 +136,7 @@ impl<'a> Span<'a> {
         )
     }
 
-    /// That nothing is to change while the run looks.
+    /// The expectation that nothing changes while the run looks.
     pub(in crate::rules) fn untouched(&self) -> String {
         format!(
             "untouched from {} until {}",
@@ -145,14 +145,14 @@ impl<'a> Span<'a> {
         )
     }
 
-    /// What was seen when the time was over.
+    /// The observed value with the deadline.
     pub(in crate::rules) fn in_the_end(&self, observed: &str) -> String {
         format!("{observed} at {}", to_the_second(self.deadline))
     }
 }
 
 impl ExecutedStep<'_> {
-    /// Judges whether the profile is as expected when the time is over; else `missing` says what is wrong.
+    /// Judges whether the profile at the deadline is as expected; `missing` describes a shortfall.
     pub(in crate::rules) fn judge(
         &self,
         evidence: &Evidence,

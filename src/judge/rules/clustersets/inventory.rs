@@ -1,4 +1,4 @@
-//! Which inventories represent a ClusterSet, as far as their profiles tell.
+//! Determines from profiles which inventories represent a ClusterSet.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,16 @@ use crate::rules::{
 /// The profiles of one namespace.
 #[derive(Default)]
 pub(super) struct Inventory<'a> {
-    /// Whether one of them is judged.
+    /// Whether at least one of them is judged.
     pub(super) is_judged: bool,
-    /// Whether one of them says of a ClusterSet what may not be its last word.
+    /// Whether at least one of them may be about to change its ClusterSet.
     pub(super) is_moving: bool,
-    /// Those that are neither new nor going, and have said the same of their ClusterSet for longer than the grace.
+    /// Those that are neither new nor terminating, and have named the same ClusterSet for longer than the grace
+    /// period.
     steady: Vec<&'a ClusterProfile>,
 }
 
-/// All inventories on the hub, by their namespaces; without the profiles that the run touched itself.
+/// All inventories on the hub by namespace, without the profiles that the run itself touched.
 pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> {
     let mut inventories: BTreeMap<&str, Inventory> = BTreeMap::new();
     for profile in evidence.inventory() {
@@ -45,12 +46,13 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
     inventories
 }
 
-/// Whether a profile says of which ClusterSet it is.
+/// Whether a profile names its ClusterSet.
 pub(super) fn speaks(profile: &ClusterProfile) -> bool {
     claims(profile).next().is_some()
 }
 
-/// Whether a profile, neither new nor going, has said the same of its ClusterSet for longer than the grace.
+/// Whether a profile is neither new nor terminating, and has named the same ClusterSet for longer than the grace
+/// period.
 pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
     let profile = history.last();
     let says_the_same = |earlier: &ClusterProfile| {
@@ -62,8 +64,8 @@ pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
 }
 
 impl<'a> Inventory<'a> {
-    /// The ClusterSet of which all its profiles say that they are. One that holds profiles of several ClusterSets, or
-    /// also some of none, is a plain inventory.
+    /// The ClusterSet that all its profiles name. An inventory with several ClusterSets, or with profiles that name
+    /// none, is a plain one.
     pub(super) fn set(&self) -> Option<&'a str> {
         let (_, set) = self.steady.iter().flat_map(|profile| claims(profile)).next()?;
         let agrees =
@@ -71,13 +73,13 @@ impl<'a> Inventory<'a> {
         self.steady.iter().all(agrees).then_some(set)
     }
 
-    /// Whether some of its profiles say that they are of a ClusterSet.
+    /// Whether some of its profiles name a ClusterSet.
     pub(super) fn has_members(&self) -> bool {
         self.steady.iter().any(|profile| speaks(profile))
     }
 
-    /// Whether each of its clusters is in one of the `others` as well, so that it may be a plain inventory of clusters
-    /// whose ClusterSet has a namespace of its own.
+    /// Whether each of its clusters is also in one of the `others`. Then it may be a plain inventory, and its
+    /// ClusterSets have namespaces of their own.
     pub(super) fn is_within(&self, others: &[&Inventory<'a>], sets: &ClusterSets<'a>) -> bool {
         let here = &self.steady;
         let there: Vec<&ClusterProfile> = others.iter().flat_map(|other| &other.steady).copied().collect();

@@ -1,4 +1,4 @@
-//! The label by which a namespace tells that its profiles represent a ClusterSet.
+//! The namespace label that names a ClusterSet.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -56,7 +56,7 @@ pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut F
     }
 }
 
-/// What is known of the hub.
+/// What the evidence shows about the hub.
 struct Hub<'a> {
     edition: Edition,
     namespaces: HashMap<&'a str, &'a Namespace>,
@@ -65,7 +65,7 @@ struct Hub<'a> {
 }
 
 impl Hub<'_> {
-    /// Judges one namespace, for which a ClusterSet may be `declared`.
+    /// Judges one namespace. The user may have `declared` its ClusterSet.
     fn judge(&self, name: &str, declared: Option<&str>, findings: &mut Findings) {
         let inventory = self.inventories.get(name);
         let told = declared.or_else(|| inventory?.set());
@@ -114,13 +114,13 @@ impl Hub<'_> {
         }
     }
 
-    /// Whether a label of the edition has that value.
+    /// Whether a label that the edition accepts has that value.
     fn accepts(&self, labels: &Labels, set: &str) -> bool {
         let is = |key: &str| label(labels, key) == Some(set);
         is(names::LABEL_CLUSTERSET) || (self.edition > Edition::Standard && is(names::LABEL_CLUSTERSET_GO))
     }
 
-    /// Whether all clusters of a namespace are in that ClusterSet's own namespaces as well.
+    /// Whether all clusters of a namespace are also in that ClusterSet's own namespaces.
     fn is_plain(&self, name: &str, set: &str) -> bool {
         let own = self
             .inventories

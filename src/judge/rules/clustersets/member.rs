@@ -1,4 +1,4 @@
-//! The clusters in ClusterSets' namespaces.
+//! Clusters in ClusterSet namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         .collect();
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
-        // No cluster can be in two.
+        // With fewer than two ClusterSets, no cluster is in two.
         let judged = members.iter().filter(|member| scope.holds(member.profile));
         judged.for_each(|_| findings.examine());
         return;
@@ -92,8 +92,8 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// Of profiles that have a trait in common, those whose cluster has an earlier profile in another ClusterSet's
-/// namespace, each with that one.
+/// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's
+/// namespace. Returns each with that one.
 fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usize]) -> Vec<(usize, usize)> {
     let mut known: Vec<usize> = Vec::new();
     let mut twins = Vec::new();

@@ -35,7 +35,7 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
         }
         let mut others = claims(profile).filter(|(_, other)| *other != set).peekable();
         if others.peek().is_some() && !is_steady(evidence, history) {
-            // It may be about to move to another namespace.
+            // The profile may be about to move to another namespace.
             excused = true;
             continue;
         }

@@ -1,4 +1,4 @@
-//! How conditions follow what a driver did to the member.
+//! Conditions after a driver's step.
 
 use evidence::{
     DriverAction, Evidence, Scenario,
@@ -67,8 +67,8 @@ pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &m
     }
 }
 
-/// Whether the profiles of the members concerned say nothing of their health at any time: then no member could be
-/// broken in earnest, and that is another rule's matter.
+/// Whether no profile of the affected members ever reports health. Then no member could be broken, and another rule
+/// reports the missing condition.
 fn is_never_reported(evidence: &Evidence) -> bool {
     let drivers = evidence.driver.iter();
     let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
@@ -92,7 +92,7 @@ pub(in crate::rules) fn joined_follows_leave(evidence: &Evidence, findings: &mut
     );
 }
 
-/// Judges whether, once a member has left, its profile goes or a condition of it is no longer True.
+/// Judges whether, after a member left, its profile goes away or one of its conditions leaves True.
 pub(in crate::rules) fn falls_with_leave(
     evidence: &Evidence,
     findings: &mut Findings,
@@ -122,7 +122,7 @@ pub(in crate::rules) fn falls_with_leave(
     }
 }
 
-/// One that only waits for its finalizers is as good as gone.
+/// A profile that only waits for its finalizers counts as gone.
 fn is_gone(profile: Option<&ClusterProfile>) -> bool {
     profile.is_none_or(|profile| profile.metadata.deletion_timestamp.is_some())
 }

@@ -1,4 +1,4 @@
-//! The form of conditions: `metav1.Condition`'s own contract.
+//! The format of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
     Evidence,
@@ -15,7 +15,7 @@ use crate::rules::{
     write_time::{CLOCKS_APART, Micros, end, skew, timestamp},
 };
 
-/// The lengths that the API allows.
+/// Maximum lengths that the API allows.
 const LONGEST_TYPE: usize = 316;
 const LONGEST_REASON: usize = 1024;
 
@@ -40,7 +40,7 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
     }
 }
 
-/// Judges one condition; `now` by the hub's clock.
+/// Judges one condition; `now` is by the hub's clock.
 fn judge(
     profile: &ClusterProfile,
     index: usize,
@@ -123,13 +123,13 @@ fn judge(
     }
 }
 
-/// Text from the hub, or what stands for its absence.
+/// Quotes text from the hub, or marks its absence.
 fn redacted(text: &str) -> String {
     redacted_or_absent(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// Whether it has the form that the API demands of a reason: a letter first, then letters, digits, `_`, `,` and
-/// `:`, the last two not at the end.
+/// Whether a text has the format of a reason: a letter, then letters, digits, `_`, `,` and `:`, but neither `,` nor
+/// `:` at the end.
 fn is_reason(text: &str) -> bool {
     let bytes = text.as_bytes();
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -142,7 +142,7 @@ fn is_reason(text: &str) -> bool {
         && bytes.iter().all(|byte| word(byte) || matches!(byte, b',' | b':'))
 }
 
-/// Whether it has the form that the API demands of a condition's type: that of a qualified name.
+/// Whether a text has the format of a condition type: a qualified name.
 fn is_type(text: &str) -> bool {
     let (prefix, name) = match text.rsplit_once('/') {
         Some((prefix, name)) => (Some(prefix), name),

@@ -1,4 +1,4 @@
-//! What being joined asks of the rest of the status (KEP-4322 › Conditions).
+//! What Joined=True and Joined=False require of the rest of the status (KEP-4322 › Conditions).
 
 use evidence::{
     Evidence, GRACE_SECONDS, Origin, ProfileHistory, Version,
@@ -50,7 +50,7 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
     }
 }
 
-/// Whether a condition is there, and has that status.
+/// Whether a condition exists with that status.
 pub(in crate::rules) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
     profile
         .condition(kind)
@@ -91,7 +91,7 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
                 break;
             }
             if missed.is_some() {
-                // What went on meanwhile is not known: count anew.
+                // The watch missed part of the time: start counting again.
                 (joined_since, lacking_since) = (None, None);
             }
         }
@@ -101,12 +101,12 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
     }
 }
 
-/// A profile that goes need no longer be filled.
+/// A terminating profile need not be filled any more.
 fn is_joined(profile: &ClusterProfile) -> bool {
     has_status(profile, CONDITION_JOINED, "True") && profile.metadata.deletion_timestamp.is_none()
 }
 
-/// From when on a version held: since it was seen, or, where it was there before the watch, since it was joined.
+/// When a version began: when it was seen or, if it existed before the watch, when the member joined.
 fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros {
     let version = &history.versions[index];
     let seen = version.at.as_microsecond();
@@ -119,7 +119,7 @@ fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros
     told.map_or(seen, |told| told.min(seen))
 }
 
-/// What of the status is not filled.
+/// The parts of the status that are not filled.
 fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
     let mut lacking = Vec::new();
     let version = profile.status.version.kubernetes.as_deref();

@@ -1,4 +1,4 @@
-//! Whether the control plane is as healthy as the profile says (KEP-4322 › Conditions).
+//! Compares ControlPlaneHealthy with the member (KEP-4322 › Conditions).
 
 use evidence::{
     Evidence, GRACE_SECONDS, Lease, Look, MemberPart,
@@ -36,7 +36,7 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
                 findings.examine();
                 findings.report(finding(&difference));
             }
-            // That a member does not answer here agrees with a manager that does not reach it either.
+            // If the member answers neither the runner nor the manager, the two agree.
             Outcome::Unseen if !pair.history.current().is_some_and(is_called_healthy) => {}
             outcome => comparison.doubt(evidence, pair, &outcome, &mut doubts),
         }
@@ -44,14 +44,14 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
     doubts.tell(findings);
 }
 
-/// What a member says of its control plane.
+/// The health that a member reports.
 #[derive(Clone)]
 struct Health {
-    /// What is wrong with it, for people; empty where nothing is.
+    /// Descriptions of what is wrong; empty if healthy.
     ailments: Vec<String>,
 }
 
-/// None where the member did not say enough: that it is ready is half of it where its leases could not be read.
+/// Returns none if the answers are incomplete: readiness proves half of it while the leases are unreadable.
 fn health(look: &Look) -> Option<Health> {
     let readyz = look.readyz.as_ref()?;
     let mut ailments = Vec::new();
@@ -101,7 +101,7 @@ fn finding(difference: &Difference<&Condition, Health>) -> Finding {
     let finding = finding("the control plane is healthy, but not reported as healthy")
         .expected("True: /readyz passes and the leases of the control plane are fresh");
     match &*said.status {
-        // The manager may be cut off from a member that the runner reaches.
+        // The runner may reach a member that the manager cannot reach.
         "Unknown" => finding.advisory(),
         _ => finding,
     }

@@ -1,4 +1,4 @@
-//! Which conditions there are (KEP-4322 › Conditions).
+//! Required conditions (KEP-4322 › Conditions).
 
 use evidence::{
     Evidence,

@@ -1,4 +1,4 @@
-//! How conditions change: `metav1.Condition`'s contract on transitions.
+//! Transitions of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
     Evidence,
@@ -13,8 +13,8 @@ use crate::rules::{
     write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
 };
 
-/// Transition times are whole seconds: a condition that changes back within one keeps an equal time. From two
-/// seconds on it cannot be the same one.
+/// Transition times are whole seconds: a condition that changes back within one second keeps the same time. From two
+/// seconds on the time must differ.
 const SURELY_LATER: Micros = 2 * SECOND;
 
 /// `conditions/transition-time-kept`
@@ -27,7 +27,7 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         for (before, after) in history.steps() {
-            // What the watch missed may have been a change of the status, and back.
+            // The missed part may contain a change of the status and its reversal.
             if missed_since(evidence, before, after).is_some() {
                 continue;
             }
@@ -67,7 +67,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
     for history in evidence.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
-        // Since when each condition has had its present status, for those that have changed.
+        // For each condition that has changed, when it got its present status.
         let mut since: Vec<(&str, Micros)> = Vec::new();
         for write in status_writes(evidence, history) {
             let missed = missed_since(evidence, write.before, write.after).is_some();
@@ -160,7 +160,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
     }
 }
 
-/// The conditions that two versions of a profile share. A type that either has twice tells nothing.
+/// The conditions that two versions of a profile share, without types that occur twice in either.
 fn pairs<'a>(
     before: &'a ClusterProfile,
     after: &'a ClusterProfile,

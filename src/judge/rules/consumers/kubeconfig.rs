@@ -1,4 +1,4 @@
-//! What a consumer's kubeconfig holds (KEP-4322 › Secret format).
+//! The content of a consumer's kubeconfig (KEP-4322 › Secret format).
 
 use std::collections::HashSet;
 
@@ -60,14 +60,14 @@ pub(in crate::rules) fn secret_has_kubeconfig(evidence: &Evidence, findings: &mu
     }
 }
 
-/// Why a kubeconfig's context leads nowhere.
+/// Why a kubeconfig's context does not resolve.
 struct Fault {
     path: &'static str,
     expected: &'static str,
     observed: String,
 }
 
-/// Follows the current context, or the only one where none is current, to its cluster and its user.
+/// Resolves the current context, or the only context if none is current, to its cluster and user.
 fn resolve(kubeconfig: &Kubeconfig) -> Result<&KubeconfigCluster, Fault> {
     let fault = |path, expected, name: &str| Fault {
         path,
@@ -189,7 +189,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
                 let versions = history.versions.iter();
                 versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
             });
-            // An endpoint in normal form may be a piece of a credential that nobody could tell by itself.
+            // A normalized endpoint may be an unrecognizable piece of a credential.
             let expected = if properties.any(|property| holds_credential(&property.value)) {
                 "one of the profile's endpoints".to_owned()
             } else {
@@ -211,16 +211,15 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
     }
 }
 
-/// Whether a server is at an endpoint, both in normal form: a proxy may have it under a path, and an endpoint may
-/// leave the port out.
+/// Whether a server is at an endpoint, both normalized. A proxy may add a path, and an endpoint may omit the port.
 fn is_at(server: &str, endpoint: &str) -> bool {
     server
         .strip_prefix(endpoint)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
 
-/// The member's API servers in normal form (as written where they have none), as the profile told them lately: the
-/// Secret may be a moment older than a change.
+/// The normalized API servers of the member (verbatim if they cannot be normalized) in recent versions of the
+/// profile: the Secret may be slightly older than a change.
 fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
     let lately = end(evidence).map(|end| end - GRACE_SECONDS * SECOND);
     let next = |index: usize| history.versions.get(index + 1);

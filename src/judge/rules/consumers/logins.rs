@@ -1,4 +1,4 @@
-//! What becomes of a consumer that uses its credential (KEP-4322 › Push Model via Credentials in Secret).
+//! Logins with a consumer's credential (KEP-4322 › Push Model via Credentials in Secret).
 
 use std::collections::HashMap;
 
@@ -66,7 +66,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
                     );
                 }
             }
-            // Whom the member does not know has no rights there.
+            // A user unknown to the member has no rights there.
             LoginOutcome::Refused { .. } => {}
             outcome => doubt(&subject, login, outcome, &mut doubts),
         }
@@ -74,7 +74,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
     doubts.tell(findings);
 }
 
-/// The judged Secrets that were tried while their member was joined.
+/// The judged Secrets with a login that was tried while the member was joined.
 fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'a>, &'a Login)> {
     let mut tried: HashMap<(&str, &str), &Login> = HashMap::new();
     for login in &evidence.logins {
@@ -98,7 +98,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     subjects.into_iter().filter_map(login).collect()
 }
 
-/// A login that tells nothing of the credential.
+/// Records a login that says nothing about the credential.
 fn doubt(subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
     if let LoginOutcome::Unanswered { reason } = outcome
         && stood(subject.profiles.iter().copied(), login.at, vouches)

@@ -1,4 +1,4 @@
-//! What becomes of the Secrets for a member that leaves (KEP-4322 › Push Model via Credentials in Secret).
+//! Secrets for a member that leaves (KEP-4322 › Push Model via Credentials in Secret).
 
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
 
@@ -37,7 +37,7 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
             .iter()
             .filter(|secret| is_for(evidence, secret, left.profile))
             .collect();
-        // They are listed once, in the end.
+        // Secrets are listed once, at the end.
         if let Some(reason) = span.cut_short().filter(|_| !lingering.is_empty()) {
             findings.cannot_tell(reason);
             continue;
@@ -54,7 +54,7 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// Whether the profile of a member that left is that of one that joined afterwards.
+/// Whether a member that joined later took over the profile of one that left.
 fn is_taken_again(evidence: &Evidence, left: &ExecutedStep) -> bool {
     let drivers = evidence.driver.iter();
     let mut joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
@@ -64,8 +64,7 @@ fn is_taken_again(evidence: &Evidence, left: &ExecutedStep) -> bool {
     })
 }
 
-/// Whether a Secret is for a profile. Where it does not tell the profile's namespace, another profile of that name may
-/// be meant.
+/// Whether a Secret is for a profile. Without a namespace in its labels, it may mean another profile of that name.
 fn is_for(evidence: &Evidence, secret: &Secret, profile: &ObjectRef) -> bool {
     let label = |key: &str| secret.labels.get(key).map(String::as_str);
     let named = label(names::LABEL_SECRET_PROFILE) == Some(&profile.name);

@@ -1,4 +1,4 @@
-//! Whether the declared consumers get what they need (KEP-4322 › Push Model via Credentials in Secret).
+//! Secrets for declared consumers (KEP-4322 › Push Model via Credentials in Secret).
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +27,7 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
         return;
     }
     findings.not_applicable("no profile has been joined for longer than the grace of 2 min");
-    // What could not be read may be just what seems to be missing.
+    // An unreadable Secret may be the one that seems to be missing.
     let mut unread = evidence
         .unreadable
         .iter()
@@ -36,7 +36,7 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
         && evidence.gaps(Kind::Namespaces).next().is_none()
         && !unread.any(|kind| matches!(kind, "" | "Secret" | "Namespace"));
     let namespaces = namespaces(evidence);
-    // For each consumer the profiles that it has a Secret for: by name, and by namespace where a label tells it.
+    // For each consumer, the profiles that it has a Secret for: by name, and by namespace if a label names it.
     let mut served: HashMap<&str, HashSet<(&str, Option<&str>)>> = HashMap::new();
     for secret in &evidence.secrets {
         let namespace = namespaces.get(secret.namespace.as_str());
@@ -90,8 +90,8 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
     }
 }
 
-/// Whether the Secrets of a namespace were listed: where the runner may not list all, only those of namespaces in
-/// which it may.
+/// Whether the Secrets of a namespace were listed. Without permission to list all, the run lists some namespaces
+/// only.
 fn is_read(evidence: &Evidence, namespace: &str) -> bool {
     let allowed = |place: &str| {
         let mut permissions = evidence.header.permissions.iter();
@@ -106,7 +106,7 @@ fn is_read(evidence: &Evidence, namespace: &str) -> bool {
     allowed("") != Some(false) || allowed(namespace) == Some(true)
 }
 
-/// A member that is not joined, or only just, cannot be asked for credentials.
+/// A member that is not joined, or joined moments ago, need not have credentials.
 fn is_due(evidence: &Evidence, profile: &ClusterProfile) -> bool {
     let Some(joined) = profile.condition(names::CONDITION_JOINED) else {
         return true;

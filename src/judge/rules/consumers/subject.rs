@@ -1,4 +1,4 @@
-//! Which Secrets are judged, and whose they are.
+//! The judged Secrets and their profiles.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use evidence::{
 
 use crate::rules::finding::Findings;
 
-/// A Secret that is judged, and the profiles that it may be for.
+/// A judged Secret, and the profiles that it may be for.
 pub(super) struct Subject<'a> {
     /// The Secret.
     pub(super) secret: &'a Secret,
-    /// The profiles that its labels name, gone ones included. Where no label tells the namespace, there may be
+    /// The profiles that its labels name, deleted ones included. Without a namespace in the labels there may be
     /// several.
     pub(super) profiles: Vec<&'a ProfileHistory>,
 }
@@ -24,7 +24,7 @@ impl<'a> Subject<'a> {
         label(self.secret, names::LABEL_SECRET_PROFILE).unwrap_or_default()
     }
 
-    /// The namespace in the Secret's label, where it has one.
+    /// The namespace in the Secret's label, if any.
     pub(super) fn namespace(&self) -> Option<&'a str> {
         label(self.secret, names::LABEL_SECRET_PROFILE_NAMESPACE)
     }
@@ -34,8 +34,8 @@ fn label<'a>(secret: &'a Secret, key: &str) -> Option<&'a str> {
     secret.labels.get(key).map(String::as_str)
 }
 
-/// The Secrets that are judged. Those of profiles outside the scope, or that the run touched itself, are not; nor are
-/// those that may be.
+/// The judged Secrets. Leaves out those that are, or may be, for profiles outside the scope or touched by the run
+/// itself.
 pub(super) fn subjects(evidence: &Evidence) -> Vec<Subject<'_>> {
     if evidence.secrets.is_empty() {
         return Vec::new();
@@ -76,7 +76,7 @@ fn is_judged(evidence: &Evidence, subject: &Subject) -> bool {
                 && !evidence.is_touched(&metadata.namespace, &metadata.name)
         });
     }
-    // Nobody knows whose profile it would be: it is judged where every profile is.
+    // The profile is unknown, so the Secret is judged only if every profile is.
     let namespace = subject.namespace();
     scope.cluster_manager.is_none()
         && (scope.namespaces.is_empty()
@@ -89,7 +89,7 @@ pub(super) fn is_everything_judged(evidence: &Evidence) -> bool {
     scope.cluster_manager.is_none() && scope.namespaces.is_empty()
 }
 
-/// Says what it means that there is nothing to examine: the feature is not there, unless somebody says it is.
+/// Records what an empty result means: the feature is absent, unless the user claims it.
 pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: &str) {
     let claim = &evidence.header.claim;
     if claim.features.contains(&Feature::ConsumerSecrets) {
@@ -101,7 +101,7 @@ pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: 
     }
 }
 
-/// What it means that there is no Secret to examine.
+/// The reason for no verdict without a Secret.
 pub(super) const NO_SECRET: &str = "no Secret with label x-k8s.io/cluster-profile was found";
 
 /// The namespaces by name.
@@ -112,7 +112,7 @@ pub(super) fn namespaces(evidence: &Evidence) -> HashMap<&str, &Namespace> {
         .collect()
 }
 
-/// The consumer whose Secrets a namespace holds.
+/// The consumer that a namespace belongs to.
 pub(super) fn consumer(namespace: &Namespace) -> Option<&str> {
     let name = namespace.labels.get(names::LABEL_CONSUMER)?;
     Some(name.as_str()).filter(|name| !name.is_empty())

@@ -1,5 +1,5 @@
-//! Certificates of authorities for examples: made once, as the same text must always give the same evidence. Nobody has
-//! their keys.
+//! Certificates of authorities for examples. They are fixed, so that the same text always gives the same evidence.
+//! Their private keys no longer exist.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
@@ -29,8 +29,8 @@ const FUTURE: &str = concat!(
     "AwIDRwAwRAIgf12cGLluXTn/aOlrdBRJcTpA3HCmEWxUVx4SnUQMEbACIBqi/gFRFOfcr9jNaoDcb3lYUPYLqJ1fuo9kXY40uaGj",
 );
 
-/// What `certificate-authority-data` holds for these certificates: names between `+`, such as `expired + current`.
-/// None where there is no such certificate.
+/// The `certificate-authority-data` with these certificates, joined by `+` as in `expired + current`; none for an
+/// unknown name.
 pub(super) fn ca_data(names: &str) -> Option<String> {
     let bundle: Option<String> = names.split('+').map(|name| pem(name.trim())).collect();
     Some(BASE64_STANDARD.encode(bundle?))

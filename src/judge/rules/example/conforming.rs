@@ -1,4 +1,4 @@
-//! What examples leave out: a profile, a Secret and a request that no rule objects to.
+//! Defaults for what examples leave out: a profile, a Secret and a request that keep every rule.
 
 use evidence::api::{Edition, names};
 use jiff::SignedDuration;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{certificates::ca_data, time::stamp};
 
-/// The manager of profiles that name none.
+/// The manager of profiles that do not name one.
 pub(super) const MANAGER: &str = "m";
 
 /// A string in a tree of objects.
@@ -14,14 +14,14 @@ pub(super) fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     path.iter().try_fold(value, |value, key| value.get(key))?.as_str()
 }
 
-/// Name and namespace that an overlay gives to a profile, or their defaults.
+/// The name and namespace that an overlay gives to a profile, or their defaults.
 pub(super) fn key(overlay: &Value) -> (String, String) {
     let name = text(overlay, &["metadata", "name"]).unwrap_or("a");
     let namespace = text(overlay, &["metadata", "namespace"]).unwrap_or("default");
     (name.to_owned(), namespace.to_owned())
 }
 
-/// The API version that is read in an edition.
+/// The API version of an edition.
 pub(super) fn api_version(edition: Edition) -> &'static str {
     match edition {
         Edition::Standard | Edition::Y2026M07 => "v1alpha1",
@@ -29,7 +29,7 @@ pub(super) fn api_version(edition: Edition) -> &'static str {
     }
 }
 
-/// The profile that `overlay` is merged onto: its name, namespace and manager are the overlay's.
+/// The profile onto which `overlay` is merged, with the overlay's name, namespace and manager.
 pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration) -> Value {
     let (name, namespace) = key(overlay);
     let manager = text(overlay, &["spec", "clusterManager", "name"]).unwrap_or(MANAGER);
@@ -130,7 +130,7 @@ pub(super) fn secret(namespace: &str, name: &str, profile: &Value, server: &str,
     })
 }
 
-/// A namespace; one that holds consumers' Secrets is the consumer's of the same name.
+/// A namespace. One with consumers' Secrets belongs to the consumer of the same name.
 pub(super) fn namespace(name: &str, holds_secrets: bool) -> Value {
     let mut labels = Map::new();
     if holds_secrets {
@@ -139,7 +139,7 @@ pub(super) fn namespace(name: &str, holds_secrets: bool) -> Value {
     json!({"name": name, "uid": format!("uid-{name}"), "resourceVersion": "1", "labels": labels})
 }
 
-/// What a member says that agrees with the conforming profile.
+/// A look at a member that agrees with the conforming profile.
 pub(super) fn look() -> Value {
     json!({
         "version": "v1.34.1",

@@ -1,4 +1,4 @@
-//! What an example's run had the implementation do.
+//! The driver's steps in an example.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{reference::profile_reference, time::moment};
 
-/// What was done; every action that is not `lacking` could have been.
+/// The executed steps; every action that is not `lacking` was available.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DriverText {
@@ -24,17 +24,17 @@ pub(super) struct DriverText {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StepText {
     action: DriverAction,
-    /// The one that the action belongs to, unless told.
+    /// By default, the scenario that the action belongs to.
     scenario: Option<Scenario>,
-    /// The name of the profile, unless told; none for what concerns no member.
+    /// By default, the profile's name; none for a step that concerns no member.
     member: Option<String>,
-    /// A profile's name, or namespace and name; `a` unless told, none for what has no profile yet.
+    /// A profile's name, or namespace and name. By default `a`; none for a member without a profile.
     profile: Option<String>,
     at: SignedDuration,
     took: Option<SignedDuration>,
-    /// Two minutes unless told.
+    /// By default, two minutes.
     patience: Option<SignedDuration>,
-    /// When the run stopped looking for the answer: at the end of the patience, unless told.
+    /// When the run stopped looking for the answer; by default, at the end of the patience.
     looked_until: Option<SignedDuration>,
     failed: Option<String>,
     change: Option<Change>,

@@ -14,13 +14,13 @@ pub struct ExampleError {
     pub flaw: Flaw,
 }
 
-/// What is wrong with an example.
+/// A flaw in an example.
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
-    /// The example or its world has another shape.
+    /// The example or its world does not have the expected shape.
     #[error("{0}")]
     Shape(#[from] serde_json::Error),
-    /// A part of the world has another shape.
+    /// A part of the world does not have the expected shape.
     #[error("{part}: {source}")]
     Part {
         /// Which part, or which key.
@@ -31,7 +31,7 @@ pub enum Flaw {
     /// A part has a key that its type does not know.
     #[error("{part}: unknown key `{path}`")]
     UnknownKey {
-        /// Which part.
+        /// The part.
         part: &'static str,
         /// The path of the key within it.
         path: String,
@@ -61,8 +61,8 @@ impl From<&'static str> for Flaw {
     }
 }
 
-/// Reads a value that may hold only keys which its type knows. The types of the evidence are lenient, as they
-/// must read what a hub serves; an example that misspells a key would silently show nothing.
+/// Deserializes a value and refuses unknown keys. The evidence types are lenient because a hub may serve anything, so
+/// a misspelt key in an example would have no effect.
 pub(super) fn strictly<T>(part: &'static str, value: &Value) -> Result<T, Flaw>
 where
     T: Serialize + DeserializeOwned,
@@ -76,13 +76,13 @@ where
     }
 }
 
-/// The path of a key that was given and that reading and writing back has lost.
+/// The path of a given key that was lost in reading and writing back.
 fn lost(given: &Value, known: &Value) -> Option<String> {
     match (given, known) {
         (Value::Object(given), Value::Object(known)) => given.iter().find_map(|(key, value)| {
             match known.get(key) {
                 Some(kept) => lost(value, kept).map(|path| format!("{key}.{path}")),
-                // What says nothing is not written back.
+                // Empty values are not written back.
                 None if is_nothing(value) => None,
                 None => Some(key.clone()),
             }

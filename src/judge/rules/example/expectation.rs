@@ -1,4 +1,4 @@
-//! An example: a world, and what its rule has to say to it.
+//! An example: a world, and the expected verdict of its rule.
 
 use evidence::{Evidence, api::Edition};
 use serde::Deserialize;
@@ -18,34 +18,34 @@ pub struct Example {
     pub name: String,
     /// The edition that it is judged by.
     pub edition: Edition,
-    /// What its rule says.
+    /// The expected verdict.
     pub expectation: Expectation,
-    /// Why there is nothing to judge, or no telling, where the example tells.
+    /// The expected reason for no verdict, if the example gives one.
     pub reason: Option<String>,
     evidence: Evidence,
 }
 
-/// What a rule says to the world of an example.
+/// The verdict of a rule on an example's world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// It is kept.
+    /// The rule is kept.
     Passes,
-    /// It is broken.
+    /// The rule is broken.
     Fails {
-        /// One of the findings, where the example tells.
+        /// One of the findings, if the example describes one.
         finding: Option<ExpectedFinding>,
-        /// How many findings there are in all, where the example tells.
+        /// The number of findings, if the example gives one.
         count: Option<usize>,
     },
-    /// The evidence does not suffice to tell.
+    /// The evidence is insufficient.
     Inconclusive,
-    /// There is nothing that it applies to.
+    /// The rule does not apply to anything.
     Inapplicable,
-    /// The evidence that would tell was not asked for.
+    /// The necessary evidence was not requested.
     Skipped,
 }
 
-/// What one finding looks like; what is not given may be anything.
+/// Describes one finding; an absent field matches anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExpectedFinding {
@@ -154,7 +154,7 @@ impl Example {
 }
 
 impl ExpectedFinding {
-    /// Whether a finding looks like this.
+    /// Whether this describes a finding.
     pub fn describes(&self, finding: &Finding) -> bool {
         let agree = |expected: &Option<String>, given: &str| expected.as_deref().is_none_or(|e| e == given);
         agree(&self.object, &finding.object.to_string())

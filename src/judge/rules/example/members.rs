@@ -1,4 +1,4 @@
-//! What an example's members tell, and what comes of credentials for them.
+//! The members of an example, and logins to them.
 
 use evidence::{EndpointCall, Login, Member};
 use jiff::SignedDuration;
@@ -41,7 +41,7 @@ fn look(overlay: &Value) -> Result<Vec<Value>, Flaw> {
     Ok(repeats.moments().map(one).collect())
 }
 
-/// Reads a call of an endpoint: it answered 401 unless told.
+/// Reads a call of an endpoint; by default it answered 401.
 pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, Flaw> {
     let mut fields = overlay
         .as_object()
@@ -54,7 +54,7 @@ pub(super) fn endpoint_call(overlay: &Value) -> Result<EndpointCall, Flaw> {
     strictly("endpoint call", &whole)
 }
 
-/// Reads a login: with `secret: namespace/name` or `plugin: NAME`; accepted unless told.
+/// Reads a login with `secret: namespace/name` or `plugin: NAME`; by default it was accepted.
 pub(super) fn login(overlay: &Value) -> Result<Login, Flaw> {
     let mut fields = overlay.as_object().ok_or("a login is a mapping")?.clone();
     let at = Repeats::take(&mut fields)?.first();
@@ -77,14 +77,14 @@ pub(super) fn login(overlay: &Value) -> Result<Login, Flaw> {
     strictly("login", &whole)
 }
 
-/// The profile that a path in the example means.
+/// The profile that a path in the example refers to.
 pub(super) fn reference(fields: &Map<String, Value>, key: &str) -> Value {
     let path = fields.get(key).and_then(Value::as_str).unwrap_or("a");
     let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
     json!(profile_reference(namespace, name))
 }
 
-/// Whether a login tells of a plugin.
+/// Whether a login uses a plugin.
 pub(super) fn is_with_plugin(overlay: &Value) -> bool {
     text(overlay, &["plugin"]).is_some()
 }

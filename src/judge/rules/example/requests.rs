@@ -9,7 +9,7 @@ use super::{
     time::{Repeats, moment},
 };
 
-/// Reads all requests, those that repeat as often as they do, in the order of time.
+/// Reads all requests, repeated ones as often as they occur, in order of time.
 pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, Flaw> {
     let mut events = Vec::new();
     for text in texts {

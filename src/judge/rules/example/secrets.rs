@@ -8,7 +8,7 @@ use super::{
     error::{Flaw, strictly},
 };
 
-/// Reads all Secrets. One whose labels name no profile is the `first` profile's.
+/// Reads all Secrets. One whose labels name no profile belongs to the `first` profile.
 pub(super) fn all(overlays: &[Value], first: Option<&Value>) -> Result<Vec<Secret>, Flaw> {
     overlays.iter().map(|overlay| secret(overlay, first)).collect()
 }
@@ -24,7 +24,7 @@ fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, Flaw> {
     let namespace = text(&overlay, &["namespace"]).unwrap_or("consumer").to_owned();
     let name = text(&overlay, &["name"]).unwrap_or(&profile_name).to_owned();
     let server = server.unwrap_or_else(|| format!("https://{profile_name}.{profile_namespace}.example:6443"));
-    // Digests are equal where tokens are; each Secret has a token of its own unless told.
+    // Equal tokens have equal digests. By default each Secret has its own token.
     let digest = format!("digest of {}", token.unwrap_or(format!("{namespace}/{name}")));
 
     let mut whole = conforming::secret(&namespace, &name, &profile, &server, &digest);
@@ -43,7 +43,7 @@ fn secret(overlay: &Value, first: Option<&Value>) -> Result<Secret, Flaw> {
     strictly("secret", &whole)
 }
 
-/// The profile that the labels name, as far as a conforming Secret needs to know it.
+/// The named profile, with the fields that a conforming Secret needs.
 fn profile_of(overlay: &Value, first: Option<&Value>) -> Value {
     let label = |key: &str| text(overlay, &["labels", key]);
     match label(names::LABEL_SECRET_PROFILE) {

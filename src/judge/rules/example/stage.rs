@@ -1,4 +1,4 @@
-//! Plays an example's profiles and steps, and keeps every version as a watch would have told of it.
+//! Plays an example's profiles and steps, and records every version as a watch would.
 
 use evidence::{
     Origin, ProfileHistory, Version,
@@ -14,27 +14,27 @@ use super::{
     time::{STEP_TIME, STEP_TURN, moment, stamp},
 };
 
-/// One step of an example's timeline: a moment, and one thing that happens then.
+/// One step of an example's timeline: a time, and one event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Step {
     at: SignedDuration,
-    /// How often it happens, and how long lies between.
+    /// How often it happens, and the interval.
     times: Option<i32>,
     every: Option<SignedDuration>,
-    /// A merge patch; its metadata picks the profile. In its strings `${n}` is how often the step has happened
-    /// before, and a whole `${at}` the moment at which it happens.
+    /// A merge patch; its metadata selects the profile. In its strings, `${n}` is the number of earlier repetitions,
+    /// and a whole `${at}` is the time of the step.
     change: Option<Value>,
-    /// A merge patch onto a conforming profile, which the watch sees created.
+    /// A merge patch onto a conforming profile that the watch sees created.
     create: Option<Value>,
-    /// The same, but the profile first shows in a list, after the watch had been lost.
+    /// The same, but the profile first appears in a list after the watch was lost.
     relist: Option<Value>,
     /// A profile's name, or namespace and name.
     delete: Option<String>,
 }
 
 impl Step {
-    /// The step as it happens for the `turn`th time, counted from 0.
+    /// The step at repetition `turn`, counted from 0.
     fn in_turn(&self, turn: i32) -> Self {
         let passed = self.every.unwrap_or_default().saturating_mul(turn);
         let at = self.at.saturating_add(passed);
@@ -58,7 +58,7 @@ fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
     }
 }
 
-/// The profiles on the stage, in the order of their appearance.
+/// The profiles on the stage, in order of appearance.
 pub(super) struct Stage {
     edition: Edition,
     writers: bool,
@@ -73,7 +73,7 @@ struct Track {
     history: ProfileHistory,
 }
 
-/// How long before the base the listed profiles were created.
+/// The age of the listed profiles at the base time.
 const AGE: SignedDuration = SignedDuration::from_hours(-1);
 
 impl Stage {
@@ -87,7 +87,7 @@ impl Stage {
         }
     }
 
-    /// Adds a profile that was there before the runner looked.
+    /// Adds a profile that existed before the run.
     pub(super) fn list(&mut self, overlay: &Value) -> Result<(), Flaw> {
         self.enter(overlay, AGE, SignedDuration::ZERO, Origin::Listed)
     }
@@ -97,7 +97,7 @@ impl Stage {
         self.tracks.first().map(|track| &track.json)
     }
 
-    /// Plays one step, as often as it repeats, of an example that lasts for `length`.
+    /// Plays one step with its repetitions, in an example that lasts for `length`.
     pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), Flaw> {
         if step.times.is_some() != step.every.is_some() {
             return Err(Flaw::Step(format!(
@@ -127,7 +127,7 @@ impl Stage {
         }
     }
 
-    /// What the runner has seen.
+    /// The observed histories.
     pub(super) fn histories(self) -> Vec<ProfileHistory> {
         self.tracks.into_iter().map(|track| track.history).collect()
     }
@@ -149,7 +149,7 @@ impl Stage {
         let mut json = conforming::profile(overlay, self.edition, created);
         let lives = self.tracks.iter().filter(|track| track.key == key).count();
         if lives > 0 {
-            // A name may be used again, but never an identity.
+            // A name may be reused, but never a uid.
             json["metadata"]["uid"] = format!("uid-{}-{}-{}", key.1, key.0, lives + 1).into();
         }
         json_patch::merge(&mut json, overlay);
@@ -199,7 +199,7 @@ impl Stage {
             .position(|track| track.key == *key && track.history.deleted.is_none())
     }
 
-    /// A new version as a watch tells of it.
+    /// A new version as a watch delivers it.
     fn version(
         &mut self,
         json: &mut Value,

@@ -1,4 +1,4 @@
-//! What examples leave to be filled in: times, as offsets from one base, and certificates.
+//! Placeholders in examples: times, as offsets from one base, and certificates.
 
 use std::sync::LazyLock;
 
@@ -10,24 +10,24 @@ use super::{certificates::ca_data, error::Flaw};
 static BASE: LazyLock<Timestamp> =
     LazyLock::new(|| "2026-01-01T00:00:00Z".parse().expect("a constant in RFC 3339"));
 
-/// In a step: the moment at which it happens, which differs where the step repeats.
+/// In a step: the time of the step, which differs for each repetition.
 pub(super) const STEP_TIME: &str = "${at}";
 
-/// In a step: how often it has happened before.
+/// In a step: the number of earlier repetitions.
 pub(super) const STEP_TURN: &str = "${n}";
 
-/// The moment that lies `offset` after the base.
+/// The time at `offset` after the base.
 pub(super) fn moment(offset: SignedDuration) -> Timestamp {
     BASE.saturating_add(offset).unwrap_or(*BASE)
 }
 
-/// The same as text, to the second, as the hub writes it.
+/// The same as text, to the second, in the hub's format.
 pub(super) fn stamp(offset: SignedDuration) -> String {
     moment(SignedDuration::from_secs(offset.as_secs())).to_string()
 }
 
-/// Turns each string `${30s}` into the timestamp that it stands for, and each `${CA current}` into the data of that
-/// certificate authority.
+/// Replaces each string `${30s}` by its timestamp, and each `${CA current}` by the data of that certificate
+/// authority.
 pub(super) fn fill_in(value: &mut Value) -> Result<(), Flaw> {
     match value {
         Value::String(text) => {
@@ -52,7 +52,7 @@ pub(super) fn fill_in(value: &mut Value) -> Result<(), Flaw> {
     }
 }
 
-/// When something happens that may repeat: its `at`, `every` and `times`.
+/// The times of an event that may repeat: its `at`, `every` and `times`.
 pub(super) struct Repeats {
     at: SignedDuration,
     every: SignedDuration,
@@ -60,7 +60,7 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Takes them out of what they are told of.
+    /// Removes these keys from the fields of an event.
     pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, Flaw> {
         let mut duration = |key: &'static str| match fields.remove(key) {
             None => Ok(None),
@@ -87,12 +87,12 @@ impl Repeats {
         })
     }
 
-    /// The offset of the first time.
+    /// The offset of the first occurrence.
     pub(super) fn first(&self) -> SignedDuration {
         self.at
     }
 
-    /// The offsets of all times.
+    /// The offsets of all occurrences.
     pub(super) fn moments(&self) -> impl Iterator<Item = SignedDuration> {
         let (at, every) = (self.at, self.every);
         (0..self.times).map(move |time| at.saturating_add(every.saturating_mul(time)))

@@ -1,4 +1,4 @@
-//! The shape of an example's world, and the evidence that it gives.
+//! The shape of an example's world, and its evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use super::{
     time::moment,
 };
 
-/// What there is in an example, relative to a conforming world.
+/// An example's world, as differences from a conforming one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct World {
@@ -53,7 +53,7 @@ pub struct World {
     window: Option<Absent>,
 }
 
-/// The only thing that may be said of what is otherwise there.
+/// The only value for something that exists by default: its absence.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Absent {
@@ -95,7 +95,7 @@ struct GapText {
     object: Option<String>,
 }
 
-/// How long an example is observed that has steps or requests and does not say.
+/// Default time of observation for an example with steps or requests.
 const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
 
 impl World {
@@ -108,7 +108,7 @@ impl World {
         Ok(serde_json::from_value(mapping)?)
     }
 
-    /// The evidence that one would collect in this world.
+    /// The evidence that a run would collect in this world.
     pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, Flaw> {
         let moves = self.steps.is_some() || self.driver.is_some();
         let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// The namespaces that hold something (`held`: whether Secrets), and those that the example names.
+    /// The `held` namespaces (with Secrets if true), and those that the example names.
     fn namespaces<'a>(&'a self, mut held: BTreeMap<&'a str, bool>) -> Result<Vec<Namespace>, Flaw> {
         let mut overlays: BTreeMap<&str, &Value> = BTreeMap::new();
         for overlay in &self.namespaces {
@@ -261,7 +261,7 @@ impl World {
     }
 }
 
-/// Reads every entry of a list that may be absent.
+/// Reads every entry of an optional list.
 fn read<T>(texts: &Option<Vec<Value>>, one: fn(&Value) -> Result<T, Flaw>) -> Result<Vec<T>, Flaw> {
     texts.iter().flatten().map(one).collect()
 }

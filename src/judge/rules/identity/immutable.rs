@@ -1,4 +1,4 @@
-//! The manager of a profile stays, and the hub sees to it.
+//! A profile's manager never changes, and the hub enforces this.
 
 use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
 
@@ -29,7 +29,7 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
                 findings.examine();
                 refused = true;
             }
-            // Refused for another cause: whether the change itself would be, it does not tell.
+            // Refused for another cause, which says nothing about the change itself.
             ProbeOutcome::Refused { .. } | ProbeOutcome::Unanswered { .. } => {}
         }
     }
@@ -90,13 +90,13 @@ fn accepted(probe: &Probe) -> Finding {
         .observed("accepted by the hub")
 }
 
-/// Whether a refusal is for the change of the manager.
+/// Whether the hub refused because of the manager.
 fn names_the_manager(message: &str, fields: &[String]) -> bool {
     let names = |text: &str| text.to_ascii_lowercase().contains("clustermanager");
     fields.iter().any(|field| names(field)) || names(message)
 }
 
-/// The version of the CRD that was read, where the CRD could be read.
+/// The version of the CRD that was read, if the CRD was readable.
 fn schema(evidence: &Evidence) -> Option<&ServedVersion> {
     let hub = &evidence.header.hub;
     let read = hub.api_version.as_deref()?.rsplit('/').next()?;

@@ -1,4 +1,4 @@
-//! The manager label, and the name that it repeats.
+//! The manager label and the name that it repeats.
 
 use std::collections::{HashMap, HashSet};
 
@@ -116,7 +116,7 @@ pub(in crate::rules) fn manager_label_from_creation(evidence: &Evidence, finding
     }
 }
 
-/// Judges the creations that an audit log tells of, but for those in `seen`.
+/// Judges the creations in the audit log, except those in `seen`.
 fn judge_creations(
     evidence: &Evidence,
     requests: &Requests,
@@ -141,7 +141,7 @@ fn judge_creations(
         if seen.contains(&key) {
             continue;
         }
-        // A profile to which nobody wrote since is as its creation left it, but for its status.
+        // A profile without later writes is as its creation left it, except for its status.
         let untouched = later_writes.get(&key).is_none_or(|at| *at < event.at);
         let left = stored.get(&key).copied().filter(|_| untouched);
         if !in_scope(evidence, event, left) {
@@ -180,8 +180,7 @@ fn judge_creations(
     }
 }
 
-/// Whether a profile had the label when it was created, as far as the request's body or the profile that it `left`
-/// tells.
+/// Whether a profile had the label at its creation, if the request's body or the profile that it `left` shows it.
 fn labelled_at_creation(body: Option<&RequestBody>, left: Option<&ClusterProfile>) -> Option<bool> {
     let label = left.and_then(|profile| profile.label(names::LABEL_MANAGER));
     match body {
@@ -190,7 +189,7 @@ fn labelled_at_creation(body: Option<&RequestBody>, left: Option<&ClusterProfile
     }
 }
 
-/// Whether the entry of `managedFields` that owns the label is as old as the profile.
+/// Whether the `managedFields` entry that owns the label is as old as the profile.
 fn label_is_as_old(profile: &ClusterProfile) -> bool {
     let created = profile.metadata.creation_timestamp.as_deref();
     let mut writers = profile.metadata.writers.iter().flat_map(|writers| writers.iter());
@@ -207,7 +206,7 @@ fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {
         .observed(ABSENT)
 }
 
-/// Whether the profile that a request created is judged, as far as the body or the profile that it `left` tells.
+/// Whether the created profile is judged, if the request's body or the profile that it `left` shows it.
 fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>) -> bool {
     let scope = &evidence.header.scope;
     let namespace = scope.namespaces.is_empty() || scope.namespaces.iter().any(|n| **n == *event.namespace);
@@ -230,7 +229,7 @@ fn expected_value(manager: &str) -> String {
     }
 }
 
-/// Whether a manager's name is there and can be a label's value.
+/// Whether a manager's name is non-empty and a valid label value.
 fn is_usable(manager: &str) -> bool {
     !manager.is_empty() && is_label_value(manager)
 }

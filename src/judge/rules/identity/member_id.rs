@@ -88,7 +88,7 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     let scope = &evidence.header.scope;
-    // While a profile is being deleted, the one that replaces it may be there already.
+    // The successor of a terminating profile may already exist.
     let profiles: Vec<&ClusterProfile> = evidence
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
@@ -130,7 +130,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
     }
 }
 
-/// The namespace and the member id, where there is one.
+/// The namespace and the member id, if set.
 fn key(profile: &ClusterProfile) -> Option<(&str, &str)> {
     let id = profile.label(names::LABEL_MEMBER_ID)?;
     (!id.is_empty()).then_some((&*profile.metadata.namespace, id))

@@ -1,4 +1,4 @@
-//! The suite `identity`: who manages what, and what a profile's name and labels say of it.
+//! The suite `identity`: the manager, the name and the member id of profiles.
 
 mod display_name;
 mod immutable;

@@ -1,4 +1,4 @@
-//! Who writes profiles: one manager behind one name, and no manager in another's profiles.
+//! The writers of profiles: one manager per name, and none in another's profiles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,17 +8,17 @@ use evidence::{
 };
 
 use crate::rules::{
+    authors::is_actor,
     finding::{Finding, Findings},
     text::redacted,
 };
 
-/// The part of a profile whose owner is taken for its manager.
+/// The part of a profile whose owner counts as its manager.
 const MANAGER_PART: &str = "spec.clusterManager";
 
-/// Field managers whose name does not tell who they are: what a program is called by default, and tools.
-const NAMELESS: [&str; 10] = [
+/// Field managers that do not identify a program: default names and tools.
+const NAMELESS: [&str; 9] = [
     "",
-    "before-first-apply",
     "controller",
     "controller-manager",
     "Go-http-client",
@@ -29,14 +29,14 @@ const NAMELESS: [&str; 10] = [
     "unknown",
 ];
 
-/// Whether a request brought a new profile: a create, or a write of another kind that was answered with 201.
+/// Whether a request created a profile: a create, or another write with status 201.
 pub(super) fn is_creation(request: &Request) -> bool {
     let by_write = request.code == 201 && matches!(&*request.verb, "patch" | "update");
     let creates = &*request.verb == "create" || by_write;
     request.is_write() && request.subresource.is_empty() && creates && !request.is_the_suites()
 }
 
-/// The name of the profile that a request created; empty where the log does not tell.
+/// The name of the created profile; empty if the log does not have it.
 pub(super) fn created_name(request: &Request) -> &str {
     let in_body = request.body.as_ref().and_then(|body| body.name.as_deref());
     match &*request.name {
@@ -71,7 +71,7 @@ fn judge_users<'a>(
 ) {
     let known = managers_by_name(evidence);
     let scope = &evidence.header.scope;
-    // For each manager's name the user who was first, and the others.
+    // For each manager's name, the first user and the others.
     let mut users: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
     for request in requests.events.iter().filter(|request| is_creation(request)) {
         let name = created_name(request);
@@ -115,7 +115,7 @@ fn judge_users<'a>(
     }
 }
 
-/// The manager of each profile that was seen; none where profiles of one name had several.
+/// The manager of each observed profile; none if profiles of one name had several.
 fn managers_by_name(evidence: &Evidence) -> HashMap<(&str, &str), Option<&str>> {
     let mut known: HashMap<(&str, &str), Option<&str>> = HashMap::new();
     for history in &evidence.profiles {
@@ -130,7 +130,7 @@ fn managers_by_name(evidence: &Evidence) -> HashMap<(&str, &str), Option<&str>> 
 }
 
 fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: &mut Findings) {
-    // For each manager's name the field manager that owns most of it, so that a few strangers are the finding.
+    // For each manager's name, the field manager that owns most of its profiles, so that the exceptions are reported.
     let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for profile in evidence.everyone() {
         for owner in owners_of_manager(profile) {
@@ -144,7 +144,7 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
     let main: BTreeMap<&str, &str> = counts
         .iter()
         .filter_map(|(manager, owners)| {
-            // Of equals the first in the alphabet.
+            // On a tie, the first in alphabetical order.
             let (owner, _) = owners.iter().rev().max_by_key(|(_, count)| **count)?;
             Some((*manager, *owner))
         })
@@ -177,11 +177,12 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
 
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     writers(profile)
-        .filter(|writer| !writer.manager.is_empty() && writer.owns.iter().any(|part| &**part == MANAGER_PART))
+        .filter(|writer| !writer.manager.is_empty() && is_actor(&writer.manager))
+        .filter(|writer| writer.owns.iter().any(|part| &**part == MANAGER_PART))
         .map(|writer| program(&writer.manager))
 }
 
-/// The program behind a field manager: kubectl has a name for each of its subcommands.
+/// The program of a field manager: kubectl uses one for each of its subcommands.
 fn program(field_manager: &str) -> &str {
     if field_manager.starts_with("kubectl-") {
         "kubectl"
@@ -207,7 +208,7 @@ pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &
         let (Some(owner), None) = (owners.next(), owners.next()) else {
             continue;
         };
-        // Mostly, one profile after the other is of the same manager.
+        // Consecutive profiles mostly have the same manager.
         if last != (owner, profile.manager()) && tells_who(owner) && !profile.manager().is_empty() {
             last = (owner, profile.manager());
             serves.entry(owner).or_default().insert(profile.manager());
@@ -257,5 +258,5 @@ fn is_managers_part(part: &str) -> bool {
 }
 
 fn tells_who(field_manager: &str) -> bool {
-    !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
+    is_actor(field_manager) && !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
 }

@@ -1,4 +1,4 @@
-//! Whether the manager keeps its hands off the profiles of others.
+//! Profiles of other managers.
 
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, api::ClusterProfile};
 
@@ -31,9 +31,9 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
     }
 }
 
-/// What was done to a profile that the run had put beside: at most one change, and the deletion.
+/// Changes to a profile that the run created as another manager's: at most one change, and the deletion.
 fn touches(evidence: &Evidence, put: &ExecutedStep, span: &Span) -> Vec<Finding> {
-    // At the end of its look the run may take the profile away itself.
+    // When it stops looking, the run itself may delete the profile.
     let seen = |state: &&State| span.from <= state.at && state.at < span.looked;
     let states: Vec<&State> = put.states.iter().filter(seen).collect();
     let Some(first) = states.first().and_then(|state| state.profile) else {
@@ -85,7 +85,7 @@ fn deletion_of(evidence: &Evidence, before: &ClusterProfile, gone: &State, span:
     Some(if proven { finding } else { finding.advisory() })
 }
 
-/// The part in which two versions differ. The hub may store a profile anew without anybody having changed it.
+/// The part in which two versions differ. A hub may rewrite a profile in storage without a change.
 fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static str> {
     if before.spec != after.spec {
         Some("spec")

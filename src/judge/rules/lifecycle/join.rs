@@ -1,4 +1,4 @@
-//! What comes of a member that joins.
+//! Profiles of members that join.
 
 use evidence::{
     DriverAction, DriverStep, Evidence, ObjectRef, Scenario,
@@ -25,7 +25,7 @@ pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut
     }
 }
 
-/// Judges whether a join brought a profile in time; gives it, where it did.
+/// Judges whether a join created a profile in time, and returns that profile.
 pub(in crate::rules) fn joined_profile<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
@@ -66,8 +66,8 @@ pub(in crate::rules) fn joined_profile<'a>(
     }
 }
 
-/// Judges whether a member got only one profile in its namespace, by what profiles tell of the cluster that they
-/// describe. In several namespaces a manager may well publish one member.
+/// Judges whether a member got only one profile in its namespace, by the identities that profiles show. A manager may
+/// publish one member in several namespaces.
 fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, profile: &ObjectRef) {
     let span = Span::of(evidence, step);
     let mut histories = evidence.histories_named(&profile.namespace, &profile.name);
@@ -148,7 +148,7 @@ fn expected(edition: Edition) -> &'static str {
     }
 }
 
-/// The fields that a joined member's profile lacks, and what is there instead.
+/// The fields that a joined member's profile lacks, with the observed values.
 fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
     let mut lacking = Vec::new();
     let mut lack = |path: String, seen: &str| lacking.push((path, redacted(seen)));

@@ -1,4 +1,4 @@
-//! What becomes of the profile of a member that leaves.
+//! Profiles of members that leave.
 
 use evidence::{Evidence, api::names::CONDITION_HEALTHY};
 

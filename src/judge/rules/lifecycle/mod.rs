@@ -1,5 +1,4 @@
-//! The suite `lifecycle`: what becomes of profiles when members join and leave, when somebody tampers with them, and
-//! when the manager restarts.
+//! The suite `lifecycle`: profiles when members join and leave, after tampering, and after a restart of the manager.
 
 mod foreign;
 mod join;

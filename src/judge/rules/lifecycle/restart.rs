@@ -1,4 +1,4 @@
-//! What a restart of the manager leaves of the profiles.
+//! Profiles after a restart of the manager.
 
 use evidence::{
     DriverAction, Evidence, ObjectRef, ProfileHistory, Scenario,
@@ -51,7 +51,7 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
     }
 }
 
-/// Whether the member of a profile was made to leave, so that the profile may go.
+/// Whether the driver made the profile's member leave, so that the profile may go.
 fn has_left(evidence: &Evidence, history: &ProfileHistory, span: &Span) -> bool {
     let metadata = &history.last().metadata;
     let mut leaves = evidence
@@ -66,7 +66,7 @@ fn has_left(evidence: &Evidence, history: &ProfileHistory, span: &Span) -> bool 
     })
 }
 
-/// A profile that went, unless its member had been called gone before.
+/// A profile that disappeared, unless its member had already left.
 fn lost<'a>(
     sets: &ClusterSets<'a>,
     profile: &'a ClusterProfile,
@@ -124,7 +124,7 @@ fn doubled(profile: &ClusterProfile, twin: &ClusterProfile, span: &Span) -> Find
     ))
 }
 
-/// Whether one manager describes one cluster in both.
+/// Whether two profiles are of one manager and one cluster.
 fn is_of_one<'a>(sets: &ClusterSets<'a>, one: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
     one.metadata.namespace == other.metadata.namespace
         && one.manager() == other.manager()

@@ -1,4 +1,4 @@
-//! Whether the manager sets right what somebody else has broken.
+//! Profiles after tampering.
 
 use evidence::{
     DriverAction, Evidence, ProfileHistory, Scenario,
@@ -37,7 +37,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
                 ));
                 continue;
             }
-            // Where the hub makes the names, the profile comes back under another one.
+            // If the hub generates names, the profile comes back under another one.
             match successor(evidence, &span, &deleted.step.member, old) {
                 Some((_, Relation::Same)) => {
                     findings.examine();
@@ -64,8 +64,8 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
     }
 }
 
-/// A profile of the same manager that came in time and may be the member's: surely its own, if there is such a one.
-/// The driver knows a member's profile by more than profiles tell of each other.
+/// Finds a profile of the same manager that appeared in time and may be the member's; prefers one that certainly is.
+/// The driver identifies a member's profile by more than its content.
 fn successor<'a>(
     evidence: &'a Evidence,
     span: &Span<'a>,
@@ -114,7 +114,7 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
             findings,
             |profile| {
                 let value = profile.and_then(value);
-                // What was there before may have changed in the meantime, but not gone.
+                // The original value may have changed meanwhile, but must not be missing.
                 value.as_deref() != untrue && (value.is_some() || change.before.is_none())
             },
             |profile| Shortfall {
@@ -130,7 +130,7 @@ pub(in crate::rules) fn status_restored(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// The value of a field of the status, as paths in findings name it.
+/// The value at a path of the status, as in findings.
 fn value_at(profile: &ClusterProfile, path: &str) -> Option<String> {
     let key = |prefix: &str, suffix: &str| path.strip_prefix(prefix)?.strip_suffix(suffix);
     let value = if path == "status.version.kubernetes" {

@@ -16,7 +16,7 @@ use crate::rules::{
     text::{ABSENT, redacted},
 };
 
-/// The longest value that fits into a profile, in characters: the CRD refuses longer ones.
+/// Maximum length of a value in a profile, in characters; the CRD refuses longer ones.
 const LONGEST_VALUE: usize = 1024;
 
 /// `properties/honours-only-labelled`
@@ -24,7 +24,7 @@ const LONGEST_VALUE: usize = 1024;
 /// The profile contains only those of the member's ClusterProperties that have the label.
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no member that was asked has a ClusterProperty that only the member can know");
-    // A manager may know by itself what the standard properties tell, and what it has named itself.
+    // A manager may know the standard properties from elsewhere, and may define its own.
     let about = |property: &ClusterProperty, _| !is_common_knowledge(&property.name);
     let agrees =
         |said: Option<&str>, property: &ClusterProperty| property.labelled || said != Some(&*property.value);
@@ -77,8 +77,8 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
 
 const NOTHING_DUE: &str = "no member that was asked has a ClusterProperty that is for its profile";
 
-/// Whether a ClusterProperty is to be in the profile: in edition `standard` those with the label are. One that does not
-/// fit is not held against anybody.
+/// Whether a ClusterProperty belongs in the profile: in edition `standard`, only with the label. Values that are too
+/// long are exempt.
 fn is_due(property: &ClusterProperty, edition: Edition) -> bool {
     let wanted = property.labelled || edition != Edition::Standard;
     wanted && !property.value.is_empty() && property.value.chars().count() <= LONGEST_VALUE
@@ -88,7 +88,7 @@ fn path(name: &str) -> String {
     redacted(&format!("status.properties[{name}]"))
 }
 
-/// Compares each ClusterProperty that a rule is `about` with what the profile says under its name.
+/// Compares each ClusterProperty in `about` with the profile's property of that name.
 fn compare(
     evidence: &Evidence,
     findings: &mut Findings,
@@ -140,7 +140,7 @@ fn compare(
     doubts.tell(findings);
 }
 
-/// The names of the ClusterProperties that a rule is about, at whatever time.
+/// The names of the ClusterProperties in `about`, at any time.
 fn names<'a>(pair: Pair<'a>, about: impl Fn(&ClusterProperty) -> bool) -> BTreeSet<&'a str> {
     let looks = pair.member.looks.iter();
     let properties = looks

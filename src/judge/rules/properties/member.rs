@@ -1,4 +1,4 @@
-//! Properties that count what is in the member.
+//! Properties that summarize the member's content.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// How long a count may lag behind, in seconds: what the documents call dynamic takes a while to be seen and written.
+/// How long a count may lag behind, in seconds: dynamic data take a while to be observed and written.
 const GRACE_SECONDS: i64 = 300;
 
 /// `properties/node-count-matches-member`
@@ -35,7 +35,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
                 .ok()
         },
         seen: &|look| look.nodes,
-        // On its way from one count to another a member has had all those between.
+        // Between two counts a member had every count between them.
         agrees: &|said, seen, before| {
             let before = before.unwrap_or(seen);
             let least = *seen.min(before);

@@ -1,4 +1,4 @@
-//! The suite `properties`: what the documents say of single properties.
+//! The suite `properties`: the rules on single properties.
 
 mod cluster_properties;
 mod endpoints;

@@ -1,4 +1,4 @@
-//! When properties were observed.
+//! Observation times of properties.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,7 +22,7 @@ pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut F
     }
 }
 
-/// Judges one profile, and gives whether there was something to judge.
+/// Judges one profile, and returns whether it had an observation time.
 fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) -> bool {
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut before: Option<&Arc<[Property]>> = None;
@@ -58,17 +58,17 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
     !known.is_empty()
 }
 
-/// What is known of one property of a profile.
+/// The observation time of one property so far.
 enum Known<'a> {
-    /// It has not told a time yet.
+    /// None yet.
     Nothing,
-    /// The latest time that it has told, by the runner's clock and as it was written.
+    /// The latest one, by the runner's clock and as written.
     Time(Micros, &'a str),
-    /// A fault of it has been told: one is enough.
+    /// A fault was reported: one is enough.
     Faulty,
 }
 
-/// What is wrong with a time, and what was expected; learns the time where nothing is.
+/// Describes what is wrong with a time and what was expected. Remembers a good time.
 fn fault<'a>(
     evidence: &Evidence,
     version: &Version,
@@ -86,7 +86,7 @@ fn fault<'a>(
         return Some((message, format!("not after {now}, give or take 5 min")));
     }
     match known {
-        // Times may come with fractions of a second, and without.
+        // Times may have fractions of a second or not.
         Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
             let message = "lastObservedTime of a property moved backwards";
             return Some((message, format!("not before {}", redacted(written))));

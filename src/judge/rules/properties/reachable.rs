@@ -1,4 +1,4 @@
-//! Whether the endpoints of a profile answer.
+//! Calls of the endpoints in profiles.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// How many endpoints a finding tells of one by one.
+/// Maximum number of endpoints that a finding lists.
 const TOLD: usize = 3;
 
 /// `properties/cluster-endpoints-reachable`
@@ -44,7 +44,7 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         let Some(calls) = calls.get(&(&*metadata.namespace, &*metadata.name)) else {
             continue;
         };
-        // A member that is down may well be silent.
+        // A member that is down need not answer.
         let stood = |call: &&&EndpointCall| {
             let versions = in_force(history, call.at, call.at);
             !versions.is_empty() && versions.into_iter().all(vouches)
@@ -82,12 +82,12 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
     doubts.tell(findings);
 }
 
-/// Whether a profile tells an endpoint that can be called.
+/// Whether a profile has an endpoint that can be called.
 fn has_endpoint(profile: &ClusterProfile) -> bool {
     tells(profile, |_| true)
 }
 
-/// Whether a profile tells such an endpoint among those that can be called.
+/// Whether a profile has such an endpoint among those that can be called.
 fn tells(profile: &ClusterProfile, is_such: impl Fn(&str) -> bool) -> bool {
     let property = profile.property(PROPERTY_ENDPOINTS);
     let endpoints = Endpoints::read(property.map_or("", |property| &property.value));

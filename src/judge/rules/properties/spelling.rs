@@ -1,4 +1,4 @@
-//! Names of properties.
+//! Property names.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// So many characters may be wrong, missing or too many in a slip.
+/// Maximum edit distance of a misspelling.
 const SLIP: usize = 2;
 
 /// `properties/well-known-spelling`
@@ -17,7 +17,7 @@ const SLIP: usize = 2;
 /// No property's name is a likely misspelling of a standard one.
 pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
-    // The same few names are in all profiles.
+    // All profiles have the same few names.
     let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::new();
     for profile in evidence.inventory() {
         if profile.status.properties.is_empty() {
@@ -41,8 +41,7 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// Whether a name is neither well-known nor wholly unlike the standard ones, as far as its length tells: cheap to
-/// find out, and seldom so.
+/// Whether a name may be a misspelling, judging by its length alone: cheap, and seldom true.
 fn is_candidate(name: &str) -> bool {
     let known = names::STANDARD_PROPERTIES
         .iter()
@@ -53,7 +52,7 @@ fn is_candidate(name: &str) -> bool {
     names::STANDARD_PROPERTIES.iter().any(alike) && !known.into_iter().any(|known| *known == name)
 }
 
-/// The standard name that a name is nearly.
+/// The standard name that a name almost equals.
 fn meant(name: &str) -> Option<&'static str> {
     names::STANDARD_PROPERTIES
         .into_iter()

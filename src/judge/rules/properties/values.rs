@@ -1,4 +1,4 @@
-//! What the rules on the form of one property's value have in common.
+//! Shared code of the rules on the format of one property.
 
 use evidence::{Evidence, api::ClusterProfile};
 
@@ -7,10 +7,10 @@ use crate::rules::{
     text::{redacted_address, redacted_part},
 };
 
-/// At most so many faults of one value are told one by one: a value may hold a hundred thousand entries.
+/// Maximum number of faults that are reported for one value, which may have a hundred thousand entries.
 const MOST: usize = 20;
 
-/// What is wrong with one value.
+/// The faults of one value.
 pub(super) struct Faults<'f> {
     findings: &'f mut Findings,
     profile: &'f ClusterProfile,
@@ -20,7 +20,7 @@ pub(super) struct Faults<'f> {
     count: usize,
 }
 
-/// Looks at the value of a property in each profile that has it. `expected` says what its form is.
+/// Examines the value of a property in each profile that has it. `expected` describes its format.
 pub(super) fn each_value(
     evidence: &Evidence,
     findings: &mut Findings,
@@ -55,7 +55,7 @@ pub(super) fn each_value(
 }
 
 impl Faults<'_> {
-    /// Adds one: the whole value or one entry of it, as `observed`.
+    /// Adds a fault of the whole value or of one entry, which is `observed`.
     pub(super) fn add(&mut self, message: &str, observed: &str) {
         let (message, observed) = match self.count {
             count if count < MOST => (message, redacted_part(observed, self.value)),
@@ -71,8 +71,7 @@ impl Faults<'_> {
         );
     }
 
-    /// Adds one that concerns an endpoint. What stands before an `@` is a credential, with or without a scheme
-    /// before it.
+    /// Adds a fault of an endpoint. Text before an `@` is a credential, even without a scheme.
     pub(super) fn add_endpoint(&mut self, message: &str, endpoint: &str) {
         self.add(message, &redacted_address(endpoint));
     }

@@ -14,9 +14,9 @@ pub(in crate::rules) fn digest(key: impl Hash) -> u64 {
 pub(in crate::rules) struct DigestIndex(Vec<(u64, u32)>);
 
 impl DigestIndex {
-    /// Adds the digest of a key that the profile at a position has.
+    /// Adds the digest of a key of the profile at that position.
     pub(in crate::rules) fn add(&mut self, digest: u64, place: usize) {
-        // An inventory holds some 100,000 profiles; those beyond four billion are left out.
+        // An inventory has about 100,000 profiles. Positions beyond four billion are ignored.
         if let Ok(place) = u32::try_from(place) {
             self.0.push((digest, place));
         }

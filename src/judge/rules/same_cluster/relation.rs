@@ -1,31 +1,32 @@
-//! Whether two profiles describe the same member cluster, as far as they tell.
+//! Decides whether two profiles describe the same member cluster.
 
 use std::collections::BTreeSet;
 
 use evidence::{
     Evidence,
     api::{
-        Cluster, ClusterProfile,
+        ClusterProfile,
         endpoints::{Endpoints, Place, normal},
         names,
     },
 };
 
+use super::access::{are_told_apart, share_access, share_authority};
 use crate::rules::{finding::Findings, sets::ClusterSets, text::is_placeholder};
 
-/// What one piece of evidence says of two profiles.
+/// What one piece of evidence proves about two profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::rules) enum Relation {
     /// They describe one cluster.
     Same,
     /// They describe two clusters.
     Different,
-    /// It does not tell.
+    /// It proves neither.
     Unknown,
 }
 
-/// What the ids of the clusters say. An id need be unique within its ClusterSet only (KEP-2149 › Uniqueness), so that
-/// in two of them equal ids tell of one cluster just if chance cannot have made them equal.
+/// Compares cluster ids. An id need only be unique within its ClusterSet (KEP-2149 › Uniqueness). Across ClusterSets,
+/// equal ids prove one cluster only if they cannot be equal by chance.
 pub(in crate::rules) fn by_ids<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
@@ -44,7 +45,7 @@ pub(in crate::rules) fn by_ids<'a>(
     }
 }
 
-/// What the ids say, or else the endpoints.
+/// Compares cluster ids, then endpoints.
 pub(in crate::rules) fn by_all<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
@@ -56,7 +57,13 @@ pub(in crate::rules) fn by_all<'a>(
     }
 }
 
-/// What all that two profiles tell says of them, the most telling first.
+/// Whether two profiles lead to one place: they have an endpoint or an access provider in common.
+pub(in crate::rules) fn may_be_one(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let (ours, theirs) = (endpoint_set(one), endpoint_set(other));
+    !are_told_apart(one, other) && (!ours.is_disjoint(&theirs) || share_access(one, other))
+}
+
+/// Compares everything that identifies a cluster, the most reliable first.
 pub(in crate::rules) fn by_everything<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
@@ -75,12 +82,13 @@ pub(in crate::rules) fn by_everything<'a>(
         return Relation::Same;
     }
     match by_endpoints(one, other) {
+        _ if are_told_apart(one, other) => Relation::Different,
         Relation::Unknown if share_access(one, other) => Relation::Same,
         told => told,
     }
 }
 
-/// The ids that both have under one name.
+/// The ids that both have in the same property.
 pub(in crate::rules) fn ids<'a>(
     one: &'a ClusterProfile,
     other: &'a ClusterProfile,
@@ -96,7 +104,7 @@ fn equal_ids<'a>(one: &'a ClusterProfile, other: &'a ClusterProfile) -> impl Ite
         .map(|(id, _)| id)
 }
 
-/// Says so where profiles of the whole hub were to be compared, and only some namespaces were looked at.
+/// Notes that the comparison should cover the whole hub, and only some namespaces were listed.
 pub(in crate::rules) fn note_bounds(evidence: &Evidence, findings: &mut Findings) {
     let namespaces = &evidence.header.scope.namespaces;
     if !namespaces.is_empty() {
@@ -107,7 +115,7 @@ pub(in crate::rules) fn note_bounds(evidence: &Evidence, findings: &mut Findings
     }
 }
 
-/// What the endpoints say: one set, two sets without a common member, or something between.
+/// Compares endpoints: the same set, disjoint sets, or neither.
 pub(in crate::rules) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfile) -> Relation {
     let (one, other) = (endpoint_set(one), endpoint_set(other));
     if one.is_empty() || other.is_empty() {
@@ -121,20 +129,26 @@ pub(in crate::rules) fn by_endpoints(one: &ClusterProfile, other: &ClusterProfil
     }
 }
 
-/// A cluster id, unless its value only holds the place of one.
+/// A cluster id, unless its value is a placeholder.
 pub(in crate::rules) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &str) -> Option<&'a str> {
     let value = profile.property(property)?.value.trim();
     (!is_placeholder(value)).then_some(value)
 }
 
-/// Whether an id has the form of a UUID, with or without its dashes: no two clusters have the same by chance.
+/// The ids of a profile: each with its property, as a place in [`names::PROPERTIES_CLUSTER_ID`].
+pub(in crate::rules) fn cluster_ids(profile: &ClusterProfile) -> impl Iterator<Item = (usize, &str)> {
+    let names = names::PROPERTIES_CLUSTER_ID.iter().enumerate();
+    names.filter_map(|(place, name)| Some((place, cluster_id(profile, name)?)))
+}
+
+/// Whether an id is a UUID, with or without dashes: no two clusters have the same one by chance.
 fn is_universal(id: &str) -> bool {
     let digits = || id.bytes().filter(|byte| *byte != b'-');
     digits().count() == 32 && digits().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Calls with each place that the endpoints lead to, and tells whether all of them could be read: when one of them
-/// cannot be, or identifies no member, the rest would be another set than the manager meant.
+/// Calls `take` with each place that an endpoint leads to, and returns whether all were readable. If one is
+/// unreadable or identifies no member, the rest is not the set that the manager meant.
 pub(in crate::rules) fn each_place(profile: &ClusterProfile, mut take: impl FnMut(&Place<'_>)) -> bool {
     let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
         return false;
@@ -145,7 +159,7 @@ pub(in crate::rules) fn each_place(profile: &ClusterProfile, mut take: impl FnMu
         .all(|entry| Place::read(entry).inspect(&mut take).is_some())
 }
 
-/// The places that the endpoints lead to; empty when they cannot all be told.
+/// The places that the endpoints lead to; empty if any is unreadable.
 fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
     let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) else {
         return BTreeSet::new();
@@ -155,33 +169,8 @@ fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
     places.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Whether both have an access provider with the same server, CA and settings. The settings count, because a
-/// gateway may tell the members behind it apart by them.
-pub(in crate::rules) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    shared_servers(one, other).any(|(ours, theirs)| agree(ours, theirs))
-}
-
-/// The access providers of both that have one server.
-fn shared_servers<'a>(
-    one: &'a ClusterProfile,
-    other: &'a ClusterProfile,
-) -> impl Iterator<Item = (&'a Cluster, &'a Cluster)> {
-    let pairs = one
-        .access()
-        .flat_map(|ours| other.access().map(move |theirs| (&ours.cluster, &theirs.cluster)));
-    pairs.filter(|(ours, theirs)| server(ours).is_some_and(|ours| server(theirs) == Some(ours)))
-}
-
-/// Whether two access providers with one server lead to one member.
-fn agree(ours: &Cluster, theirs: &Cluster) -> bool {
-    ours.certificate_authority_data == theirs.certificate_authority_data
-        && ours.tls_server_name == theirs.tls_server_name
-        && ours.proxy_url == theirs.proxy_url
-        && ours.extensions == theirs.extensions
-}
-
-/// Whether two profiles of different ClusterSets describe one cluster beyond doubt. What hubs and networks may repeat
-/// does not suffice by itself: an id of one's own making, a private address, a server without its CA.
+/// Whether two profiles of different ClusterSets certainly describe one cluster. Values that hubs and networks may
+/// repeat are no proof alone: ids that are no UUID, private addresses, servers without a CA.
 pub(in crate::rules) fn is_surely_one<'a>(
     sets: &ClusterSets<'a>,
     one: &'a ClusterProfile,
@@ -193,43 +182,20 @@ pub(in crate::rules) fn is_surely_one<'a>(
     if ids(one, other).any(|(one, other)| one != other) {
         return false;
     }
-    let mut access = shared_servers(one, other).peekable();
-    let is_told_apart = access.peek().is_some() && !access.any(|(ours, theirs)| agree(ours, theirs));
+    if are_told_apart(one, other) {
+        return false;
+    }
     match by_endpoints(one, other) {
         Relation::Different => false,
         Relation::Unknown => share_authority(one, other),
         Relation::Same if share_authority(one, other) => true,
-        Relation::Same => !is_told_apart && (equal_ids(one, other).next().is_some() || is_public(one)),
+        Relation::Same => equal_ids(one, other).next().is_some() || is_public(one),
     }
 }
 
-/// Whether one of the endpoints means the same place to everybody.
+/// Whether one of the endpoints has a public address.
 pub(in crate::rules) fn is_public(profile: &ClusterProfile) -> bool {
     let mut public = false;
     each_place(profile, |place| public |= !place.is_private());
     public
-}
-
-/// Whether both have an access provider with the same server, settings and CA, and there is a CA.
-fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    shared_servers(one, other).any(|(ours, theirs)| has_authority(ours) && agree(ours, theirs))
-}
-
-/// Whether both have an access provider with the same server, settings and CA, and the server means the same place to
-/// everybody or there is a CA.
-pub(in crate::rules) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    let is_known = |cluster: &Cluster| {
-        has_authority(cluster) || server(cluster).is_some_and(|server| !server.is_private())
-    };
-    shared_servers(one, other).any(|(ours, theirs)| is_known(ours) && agree(ours, theirs))
-}
-
-fn has_authority(cluster: &Cluster) -> bool {
-    let authority = cluster.certificate_authority_data.as_deref();
-    authority.is_some_and(|authority| !authority.is_empty())
-}
-
-/// The place of an access provider's server, where it identifies one.
-pub(in crate::rules) fn server(cluster: &Cluster) -> Option<Place<'_>> {
-    Place::read(cluster.server.as_deref()?)
 }

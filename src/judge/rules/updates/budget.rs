@@ -1,4 +1,4 @@
-//! How often an object may be written (KEP-4322 › Scalability implication).
+//! How often an object is written (KEP-4322 › Scalability implication).
 
 use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
@@ -9,7 +9,7 @@ use crate::rules::{
     write_time::{Micros, SECOND, WriteTime, status_writes},
 };
 
-/// The time from which on a mean says something, in seconds (the ledger's 10 min).
+/// Minimum time for a meaningful mean, in seconds (the ledger's 10 min).
 const LONG_ENOUGH: i64 = 600;
 
 /// `updates/status-writes-within-budget`
@@ -64,7 +64,7 @@ fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Ove
     overdraw(&watched_writes(evidence, history), BURST, 0)
 }
 
-/// When the watch saw a status written.
+/// When the watch saw status writes.
 pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
     let writes = status_writes(evidence, history);
     writes.iter().map(|write| write.moment).collect()
@@ -80,7 +80,7 @@ fn too_often(finding: Finding, found: Overdraw) -> Finding {
         .observed(found.observed("writes"))
 }
 
-/// Whether the log tells of an object at least as much as the watch saw: an audit policy may leave requests out.
+/// Whether the log has at least as many writes of an object as the watch saw: an audit policy may omit requests.
 pub(super) fn is_told_by<'a>(log: &Log<'a>, key: Key<'a>, seen: usize) -> bool {
     let told: usize = log.lives(key).iter().map(|life| life.writes.len()).sum();
     log.covers_window && told >= seen
@@ -90,7 +90,7 @@ pub(super) fn was_watched(evidence: &Evidence) -> bool {
     *evidence.asked(Kind::Timeline) == Asked::Yes
 }
 
-/// Says which evidence was used, and what it could have caught.
+/// Notes which evidence was used, and what it could have caught.
 fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Findings) {
     let caught = |seconds: i64| {
         format!(
@@ -152,14 +152,14 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
 
 const ON_AVERAGE: &str = "on average, the profile is written more often than every 30 s";
 
-/// So many writes in so much time.
+/// Writes in a time.
 struct Mean {
     writes: usize,
     span: Micros,
 }
 
 impl Mean {
-    /// Of one life in the log.
+    /// The mean of one life in the log.
     fn logged(life: &Life) -> Self {
         Self {
             writes: life.writes.len(),
@@ -167,7 +167,7 @@ impl Mean {
         }
     }
 
-    /// Of what the watch saw of a profile, over the part of the window in which it was there.
+    /// The mean of what the watch saw of a profile, over the time for which it existed in the window.
     fn watched(evidence: &Evidence, history: &ProfileHistory) -> Self {
         let first = history.versions[0].at;
         let window = evidence.header.window;
@@ -186,7 +186,7 @@ impl Mean {
         self.span >= LONG_ENOUGH * SECOND
     }
 
-    /// The burst is taken off; a second is granted, as the ends of the span are not known better.
+    /// The allowed writes, plus the burst and one second: the ends of the span are no more exact.
     fn allowed(&self) -> i64 {
         allowed(BURST, self.span.saturating_add(SECOND))
     }
@@ -196,7 +196,7 @@ impl Mean {
     }
 }
 
-/// Judges what is known of one profile: the first mean that is too high is reported.
+/// Judges one profile: reports the first mean that is too high.
 fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut Findings) {
     let mut means = means.iter().filter(|mean| mean.is_long_enough()).peekable();
     if means.peek().is_none() {
@@ -217,7 +217,7 @@ fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut
     );
 }
 
-/// How many writes the watch saw on a profile.
+/// How many writes of a profile the watch saw.
 fn count_of(history: &ProfileHistory) -> usize {
     history
         .steps()

@@ -1,4 +1,4 @@
-//! What kind of data a profile carries (KEP-4322 › Scalability implication).
+//! How often properties change (KEP-4322 › Scalability implication).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::rules::{
     write_time::{SECOND, WriteTime, status_writes},
 };
 
-/// How long a property changes at a pace until that is its pace and no storm: the ledger's 10 min for means.
+/// How long a property must change at a pace until it counts as dynamic, not as a burst (the ledger's 10 min).
 const LASTING: i64 = 600 * SECOND;
 
 /// `updates/no-dynamic-data`
@@ -29,7 +29,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
         }
         findings.examine();
         for (name, moments) in changes(evidence, history) {
-            // The burst is there for joins and storms: what keeps changing has to do without it.
+            // The burst is for joins and storms, so a property that keeps changing does not get it.
             let found = overdraw(&moments, BURST, 0).or_else(|| overdraw(&moments, 1, LASTING));
             if let Some(found) = found {
                 findings.report(
@@ -43,7 +43,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// When the value of each property changed, appeared or went, in the order in which the properties first did so.
+/// When the value of each property changed, appeared or disappeared. Properties are in order of their first change.
 fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<WriteTime>)> {
     let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
     for write in status_writes(evidence, history) {

@@ -1,4 +1,4 @@
-//! What a restart and a growing fleet cost the hub (KEP-4322 › Scalability implication).
+//! Writes after a restart and in a growing fleet (KEP-4322 › Scalability implication).
 
 use evidence::{DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario};
 
@@ -51,7 +51,7 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
 /// When many members join, each gets a profile, and each profile stays within its budget.
 pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, |_| true);
-    // Of so many members, the first that cannot be told of has to do for all.
+    // With many members, the first doubt stands for all.
     let mut each = Findings::default();
     let joins = steps(evidence, &mut each, Scenario::Scale, DriverAction::Join);
     if !joins.is_empty() {
@@ -88,7 +88,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
     *findings = each;
 }
 
-/// Why writes may have gone unseen: a whole audit log makes good for what the watch missed.
+/// Why writes may have been missed. A complete audit log makes up for gaps in the watch.
 fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
     if log.is_some_and(|log| log.covers_window) {
         None
@@ -97,15 +97,15 @@ fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
     }
 }
 
-/// The writes on a profile by one kind of evidence, by the runner's clock.
+/// The writes on a profile from one kind of evidence, by the runner's clock.
 struct Account {
     writes: Vec<WriteTime>,
-    /// Since when it tells of what is usual.
+    /// From when on they show the usual pace.
     since: Micros,
 }
 
 impl Account {
-    /// The writes that surely fell into a span.
+    /// The writes that certainly happened in a span.
     fn within(&self, span: &Span) -> Vec<WriteTime> {
         let within = |moment: &&WriteTime| {
             moment.earliest >= span.from.as_microsecond() && moment.latest <= span.looked.as_microsecond()
@@ -114,8 +114,8 @@ impl Account {
     }
 }
 
-/// What is known of the writes on a profile. A log may leave out what the watch saw, and a watch does not see writes
-/// that change nothing.
+/// The known writes on a profile. A log may omit what the watch saw, and a watch does not see writes that change
+/// nothing.
 fn accounts<'a>(
     evidence: &'a Evidence,
     log: Option<&Log<'a>>,
@@ -154,19 +154,19 @@ fn accounts<'a>(
     [watched].into_iter().chain(logged).collect()
 }
 
-/// How long after its creation a profile is filled, which is not usual for it.
+/// Time after its creation in which a profile is filled, so that its pace is unusual.
 const FILLING: Micros = 30 * SECOND;
 
-/// How long a profile has to be seen until its pace is known.
+/// Minimum time of observation for a profile's usual pace.
 const LONG_ENOUGH: Micros = 60 * SECOND;
 
-/// What a profile cost the hub since a restart.
+/// The writes on a profile since a restart.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// The writes since the restart.
     writes: i64,
-    /// What it costs in such a time without a restart: by its pace in the time before, which was as long. Where that is
-    /// not known, what the budget allows on average.
+    /// The expected writes in the same time without a restart: from an equally long time before or, if that is
+    /// unknown, from the average budget.
     usual: i64,
 }
 

@@ -11,7 +11,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// Who writes a profile: the user, and the program that speaks for the user.
+/// A writer: the user, and the program that acts for the user.
 type Writer<'a> = (&'a str, &'a str);
 
 /// The status writes of one writer on one profile.
@@ -64,7 +64,7 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
                 named(writer)
             ));
         findings.report(match writes.empty {
-            // Its answer may have been lost, so that it was sent again.
+            // The answer may have been lost, so that the client sent it again.
             1 => finding.advisory(),
             _ => finding,
         });
@@ -80,7 +80,7 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     }
 }
 
-/// The user, and the program where it has another name.
+/// The user, and the program if it has another name.
 fn named((user, agent): Writer) -> String {
     if agent.is_empty() || agent == user {
         redacted(user)

@@ -1,4 +1,4 @@
-//! The audit log, object by object.
+//! The audit log by object.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,11 +6,11 @@ use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names};
 
 use crate::rules::write_time::{Micros, SECOND, WriteTime, end, skew};
 
-/// Namespace and name: the audit log knows an object by nothing else.
+/// Namespace and name: the audit log does not identify objects in any other way.
 pub(super) type Key<'a> = (&'a str, &'a str);
 
-/// An object between its creation and its deletion, as the log tells: under one name there may be several, one
-/// after the other, and each has a budget of its own.
+/// An object from its creation to its deletion in the log. One name may have several lives, one after the other, each
+/// with its own budget.
 #[derive(Debug)]
 pub(super) struct Life {
     /// When it was created, or when the log begins.
@@ -21,19 +21,19 @@ pub(super) struct Life {
     pub(super) writes: Vec<WriteTime>,
 }
 
-/// What the audit log tells of each object, by the hub's clock.
+/// The writes of the audit log by object, by the hub's clock.
 #[derive(Debug)]
 pub(super) struct Log<'a> {
-    /// The lives under each name, in order.
+    /// The lives of each name, in order.
     pub(super) lives: BTreeMap<Key<'a>, Vec<Life>>,
-    /// How long it is, in seconds.
+    /// Its length, in seconds.
     pub(super) seconds: i64,
-    /// Whether it is whole and covers the window in which the hub was watched.
+    /// Whether it is complete and covers the time of the watch.
     pub(super) covers_window: bool,
 }
 
 impl<'a> Log<'a> {
-    /// Sorts the updates and patches that count by object; none where no log was given. The suite's own do not count.
+    /// Groups the counted updates and patches by object; none without a log. Ignores the suite's own.
     pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&Request) -> bool) -> Option<Self> {
         let requests = evidence.requests.as_ref()?;
         let (begin, stop) = (
@@ -49,7 +49,7 @@ impl<'a> Log<'a> {
         for event in requests.events.iter().filter(|event| event.is_write()) {
             let at = event.at.as_microsecond();
             let key = (&*event.namespace, name_of(event));
-            // An apply of an object that is not there creates it: 201.
+            // An apply that creates its object has status 201.
             let creates = &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty());
             if &*event.verb == "deletecollection" {
                 for lives in lives
@@ -60,7 +60,7 @@ impl<'a> Log<'a> {
                     begin_anew(lives, at, life(at));
                 }
             } else if key.1.is_empty() {
-                // A creation that the log does not name: nothing can be counted against it.
+                // The log does not name the created object, so its writes cannot be counted.
             } else if creates || (&*event.verb == "delete" && event.subresource.is_empty()) {
                 begin_anew(lives.entry(key).or_default(), at, life(at));
             } else if matches!(&*event.verb, "update" | "patch") && !event.is_the_suites() && counts(event) {
@@ -85,13 +85,13 @@ impl<'a> Log<'a> {
         })
     }
 
-    /// The lives under a name; none where the log has no write on it that counts.
+    /// The lives of a name; empty if the log has no counted write on it.
     pub(super) fn lives(&self, key: Key<'a>) -> &[Life] {
         self.lives.get(&key).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Ends the present life, and begins the next.
+/// Ends the current life and begins the next.
 fn begin_anew(lives: &mut Vec<Life>, at: Micros, next: Life) {
     if let Some(current) = lives.last_mut() {
         current.until = at;
@@ -99,7 +99,7 @@ fn begin_anew(lives: &mut Vec<Life>, at: Micros, next: Life) {
     lives.push(next);
 }
 
-/// The name of the object, which for a creation may stand in the body only.
+/// The name of the object. For a creation it may be in the body only.
 fn name_of(event: &Request) -> &str {
     if !event.name.is_empty() {
         return &event.name;
@@ -111,14 +111,14 @@ fn name_of(event: &Request) -> &str {
         .unwrap_or_default()
 }
 
-/// The profiles by name, recreated ones together: what a log's name may mean.
+/// The profiles by name, recreated ones together, to resolve the names in a log.
 pub(super) struct Names<'a> {
     evidence: &'a Evidence,
     histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>>,
 }
 
 impl<'a> Names<'a> {
-    /// Sorts all profiles that were seen.
+    /// Groups all observed profiles.
     pub(super) fn of(evidence: &'a Evidence) -> Self {
         let mut histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>> = HashMap::new();
         for history in &evidence.profiles {
@@ -127,13 +127,13 @@ impl<'a> Names<'a> {
         Self { evidence, histories }
     }
 
-    /// The profiles of that name, one after the other.
+    /// The profiles with that name, one after the other.
     pub(super) fn histories(&self, key: Key<'a>) -> &[&'a ProfileHistory] {
         self.histories.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether an object of the log is judged: not what the run touched itself. One that was never seen might be
-    /// anybody's, where only one manager's profiles are judged.
+    /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
+    /// manager's, so it is out of scope if only one manager is judged.
     pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
         if self.evidence.is_touched(key.0, key.1) {
             return false;
@@ -151,7 +151,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A reference to the object of that name.
+    /// A reference to the object with that name.
     pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
         self.histories(key).last().map_or_else(
             || ObjectRef {
@@ -164,8 +164,7 @@ impl<'a> Names<'a> {
         )
     }
 
-    /// The names that are judged, each once: of profiles in the order in which they were seen, then those that
-    /// only the log knows.
+    /// The judged names, each once: observed profiles in order, then names that only the log has.
     pub(super) fn judged(&self, log: &Log<'a>) -> Vec<Key<'a>> {
         let seen = self.evidence.profiles.iter().filter_map(|history| {
             let key = key_of(history);

@@ -2,6 +2,7 @@
 
 mod budget;
 mod data;
+mod doors;
 mod driven;
 mod empty;
 mod log;
@@ -10,7 +11,8 @@ mod writers;
 
 pub(super) use budget::{average_rate, status_writes_within_budget};
 pub(super) use data::no_dynamic_data;
+pub(super) use doors::status_by_subresource;
 pub(super) use driven::{restart_within_burst, scale_within_budget};
 pub(super) use empty::no_empty_writes;
 pub use spending::{Draw, Source, Spending, Spendings};
-pub(super) use writers::{distinct_appliers, status_by_subresource};
+pub(super) use writers::distinct_appliers;

@@ -1,5 +1,4 @@
-//! What the status writes on a profile made of its budget, write by write: the figures behind
-//! `updates/status-writes-within-budget`, for whoever shows them.
+//! The budget of a profile write by write: the figures behind `updates/status-writes-within-budget`, for reports.
 
 use evidence::{Evidence, Request};
 use jiff::Timestamp;
@@ -13,43 +12,43 @@ use crate::rules::{
     write_time::{WriteTime, skew, timestamp},
 };
 
-/// What is known of the budgets of a hub's profiles.
+/// The known budgets of a hub's profiles.
 pub struct Spendings<'a> {
     evidence: &'a Evidence,
     log: Option<Log<'a>>,
     names: Names<'a>,
 }
 
-/// One profile's bucket, from its creation (or the beginning of what is known) to its end.
+/// One profile's bucket, from its creation (or the first evidence) to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spending {
-    /// Who tells of the writes.
+    /// The evidence of the writes.
     pub source: Source,
     /// The writes, in order.
     pub draws: Vec<Draw>,
 }
 
-/// One status write, and what it left in the bucket.
+/// One status write, and the balance after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draw {
-    /// When it was made, as told, by the runner's clock.
+    /// When it was reported, by the runner's clock.
     pub at: Timestamp,
-    /// How many more writes the bucket then had at best, as times are known to a second or so: never more than
-    /// [`BURST`]; below 0, it is overdrawn.
+    /// Best possible number of writes left, as times are known to about a second: at most [`BURST`]; negative if
+    /// overdrawn.
     pub left: f64,
 }
 
-/// Who tells of writes.
+/// The evidence of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The audit log: all of them.
+    /// The audit log: all writes.
     AuditLog,
-    /// The watch: those that change something.
+    /// The watch: writes that change something.
     Watch,
 }
 
 impl<'a> Spendings<'a> {
-    /// Reads the audit log, where there is one.
+    /// Reads the audit log, if there is one.
     pub fn of(evidence: &'a Evidence) -> Self {
         Self {
             evidence,
@@ -58,8 +57,8 @@ impl<'a> Spendings<'a> {
         }
     }
 
-    /// The buckets of the profiles that have had a name, one after the other; those without a write left out. As
-    /// the rule does, it trusts the log, and asks the watch where the log does not tell all.
+    /// The buckets of the profiles with one name, one after the other, without those that were never written. Like
+    /// the rule, uses the log unless the watch saw more.
     pub fn of_profile(&self, namespace: &'a str, name: &'a str) -> Vec<Spending> {
         let key = (namespace, name);
         let mut spendings = Vec::new();
@@ -86,7 +85,7 @@ impl<'a> Spendings<'a> {
 }
 
 impl Spending {
-    /// The bucket behind each write; the clock that told of them runs ahead by so much.
+    /// The bucket after each write; the clock of the source is ahead by `ahead`.
     fn of(source: Source, writes: &[WriteTime], ahead: i64) -> Self {
         let told = writes
             .iter()
@@ -98,14 +97,14 @@ impl Spending {
         }
     }
 
-    /// Whether a write came that the bucket did not have.
+    /// Whether a write overdraws the bucket.
     pub fn is_overdrawn(&self) -> bool {
         self.draws.iter().any(Draw::is_too_much)
     }
 }
 
 impl Draw {
-    /// Whether the bucket did not have it.
+    /// Whether it overdraws the bucket.
     pub fn is_too_much(&self) -> bool {
         self.left < 0.0
     }
@@ -116,8 +115,8 @@ mod tests {
     use super::*;
     use crate::rules::{self, Findings, example::Example};
 
-    /// The picture and the verdict cannot disagree: on every example that there is, the profiles that the rule
-    /// complains of are those whose bucket is overdrawn.
+    /// The drawing must agree with the verdict: in every example, the profiles with a finding are those whose bucket
+    /// is overdrawn.
     #[test]
     fn is_overdrawn_just_where_the_rule_complains() {
         let judge = rules::find("updates/status-writes-within-budget").expect("the rule");

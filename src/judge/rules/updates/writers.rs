@@ -1,175 +1,47 @@
-//! Who writes a profile, and through which door.
+//! The writers of a status.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Evidence, Kind, Request,
+    Evidence,
     api::{ClusterProfile, Writer},
     parse_time,
 };
+use jiff::{SignedDuration, Timestamp};
 
-use super::log::{Key, Names};
 use crate::rules::{
+    authors::is_actor,
     finding::{Finding, Findings},
     text::redacted,
     write_time::{is_status, owns_status, writes_status},
 };
 
-/// `updates/status-by-subresource`
-///
-/// Status is written through `/status`, and spec and labels are not.
-pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mut Findings) {
-    if lacks_subresource(evidence) {
-        findings
-            .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
-        return;
-    }
-    findings.not_applicable("no profile has a status with an owner in managedFields");
-    judge_requests(evidence, findings);
-    let writers_seen = *evidence.asked(Kind::Writers) == Asked::Yes;
-    if writers_seen {
-        for profile in evidence.inventory() {
-            judge_owners(profile, findings);
-        }
-        findings.note("managedFields show only the last writer of each field");
-    } else if findings.examined == 0 {
-        findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
-    }
-}
-
-/// Whether the version that was read is served without a status subresource.
-fn lacks_subresource(evidence: &Evidence) -> bool {
-    let hub = &evidence.header.hub;
-    let read = hub.api_version.as_deref().unwrap_or_default();
-    let read = read.rsplit('/').next().unwrap_or_default();
-    match hub.served.iter().find(|served| served.name == read) {
-        Some(served) => !served.status_subresource,
-        None => !hub.served.is_empty() && hub.served.iter().all(|served| !served.status_subresource),
-    }
-}
-
-/// Patches with bodies: they carry just what their sender means to write. An update carries the whole object, and
-/// so may an apply (told by the name in it): what they carry besides is of no meaning.
-fn judge_requests(evidence: &Evidence, findings: &mut Findings) {
-    let Some(requests) = &evidence.requests else {
-        return;
-    };
-    let names = Names::of(evidence);
-    let mut astray: BTreeMap<(Key, &str), (&Request, &str, usize)> = BTreeMap::new();
-    let mut bodiless = 0;
-    for request in &requests.events {
-        let key = (&*request.namespace, &*request.name);
-        let counts = request.is_write() && &*request.verb == "patch" && !request.is_the_suites();
-        if !counts || key.1.is_empty() || !names.in_scope(key) {
-            continue;
-        }
-        let Some(body) = &request.body else {
-            bodiless += 1;
-            continue;
-        };
-        findings.examine();
-        if body.parts.iter().any(|part| part == "metadata.name") {
-            continue;
-        }
-        let stray = body.parts.iter().find(|part| match &*request.subresource {
-            "" => is_status(part),
-            "status" => is_desired(part),
-            _ => false,
-        });
-        if let Some(part) = stray {
-            let entry = astray
-                .entry((key, &request.subresource))
-                .or_insert((request, part, 0));
-            entry.2 += 1;
-        }
-    }
-    for ((key, subresource), (request, part, count)) in astray {
-        let (message, expected) = match subresource {
-            "" => ("status is patched on the object itself", "patches of /status"),
-            _ => (
-                "spec or labels are patched through /status",
-                "patches of the object itself",
-            ),
-        };
-        findings.report(
-            Finding::on(names.reference(key), message)
-                .at(part)
-                .expected(expected)
-                .observed(format!(
-                    "{count} by {}, first at {}",
-                    redacted(&request.user),
-                    request.at
-                )),
-        );
-    }
-    if bodiless > 0 {
-        findings.note(format!(
-            "{bodiless} patches are not judged: the audit log lacks their bodies; log them at level Request"
-        ));
-    }
-}
-
-/// What each way of writing owns, from managedFields.
-fn judge_owners(profile: &ClusterProfile, findings: &mut Findings) {
-    let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-    if !writers.iter().any(writes_status) {
-        return;
-    }
-    findings.examine();
-    for writer in writers {
-        let stray = match &*writer.subresource {
-            "" => writer.owns.iter().find(|part| is_status(part)),
-            "status" => writer.owns.iter().find(|part| is_desired(part)),
-            _ => None,
-        };
-        let Some(part) = stray else { continue };
-        let (message, expected) = match &*writer.subresource {
-            "" => (
-                "status is written on the object itself",
-                "written through /status",
-            ),
-            _ => (
-                "spec or labels are written through /status",
-                "written on the object itself",
-            ),
-        };
-        findings.report(
-            Finding::on(profile, message)
-                .at(&**part)
-                .expected(expected)
-                .observed(format!(
-                    "owned by {} ({})",
-                    redacted(&writer.manager),
-                    way(writer)
-                )),
-        );
-    }
-}
-
-/// Whether a part is what a manager sets, not what it observed.
-fn is_desired(part: &str) -> bool {
-    part == "spec" || part.starts_with("spec.") || part.starts_with("metadata.labels")
-}
-
-fn way(writer: &Writer) -> String {
-    match &*writer.subresource {
-        "" => writer.operation.to_string(),
-        subresource => format!("{} of /{subresource}", writer.operation),
-    }
-}
+/// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
+const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 
 /// `updates/distinct-appliers`
 ///
 /// If several field managers write one status, all of them use server-side apply.
 pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has a status with an owner in managedFields");
+    let activity = Activity::of(evidence);
+    let mut remnants: BTreeMap<&str, usize> = BTreeMap::new();
     for profile in evidence.inventory() {
         let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-        let owners: Vec<&Writer> = writers.iter().filter(|writer| owns_status(writer)).collect();
+        let mut owners: Vec<&Writer> = writers.iter().filter(|writer| owns_status(writer)).collect();
         if owners.is_empty() {
             continue;
         }
         findings.examine();
+        owners.retain(|owner| is_actor(&owner.manager));
+        let programs = owners.iter().filter(|owner| !is_by_hand(owner));
+        let newest = programs.filter_map(|owner| written_at(owner)).max();
+        let (owners, gone): (Vec<&Writer>, Vec<&Writer>) = owners
+            .into_iter()
+            .partition(|owner| activity.still_writes(owner, newest));
+        for owner in gone {
+            *remnants.entry(&owner.manager).or_default() += 1;
+        }
         let machines: Vec<&Writer> = owners
             .iter()
             .copied()
@@ -179,17 +51,53 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
             findings.report(not_applied(profile, &owners, update));
         }
         if updaters(&machines).is_empty() && !machines.is_empty() {
-            // Where a person has lent a hand, the manager is not to blame; and nobody where all is one person's work.
+            // A person's edit is not held against the manager, and nobody is reported if all writers are people.
             for update in updaters(&owners) {
                 findings.report(not_applied(profile, &owners, update).advisory());
             }
         }
     }
+    for (manager, profiles) in remnants {
+        findings.note(format!(
+            "{} no longer writes, and still owns parts of the status of {profiles} profiles in managedFields",
+            redacted(manager)
+        ));
+    }
 }
 
-/// Where several managers own parts, those of them that update rather than apply: one entry for each.
+/// When each field manager last wrote the status of any profile.
+struct Activity<'a>(BTreeMap<&'a str, Timestamp>);
+
+impl<'a> Activity<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let mut last: BTreeMap<&str, Timestamp> = BTreeMap::new();
+        let profiles = evidence.everyone();
+        let writers = profiles.flat_map(|profile| profile.metadata.writers.as_deref().unwrap_or_default());
+        for writer in writers.filter(|writer| writes_status(writer)) {
+            if let Some(at) = written_at(writer) {
+                let last = last.entry(&writer.manager).or_insert(at);
+                *last = at.max(*last);
+            }
+        }
+        Self(last)
+    }
+
+    /// Whether an owner has written any profile since a day before the newest write on its own. An unknown time counts.
+    fn still_writes(&self, owner: &Writer, newest: Option<Timestamp>) -> bool {
+        let last = written_at(owner).and_then(|_| self.0.get(&*owner.manager));
+        newest
+            .zip(last)
+            .is_none_or(|(newest, last)| newest.duration_since(*last) < OUTDATED)
+    }
+}
+
+fn written_at(writer: &Writer) -> Option<Timestamp> {
+    writer.time.as_deref().and_then(parse_time)
+}
+
+/// With several managers, returns those that update rather than apply, one entry each.
 fn updaters<'a>(owners: &[&'a Writer]) -> Vec<&'a Writer> {
-    // Nearly always there is one: nothing to compare.
+    // Nearly always there is only one.
     if owners.iter().all(|owner| owner.manager == owners[0].manager) {
         return Vec::new();
     }
@@ -232,12 +140,17 @@ fn is_by_hand(writer: &Writer) -> bool {
     &*writer.manager == "kubectl" || writer.manager.starts_with("kubectl-")
 }
 
-/// Whether a manager has updated since it last applied: an older entry is what it left behind when it took to
-/// applying.
+/// Whether a manager has updated since it last applied: an older entry remains from before it switched to apply.
 fn is_newer(update: &Writer, apply: &Writer) -> bool {
-    let time = |writer: &Writer| writer.time.as_deref().and_then(parse_time);
-    match (time(update), time(apply)) {
+    match (written_at(update), written_at(apply)) {
         (Some(update), Some(apply)) => update > apply,
         _ => false,
+    }
+}
+
+fn way(writer: &Writer) -> String {
+    match &*writer.subresource {
+        "" => writer.operation.to_string(),
+        subresource => format!("{} of /{subresource}", writer.operation),
     }
 }

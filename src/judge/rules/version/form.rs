@@ -1,4 +1,4 @@
-//! The form of a Kubernetes version.
+//! The format of a Kubernetes version.
 
 use evidence::Evidence;
 use semver::Version;
@@ -9,7 +9,7 @@ use crate::rules::{
     text::redacted,
 };
 
-/// How the version begins that Kubernetes tells where its build did not set one: no fault of the manager's.
+/// The version that an unstamped Kubernetes build reports: not the manager's fault.
 const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 
 /// `version/well-formed`
@@ -33,8 +33,8 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
     }
 }
 
-/// Reads a version as API servers tell it: a `v` that may be missing, then a semantic version, in which vendors put
-/// theirs behind a `-` or a `+`.
+/// Parses a version as API servers report it: an optional `v`, then a semantic version. Vendors append to it with `-`
+/// or `+`.
 fn read(text: &str) -> Option<Version> {
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }

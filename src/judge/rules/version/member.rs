@@ -1,4 +1,4 @@
-//! Whether the version is the member's own.
+//! Compares the reported version with the member's.
 
 use evidence::{Evidence, GRACE_SECONDS, MemberPart};
 
@@ -38,7 +38,7 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
     );
 }
 
-/// Without the `v` that some leave out.
+/// Drops the leading `v`, which is optional.
 fn plain(version: &str) -> &str {
     let version = version.trim();
     version.strip_prefix(['v', 'V']).unwrap_or(version)

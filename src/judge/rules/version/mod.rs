@@ -1,4 +1,4 @@
-//! The suite `version`: the Kubernetes versions that profiles tell (KEP-4322 › Status › Version).
+//! The suite `version`: the Kubernetes versions in profiles (KEP-4322 › Status › Version).
 
 mod form;
 mod member;
@@ -13,7 +13,7 @@ pub(super) use upgrade::follows_upgrade;
 
 const PATH: &str = "status.version.kubernetes";
 
-/// The version that a profile tells, where it tells one.
+/// The version in a profile, if any.
 fn reported_version(profile: &ClusterProfile) -> Option<&str> {
     let version = profile.status.version.kubernetes.as_deref();
     version.filter(|version| !version.is_empty())

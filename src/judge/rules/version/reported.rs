@@ -1,4 +1,4 @@
-//! Which profiles tell a version.
+//! Profiles without a version.
 
 use evidence::{
     Evidence,
@@ -50,7 +50,7 @@ pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
-/// Whether the member is joined and its control plane healthy, so that its version can be had.
+/// Whether the member is joined and its control plane healthy, so that its version is available.
 fn is_well(profile: &ClusterProfile) -> bool {
     let is_true = |kind| {
         let condition = profile.condition(kind);

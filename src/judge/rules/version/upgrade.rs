@@ -1,4 +1,4 @@
-//! Whether the reported version follows the member's.
+//! The reported version after an upgrade.
 
 use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
 
@@ -43,7 +43,7 @@ fn version(profile: Option<&ClusterProfile>) -> Option<&str> {
     profile?.status.version.kubernetes.as_deref()
 }
 
-/// Whether a version is the one that the member was to get, or, where that is not told, another one than before.
+/// Whether a version is the wanted one or, if that is unknown, differs from the earlier one.
 fn is_followed(before: Option<&str>, wanted: Option<&str>, version: Option<&str>) -> bool {
     match (wanted, version) {
         (_, None) => false,
@@ -52,7 +52,7 @@ fn is_followed(before: Option<&str>, wanted: Option<&str>, version: Option<&str>
     }
 }
 
-/// Whether a version is the one that was asked for, or that one of some vendor, or the latest patch of it.
+/// Whether a version is the wanted one, a vendor's build of it, or its latest patch.
 fn is_of(wanted: &str, version: &str) -> bool {
     version
         .strip_prefix(wanted)

@@ -34,7 +34,7 @@ impl Budget {
         Self { left, at }
     }
 
-    /// Whether a write is allowed now; if so, counts it.
+    /// Returns true, and counts the write, if one is allowed now.
     pub(super) fn allows_one(&mut self) -> bool {
         let now = Instant::now();
         let refilled = (now - self.at).as_secs_f64() / REFILL.as_secs_f64();

@@ -57,9 +57,9 @@ pub(super) struct Registered {
     pub(super) ca_data: String,
     /// When it joined.
     pub(super) since: Instant,
-    /// Whether it was the first one ever.
+    /// True if it was the first one ever.
     pub(super) is_first: bool,
-    /// Whether its profile has been created.
+    /// True once its profile has been created.
     pub(super) has_profile: bool,
     /// If it has left: until when its profile stays.
     pub(super) lingers: Option<Instant>,

@@ -46,7 +46,7 @@ impl Controller {
             || (member.has_profile && self.lapses.has(Lapse::CreatesOnce))
     }
 
-    /// Whether to skip writes of a member's status.
+    /// True if writes of a member's status are skipped.
     pub(super) fn holds_back(&self, name: &str) -> bool {
         let Some(member) = self.members.get(name) else {
             return false;
@@ -55,7 +55,7 @@ impl Controller {
         (is_new && self.lapses.has(Lapse::FillsLate)) || member.lingers.is_some()
     }
 
-    /// Whether the profile of a leaving member stays for now.
+    /// True if the profile of a leaving member stays for now.
     pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, ManagerError> {
         let lapses = [Lapse::ForgetsLeave, Lapse::KeepsJoined, Lapse::KeepsSecrets];
         let Some(lapse) = lapses.into_iter().find(|lapse| self.lapses.has(*lapse)) else {

@@ -58,7 +58,7 @@ pub(super) fn profile(member: &str, display_name: &str) -> Value {
     })
 }
 
-/// Whether a profile on the hub is the manager's.
+/// True if a profile on the hub is the manager's.
 pub(super) fn is_ours(profile: &DynamicObject) -> bool {
     profile.data["spec"]["clusterManager"]["name"] == MANAGER
 }
@@ -164,7 +164,7 @@ fn properties(member: &str, known: Option<&Inventory>) -> Vec<Property> {
     properties
 }
 
-/// Whether the member has ever answered, even before a restart.
+/// True if the member has ever answered, even before a restart.
 fn has_answered(status: &Value) -> bool {
     status["version"].is_object()
 }
@@ -203,7 +203,7 @@ fn keep_times(list: &mut Value, before: &Value, name: &str, said: &str, time: &s
     }
 }
 
-/// Whether a time is not in the future: no observation can be.
+/// True if a time is not in the future: no observation can be.
 fn is_past(time: &str, now: Timestamp) -> bool {
     let parsed: Result<Timestamp, _> = time.parse();
     parsed.is_ok_and(|time| rfc3339(time) <= rfc3339(now))

@@ -20,9 +20,9 @@ pub struct FaultInfo {
     pub also: &'static [&'static str],
     /// What the hub must lack for the fault to be possible.
     pub hub: HubChange,
-    /// Whether only the API server's audit log, with request bodies, shows it.
+    /// True if only the API server's audit log, with request bodies, shows it.
     pub needs_audit_log: bool,
-    /// Whether it shows only if the run drives the manager.
+    /// True if it shows only when the run drives the manager.
     pub needs_driver: bool,
     /// Rules that cannot be judged then, since their subject never appears.
     pub hides: &'static [&'static str],

@@ -3,6 +3,7 @@
 mod agreement;
 mod hostile;
 mod junit;
+mod leaks;
 mod markdown;
 mod sarif;
 mod support;

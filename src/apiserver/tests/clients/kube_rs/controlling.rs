@@ -1,4 +1,4 @@
-//! Its controllers: a reconciler with a finalizer that owns something, and what they have to survive.
+//! Runs a controller of kube-rs, with a finalizer and an owned object, through restarts and faults.
 
 use std::{
     sync::{Arc, Mutex},
@@ -25,19 +25,19 @@ use super::{super::hubs::Hub, profile, profiles, resource, stage};
 
 const FINALIZER: &str = "kube-rs.example.com/tidy";
 const OWNER: &str = "kube-rs";
-/// Controllers wait before they try again what failed, some longer each time.
+/// How long a controller may take. Some retry with growing delays.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Why a ClusterProfile could not be reconciled.
+/// Why a ClusterProfile was not reconciled.
 type Failure = kube_runtime::finalizer::Error<kube::Error>;
 
 struct Context {
     client: Client,
-    /// What failed last, for who looks for the cause.
+    /// The last failure, for the test's message.
     last: Mutex<String>,
 }
 
-/// A controller; ends when this is dropped.
+/// A running controller, stopped when this is dropped.
 struct Running {
     task: JoinHandle<()>,
     context: Arc<Context>,
@@ -49,7 +49,7 @@ impl Drop for Running {
     }
 }
 
-/// Brings one ClusterProfile to what it shall be: reported as healthy, with a ConfigMap of its own.
+/// Reports a ClusterProfile as healthy, and creates its ConfigMap.
 async fn reconcile(profile: Arc<DynamicObject>, context: Arc<Context>) -> Result<Action, Failure> {
     let client = &context.client;
     let api = profiles(client.clone());
@@ -103,7 +103,7 @@ fn start(client: &Client) -> Running {
     }
 }
 
-/// Waits until that ClusterProfile is what the reconciler makes of it.
+/// Waits until that ClusterProfile is reconciled.
 async fn reconciled(controller: &Running, name: &str, generation: i64) {
     let client = &controller.context.client;
     let api = profiles(client.clone());
@@ -141,7 +141,7 @@ pub async fn controls(hub: &Hub) {
         .await
         .expect("another name");
     reconciled(&controller, "a", 2).await;
-    // What somebody else takes away of what it owns comes back.
+    // The controller restores the ConfigMap that somebody deleted.
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     maps.delete("a", &DeleteParams::default()).await.expect("it goes");
     reconciled(&controller, "a", 2).await;
@@ -156,7 +156,7 @@ pub async fn controls(hub: &Hub) {
         .expect("its finalizer is taken away");
 }
 
-/// Tells the same thing twice, which is one Event in a series.
+/// Publishes the same Event twice: one Event with a series.
 pub async fn records_events(hub: &Hub) {
     let client = stage(hub).await;
     let made = profiles(client.clone())
@@ -195,9 +195,9 @@ pub async fn records_events(hub: &Hub) {
     assert_eq!(older.message.as_deref(), Some("told of it"));
 }
 
-/// Watches that end, a past that is forgotten, and errors, do not keep a controller from its work.
+/// The controller survives ended watches, compacted history and errors.
 pub async fn a_controller_survives_everything() {
-    // A server of its own: the others' watches are not to end.
+    // A separate server, so that other tests' watches go on.
     let hub = Hub::ours().await;
     let server = hub.server.clone().expect("this server");
     let client = stage(&hub).await;

@@ -1,4 +1,4 @@
-//! kube-rs on a hub: its `Api`, its watchers and its controllers.
+//! Runs kube-rs on a hub: `Api`, watchers and controllers.
 
 mod controlling;
 mod verbs;
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use super::hubs::Hub;
 
-/// A custom resource that both hubs serve.
+/// A custom resource of both hubs.
 const GROUP: &str = "multicluster.x-k8s.io";
 const KIND: &str = "ClusterProfile";
 const PLURAL: &str = "clusterprofiles";
 
-/// What is done on a hub, and looked at.
+/// A test on a hub.
 pub type Test = fn(&'static Hub) -> BoxFuture<'static, ()>;
 
-/// All that any hub has to pass.
+/// Tests for any hub.
 pub fn tests() -> Vec<(&'static str, Test)> {
     vec![
         ("writes_and_reads", |hub| verbs::writes_and_reads(hub).boxed()),
@@ -42,14 +42,14 @@ pub fn tests() -> Vec<(&'static str, Test)> {
     ]
 }
 
-/// What only this server can be told to do.
+/// Tests that need this server's misbehaviour.
 pub fn lab_tests() -> Vec<(&'static str, Test)> {
     vec![("a_controller_survives_everything", |_| {
         controlling::a_controller_survives_everything().boxed()
     })]
 }
 
-/// A client for a namespace of its own.
+/// A client for a new namespace.
 async fn stage(hub: &Hub) -> Client {
     let namespace = hub.create_namespace(json!({"generateName": "kube-rs-"})).await;
     hub.client(&namespace).await
@@ -72,12 +72,12 @@ fn profile(name: &str) -> DynamicObject {
     serde_json::from_value(profile).expect("a ClusterProfile")
 }
 
-/// An object of a kind that is known.
+/// An object of a typed kind.
 fn object<K: serde::de::DeserializeOwned>(object: Value) -> K {
     serde_json::from_value(object).expect("an object of that kind")
 }
 
-/// The HTTP status code with which a request was refused.
+/// The HTTP status code of a refusal.
 #[track_caller]
 fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> u16 {
     match answer {

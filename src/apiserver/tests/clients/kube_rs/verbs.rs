@@ -1,4 +1,4 @@
-//! Every verb of `Api`.
+//! Calls every verb of kube-rs' `Api`.
 
 use k8s_openapi::api::{
     authentication::v1::SelfSubjectReview,
@@ -197,7 +197,7 @@ pub async fn applies(hub: &Hub) {
             .is_none()
     );
 
-    // Each adds a condition to one list.
+    // Each task adds a condition to the same list.
     for (params, kind) in [(&one, "Joined"), (&two, "ControlPlaneHealthy")] {
         let condition = json!({"type": kind, "status": "True", "reason": "Applied", "message": "",
             "lastTransitionTime": "2026-01-01T00:00:00Z"});

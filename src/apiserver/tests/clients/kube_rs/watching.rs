@@ -1,4 +1,4 @@
-//! Its watchers, its reflector, and its waiting for conditions.
+//! Uses kube-rs' watchers, its reflector and `await_condition`.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use serde_json::json;
 
 use super::{GROUP, Hub, PLURAL, object, profile, profiles, stage};
 
-/// Something that was caused is seen by then.
+/// How long an effect may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Follows what has a label: what was there, what comes, what gets the label and loses it, what goes.
+/// Follows objects with a label: present ones, new ones, those that gain or lose the label, deleted ones.
 pub async fn watches(hub: &Hub, streamed: bool) {
     let api = profiles(stage(hub).await);
     let post = PostParams::default();
@@ -73,7 +73,7 @@ pub async fn watches(hub: &Hub, streamed: bool) {
     assert_eq!(told(4).await, ["apply c", "delete a", "delete b", "apply d"]);
 }
 
-/// Keeps a store of metadata alone up to date.
+/// Keeps a store of metadata up to date.
 pub async fn reflects(hub: &Hub) {
     let client = stage(hub).await;
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());

@@ -6,10 +6,14 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use super::openapi::{self, INDEX, JSON};
 use crate::{
-    http::{body::Reply, context::Context, form::conversions},
+    context::request::Context,
+    discovery::{
+        openapi,
+        openapi::{INDEX, JSON},
+    },
     object::status::{Failure, Outcome},
+    request::{form::conversions, reply::Reply},
     store::{
         builtin::{OWN_GROUPS, is_own},
         resource::{Family, Resource, Version, path_of, priority},

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::user::User;
 use crate::{
-    access::token::new_token,
+    access::{token::new_token, user::User},
+    context::request::Context,
     fields::managed_fields::track,
-    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::list,
     },
+    request::reply::Reply,
     store::{
         builtin,
         named::{Named, Target},

@@ -1,8 +1,9 @@
 //! Answers requests outside of the API's resources.
 
 use crate::{
-    http::{body::Reply, context::Context},
+    context::request::Context,
     object::status::{Failure, Outcome},
+    request::reply::Reply,
 };
 
 /// Prometheus' text format.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::audit_log::AuditLevel;
 use crate::{
+    about::audit_log::AuditLevel,
     access::{rbac::Decision, user::User},
-    http::request::RequestInfo,
+    context::state::State,
     object::{meta, status::unless_empty},
-    state::State,
+    request::info::RequestInfo,
 };
 
 /// The audit event of one request, filled in on the way.

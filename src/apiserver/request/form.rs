@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::request::Query;
-use crate::object::{
-    field::quoted,
-    status::{Failure, Outcome},
+use crate::{
+    object::{
+        field::quoted,
+        status::{Failure, Outcome},
+    },
+    request::info::Query,
 };
 
 /// The JSON forms that an Accept header allows, in order: kind, group and version, as in

@@ -25,7 +25,8 @@ use tokio_rustls::{
 };
 use tower::Service;
 
-use crate::{ApiServer, ResponseBody};
+use super::api_server::ApiServer;
+use crate::request::reply::ResponseBody;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";

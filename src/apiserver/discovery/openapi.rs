@@ -1,34 +1,27 @@
 //! OpenAPI documents, which kubectl explains kinds by. Version 3 has one document for each group and version and an
 //! index, version 2 has one document.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use http::StatusCode;
-use k8s_openapi::{
-    api::{coordination, core, events, rbac},
-    apiextensions_apiserver::pkg::apis::apiextensions,
-    apimachinery::pkg::apis::meta::v1 as meta,
-    schemars::generate::SchemaSettings,
-};
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    object::value::{flag, text},
+    object::value::flag,
     store::{
         builtin::is_own,
         resource::{Family, Resource, Version, path_of},
         storage::{Documents, Storage},
     },
+    typed::{KNOWN_SCHEMAS, SCHEMAS, references},
 };
 
-const SCHEMAS: &str = "#/components/schemas/";
 pub(crate) const JSON: &str = "application/json";
 /// The index is JSON, but kube-apiserver calls it text.
 pub(crate) const INDEX: &str = "text/plain; charset=utf-8";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
-const CORE_EVENT: &str = "io.k8s.api.core.v1.Event";
 /// The patch types of all resources. Strategic ones are omitted: kubectl would merge by these schemas instead of by its
 /// own, which say more.
 const PATCHES: [&str; 3] = [
@@ -36,40 +29,6 @@ const PATCHES: [&str; 3] = [
     "application/json-patch+json",
     "application/merge-patch+json",
 ];
-
-/// The schemas of built-in kinds and of shared types, by name.
-static KNOWN: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    let mut all = SchemaSettings::openapi3().into_generator();
-    all.subschema_for::<core::v1::Namespace>();
-    all.subschema_for::<core::v1::Secret>();
-    all.subschema_for::<core::v1::ConfigMap>();
-    all.subschema_for::<core::v1::Event>();
-    all.subschema_for::<core::v1::Node>();
-    all.subschema_for::<core::v1::ServiceAccount>();
-    all.subschema_for::<events::v1::Event>();
-    all.subschema_for::<coordination::v1::Lease>();
-    all.subschema_for::<rbac::v1::Role>();
-    all.subschema_for::<rbac::v1::ClusterRole>();
-    all.subschema_for::<rbac::v1::RoleBinding>();
-    all.subschema_for::<rbac::v1::ClusterRoleBinding>();
-    all.subschema_for::<apiextensions::v1::CustomResourceDefinition>();
-    all.subschema_for::<meta::DeleteOptions>();
-    all.subschema_for::<meta::Patch>();
-    all.subschema_for::<meta::Status>();
-    let mut schemas = all.take_definitions(true);
-    // Go's types always have metadata; posted objects need none, except old Events.
-    let others = schemas.iter_mut().filter(|(name, _)| *name != CORE_EVENT);
-    for fields in others.filter_map(|(_, schema)| schema.as_object_mut()) {
-        fields.retain(|key, value| match (key.as_str(), value.as_array_mut()) {
-            ("required", Some(names)) => {
-                names.retain(|name| name != "metadata");
-                !names.is_empty()
-            }
-            _ => true,
-        });
-    }
-    schemas
-});
 
 /// Builds the documents.
 pub(crate) fn documents(storage: &Storage) -> Documents {
@@ -114,35 +73,6 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     let index = json!({"paths": index}).to_string();
     documents.insert(("/openapi/v3".to_owned(), INDEX), index.into());
     documents
-}
-
-/// The description of a field of a built-in kind, such as `spec.holderIdentity`. Empty if there is none. Both groups'
-/// Events have the same.
-pub(crate) fn description(kind: &str, path: &str) -> String {
-    // All kinds share the descriptions of metadata.
-    let (kind, path) = match path.strip_prefix("metadata.") {
-        Some(path) => ("ObjectMeta", path),
-        None => (kind, path),
-    };
-    let mut known = KNOWN.iter();
-    let known = known.find(|(name, _)| name.rsplit('.').next() == Some(kind));
-    let mut schema = known.map_or(&Value::Null, |(_, schema)| schema);
-    let mut told = &Value::Null;
-    for field in path.split('.') {
-        told = &schema["properties"][field];
-        let below = references(told).first().and_then(|name| KNOWN.get(name));
-        schema = below.unwrap_or(&Value::Null);
-    }
-    text(told, "description").to_owned()
-}
-
-/// The names of referenced schemas.
-fn references(schema: &Value) -> Vec<String> {
-    let text = schema.to_string();
-    let names = text.split(SCHEMAS).skip(1);
-    names
-        .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
-        .collect()
 }
 
 /// Calls `change` for the direct subschemas.
@@ -195,7 +125,7 @@ struct Parts {
 impl Parts {
     /// Adds a known schema and all schemas it references.
     fn add_known(&mut self, name: &str) {
-        if let Some(schema) = KNOWN.get(name)
+        if let Some(schema) = KNOWN_SCHEMAS.get(name)
             && !self.schemas.contains_key(name)
         {
             self.schemas.insert(name.to_owned(), schema.clone());
@@ -214,7 +144,7 @@ impl Parts {
         self.add_known(&name);
         let complete_like = |known: &str, schema: &mut Value| {
             for field in ["apiVersion", "kind", "metadata"] {
-                schema["properties"][field] = KNOWN[known]["properties"][field].clone();
+                schema["properties"][field] = KNOWN_SCHEMAS[known]["properties"][field].clone();
             }
         };
         let mut one = self.schemas.remove(&name).unwrap_or_else(|| {

@@ -4,21 +4,19 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    rbac::{self, Act},
-    tokens::AUDIENCE,
-    user::User,
-};
 use crate::{
+    access::{rbac, rbac::Act, user::User},
+    context::request::Context,
     fields::managed_fields::track,
-    http::{body::Reply, context::Context},
     object::{
         field::Found,
         meta,
         status::{Failure, Outcome, Qualified, refuse},
         value::{fields, list, text, texts},
     },
+    request::reply::Reply,
     store::named::Named,
+    verbs::token_request::AUDIENCE,
 };
 
 impl Context<'_> {

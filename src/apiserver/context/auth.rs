@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 
-use super::{
-    rbac::{self, Act, Decision},
-    user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_of},
-};
 use crate::{
-    http::request::decoded,
+    access::{
+        rbac,
+        rbac::{Act, Decision},
+        user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_of},
+    },
+    context::state::State,
     object::{
         meta,
         status::{Failure, Outcome},
     },
-    state::State,
+    request::info::decoded,
     store::{
         resource::id,
         storage::{Stored, key},

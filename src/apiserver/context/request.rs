@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use super::request::RequestInfo;
-use crate::{about::audit::Entry, access::user::User, state::State};
+use crate::{
+    access::user::User,
+    context::{audit::Entry, state::State},
+    request::info::RequestInfo,
+};
 
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a Arc<State>,

@@ -24,13 +24,11 @@ use tower::{BoxError, Service, util::MapRequest};
 
 use crate::{
     about::{audit_log::AuditLevel, misbehaviour::Misbehaviour},
-    access::{
-        rbac::{self, bootstrap_objects},
-        user::User,
-    },
+    access::{rbac, rbac::bootstrap_objects, user::User},
     clock::Clock,
-    http::{body::ResponseBody, service},
-    state::State,
+    context::state::State,
+    http::service,
+    request::reply::ResponseBody,
 };
 
 /// The namespaces that exist from the start.

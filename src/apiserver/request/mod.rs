@@ -1,0 +1,5 @@
+//! A request as parsed, the form that it asks for, and its answer.
+
+pub(crate) mod form;
+pub(crate) mod info;
+pub(crate) mod reply;

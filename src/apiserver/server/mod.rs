@@ -1,0 +1,4 @@
+//! The public face: the server, and TLS on the loopback.
+
+pub(crate) mod api_server;
+pub(crate) mod loopback;

@@ -1,0 +1,50 @@
+//! Reads `divergences.yaml`, the list of known differences beside the scripts.
+
+use std::{fmt::Debug, fs, path::Path};
+
+use serde::{Deserialize, de::DeserializeOwned};
+
+/// A known difference, and why it is accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Divergence<P> {
+    reason: String,
+    /// Where it occurs. Each place has to differ, or the entry is no longer true.
+    pub places: Vec<P>,
+}
+
+/// A place in a script.
+pub trait Place {
+    fn script(&self) -> &str;
+
+    /// The steps, as the script names them.
+    fn steps(&self) -> &[String];
+}
+
+/// Reads the list in `folder`. `names` returns the steps of a script, none if there is no such script.
+///
+/// # Panics
+/// When an entry has no reason or no place, or names an unknown step.
+pub fn read<'s, P: Place + Debug + DeserializeOwned>(
+    folder: &Path,
+    names: impl Fn(&str) -> Vec<&'s str>,
+) -> Vec<Divergence<P>> {
+    let path = folder.join("divergences.yaml");
+    let text = fs::read_to_string(&path).expect("the list of divergences");
+    let entries: Vec<Divergence<P>> =
+        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for entry in &entries {
+        assert!(!entry.reason.is_empty() && !entry.places.is_empty(), "{entry:?}");
+        for place in &entry.places {
+            let (script, known) = (place.script(), names(place.script()));
+            for step in place.steps() {
+                assert!(
+                    known.contains(&step.as_str()),
+                    "{}: unknown step {script} › {step}",
+                    path.display()
+                );
+            }
+        }
+    }
+    entries
+}

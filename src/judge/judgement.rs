@@ -1,0 +1,84 @@
+//! All verdicts on one body of evidence, and the decision.
+
+use evidence::{Scope, api::Edition};
+
+use crate::{
+    decision::Decision,
+    judging::DESELECTED,
+    rules::{Finding, Rule},
+    tally::{Outcome, Tally},
+    verdict::Verdict,
+    waivers::WaiverOutcome,
+};
+
+/// The verdict on one rule, with its basis.
+#[derive(Clone, Debug)]
+pub struct RuleVerdict {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How many things were examined.
+    pub examined: usize,
+    /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
+    pub reason: Option<String>,
+    /// The violations that are not waived.
+    pub findings: Vec<Finding>,
+    /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
+    pub waived: Vec<(Finding, usize)>,
+    /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
+    pub doubts: Vec<String>,
+    /// Remarks, such as which evidence was used.
+    pub notes: Vec<String>,
+}
+
+/// All verdicts, and the decision.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The edition whose rules were judged.
+    pub edition: Edition,
+    /// The decision.
+    pub decision: Decision,
+    /// Whether the run was cut short. Then nothing is conformant.
+    pub partial: bool,
+    /// Which profiles were judged.
+    pub scope: Scope,
+    /// The number of verdicts of each kind.
+    pub tally: Tally,
+    /// A verdict for every rule of the edition, in the ledger's order.
+    pub verdicts: Vec<RuleVerdict>,
+    /// The outcome of each waiver, in their order; empty if none were given.
+    pub waivers: Vec<WaiverOutcome>,
+}
+
+impl Judgement {
+    /// How many of the edition's rules cannot be judged yet with any evidence.
+    pub fn unjudged(&self) -> usize {
+        let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
+        facts.filter(|facts| facts.unjudged.is_some()).count()
+    }
+
+    /// How many rules are broken and waived.
+    pub fn waived(&self) -> usize {
+        let Tally {
+            must, should, may, ..
+        } = &self.tally;
+        must.waived + should.waived + may.waived
+    }
+
+    /// What is wrong with the waivers themselves.
+    pub fn complaints(&self) -> impl Iterator<Item = String> {
+        self.waivers.iter().filter_map(WaiverOutcome::complaint)
+    }
+}
+
+impl RuleVerdict {
+    pub(crate) fn outcome(&self) -> Outcome {
+        let is_deselected = self.verdict == Verdict::Skipped && self.reason.as_deref() == Some(DESELECTED);
+        Outcome {
+            level: self.rule.facts.level,
+            verdict: self.verdict,
+            is_deselected,
+        }
+    }
+}

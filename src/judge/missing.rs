@@ -1,0 +1,67 @@
+//! Finds the evidence that a rule needs and lacks.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Gap, Kind, api::names};
+
+use crate::rules::Rule;
+
+/// Returns the gaps that keep a rule from passing: those in each kind that it needs and, if all alternatives have gaps,
+/// those in the alternatives.
+pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<String> {
+    let of = |kind: &Kind| {
+        let mut missed = gaps(evidence, *kind);
+        missed.extend(unreadable(evidence, *kind));
+        missed
+    };
+    let mut missed: Vec<String> = rule.facts.needs.iter().flat_map(of).collect();
+    let is_had = |kind: &Kind| evidence.is_whole(*kind) && unreadable(evidence, *kind).is_none();
+    let either = &rule.facts.needs_one_of;
+    if !either.iter().any(is_had) {
+        missed.extend(either.iter().flat_map(of));
+    }
+    let mut told = BTreeSet::new();
+    missed.retain(|reason| told.insert(reason.clone()));
+    missed
+}
+
+/// Returns the objects of one kind of evidence that could not be read, and so were not examined. Profiles that are
+/// known to be outside of the scope do not count.
+fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
+    let object_kind = match kind {
+        Kind::Inventory | Kind::Timeline => names::KIND,
+        Kind::Namespaces => "Namespace",
+        Kind::Secrets => "Secret",
+        _ => return None,
+    };
+    let scope = &evidence.header.scope.namespaces;
+    let is_outside = |namespace: &str| !namespace.is_empty() && !scope.iter().any(|name| name == namespace);
+    let mut objects = evidence.unreadable.iter().filter(|unreadable| {
+        let object = &unreadable.object;
+        let counts = object.kind.is_empty() || object.kind == object_kind;
+        counts && (object_kind != names::KIND || scope.is_empty() || !is_outside(&object.namespace))
+    });
+    let first = objects.next()?;
+    let more = match objects.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more like it)"),
+    };
+    Some(format!("{first}{more}"))
+}
+
+/// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
+/// manager reports as down is no gap.
+fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
+    for gap in evidence.gaps(kind).filter(|gap| !of_one_member(gap)) {
+        let reason = match &gap.object {
+            Some(object) => format!("{object}: {}", gap.reason),
+            None => gap.reason.clone(),
+        };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
