@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Asked, Driver, Evidence, Gap, Kind, Window};
+use evidence::{Asked, Driver, Evidence, Gap, Kind, Window, runs::of_other_runs};
 use futures::{
     future::{join, join_all, try_join_all},
     try_join,
@@ -228,6 +228,8 @@ impl Run<'_> {
         let until = self.clock.now();
         let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
+        let own = self.plan.driver.as_ref().map(|driver| driver.run.as_str());
+        self.evidence.header.other_runs = of_other_runs(&recorded.profiles, own);
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);

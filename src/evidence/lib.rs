@@ -23,6 +23,7 @@ mod open;
 mod probe;
 pub mod redact;
 mod request;
+pub mod runs;
 mod secret;
 pub mod user_file;
 
@@ -114,7 +115,7 @@ impl Evidence {
     }
 
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched`]).
+    /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
             history
@@ -125,9 +126,10 @@ impl Evidence {
         })
     }
 
-    /// Returns `true` if the run wrote to or created the profile of that name.
+    /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let mut touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        let touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        let mut touched = touched.chain(&self.header.other_runs);
         touched.any(|key| *key.namespace == *namespace && *key.name == *name)
     }
 

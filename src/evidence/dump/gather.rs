@@ -17,6 +17,7 @@ use crate::{
     api::names,
     crd, lenient,
     lenient::{MASK, Untyped},
+    runs::of_other_runs,
 };
 
 /// Gathers the objects of a dump one by one.
@@ -375,6 +376,7 @@ impl<'a> Gatherer<'a> {
         header.hub.source = format!("dump {file}");
         header.hub.api_version = self.versions.into_iter().next_back();
         header.asked = asked;
+        header.other_runs = of_other_runs(&evidence.profiles, None);
         Ok(Input { evidence, notes })
     }
 

@@ -248,6 +248,7 @@ fn header() -> impl Strategy<Value = Header> {
         option::of(any::<i64>()),
         few(text()),
         option::of(text()),
+        few(text()),
     );
     (claim, hub, rest, few(permission), asked).prop_map(|(claim, hub, rest, permissions, asked)| Header {
         format: FORMAT.to_owned(),
@@ -264,6 +265,14 @@ fn header() -> impl Strategy<Value = Header> {
         clock_skew_ms: rest.1,
         permissions,
         asked,
+        other_runs: rest
+            .4
+            .into_iter()
+            .map(|name| ProfileKey {
+                namespace: String::new(),
+                name,
+            })
+            .collect(),
     })
 }
 

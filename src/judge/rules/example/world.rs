@@ -6,6 +6,7 @@ use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
     Scope, ServedVersion, UnlabelledSecret, Window,
     api::{Edition, Feature},
+    runs::of_other_runs,
 };
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -147,8 +148,13 @@ impl World {
             Some(texts) => Some(requests::all(texts, window)?),
             None => None,
         };
+        let driver = self.driver.as_ref().map(DriverText::driver);
+        let run = driver.as_ref().map(|driver| driver.run.as_str());
         Ok(Evidence {
-            header: self.header(edition, window, observed.is_some())?,
+            header: Header {
+                other_runs: of_other_runs(&profiles, run),
+                ..self.header(edition, window, observed.is_some())?
+            },
             namespaces,
             secrets,
             unlabelled_secrets: self
@@ -161,7 +167,7 @@ impl World {
             members: read(&self.members, members::member)?,
             endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
             logins: read(&self.logins, members::login)?,
-            driver: self.driver.as_ref().map(DriverText::driver),
+            driver,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             profiles,
@@ -227,6 +233,7 @@ impl World {
                 .map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
             permissions: Vec::new(),
             asked,
+            other_runs: BTreeSet::new(),
         })
     }
 
