@@ -22,6 +22,10 @@ crds:
 rules:
     UPDATE=1 cargo test --test cli the_rules_in_the_documents
 
+# Write docs/coverage.md anew from fixtures/documents.
+coverage:
+    UPDATE=1 cargo test --test coverage the_page_is_made
+
 # Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
 schemas:
     UPDATE=1 cargo test --test cli published

@@ -1,4 +1,4 @@
-//! One list, read while it streams.
+//! Lists, read while they stream, page by page.
 
 use bytes::Bytes;
 use http::Method;
@@ -10,19 +10,48 @@ use tokio::{
 };
 
 use super::{
-    call::{Failure, PATIENCE, request, send},
-    splitter::Splitter,
+    call::{Failure, PATIENCE, request, segment, send},
+    splitter::{FrameMetadata, Splitter},
 };
 
 /// From this size on, a batch is read beside the network rather than in turns with it.
 const WORTH_A_THREAD: usize = 256 * 1024;
 
-/// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Gives the list's
-/// resourceVersion, from which a watch goes on.
+/// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Returns the list's
+/// resourceVersion, from which a watch goes on. Servers may cut a list into pages without being asked.
 ///
 /// # Errors
 /// When there is no whole list. Items may have been handed on by then.
 pub(super) async fn list<F>(client: &Client, path: &str, each: F) -> Result<String, Failure>
+where
+    F: FnMut(&[u8]) + Send + 'static,
+{
+    let (first, mut each) = page(client, path, each).await?;
+    let mut rest = first.rest;
+    while !rest.is_empty() {
+        let (next, returned) = match page(client, &next_page(path, &rest), each).await {
+            // Only a new list can be whole.
+            Err(failure) if failure.code() == 410 => {
+                return Err(Failure::broken("the hub's list expired before its last page"));
+            }
+            read => read?,
+        };
+        if next.rest == rest {
+            return Err(Failure::broken("the hub's list does not end"));
+        }
+        (rest, each) = (next.rest, returned);
+    }
+    Ok(first.resource_version)
+}
+
+/// The path of the page that a `continue` token leads to.
+pub(super) fn next_page(path: &str, token: &str) -> String {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{separator}continue={}", segment(token))
+}
+
+/// Reads one page. Returns its metadata, and `each` for the next one.
+async fn page<F>(client: &Client, path: &str, each: F) -> Result<(FrameMetadata, F), Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
@@ -45,7 +74,7 @@ where
     }
     let reader = reader.back().await?.read(&batch)?;
     let frame = reader.splitter.finish().map_err(Failure::broken)?;
-    Ok(frame.metadata.resource_version)
+    Ok((frame.metadata, reader.each))
 }
 
 /// Who has the reader.

@@ -130,6 +130,50 @@ impl Record {
         object.resource_version
     }
 
+    /// Compares an object of a list with the record, and marks it as met. Returns it if the record lacks its version.
+    pub fn compare(&mut self, json: &[u8], pass: Pass) -> Option<ObjectRef> {
+        let object = identity(json);
+        if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
+            place.pass = pass.number;
+        }
+        (!self.has_version(&object)).then_some(object)
+    }
+
+    /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
+    pub fn has_version(&self, object: &ObjectRef) -> bool {
+        let is_it = |version: &Version| version.profile.metadata.resource_version == object.resource_version;
+        self.unreadable.contains_key(&whole_key(object))
+            || self
+                .by_key(&self.key_of(object))
+                .is_some_and(|history| history.versions.iter().rev().any(is_it))
+    }
+
+    /// The keys of profiles that exist by the record, and that a pass has not met.
+    pub fn unmet(&self, pass: Pass, namespace: Option<&str>) -> Vec<Arc<str>> {
+        let unmet = self.places.iter().filter(|(_, place)| {
+            let history = &self.histories[place.index];
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata.namespace);
+            concerned && place.pass < pass.number && history.deleted.is_none()
+        });
+        unmet.map(|(key, _)| Arc::clone(key)).collect()
+    }
+
+    /// Whether the profile of that key is deleted, or unreadable now.
+    pub fn is_deleted(&self, key: &str) -> bool {
+        self.by_key(key).is_none_or(|history| history.deleted.is_some())
+    }
+
+    /// When the last version of an object was recorded.
+    pub fn last_seen(&self, object: &ObjectRef) -> Option<Timestamp> {
+        let versions = &self.by_key(&self.key_of(object))?.versions;
+        versions.last().map(|version| version.at)
+    }
+
+    /// The history of that key.
+    pub fn by_key(&self, key: &str) -> Option<&ProfileHistory> {
+        self.places.get(key).map(|place| &self.histories[place.index])
+    }
+
     /// The number of profiles so far, deleted ones included.
     pub fn len(&self) -> usize {
         self.histories.len()
@@ -142,7 +186,7 @@ impl Record {
 
     /// The history of the profile with that uid.
     pub fn history(&self, uid: &str) -> Option<&ProfileHistory> {
-        self.places.get(uid).map(|place| &self.histories[place.index])
+        self.by_key(uid)
     }
 
     /// The number of profiles that exist now.

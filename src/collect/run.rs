@@ -41,6 +41,10 @@ const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
 const STOPPED: &str = "the run was stopped before it was read";
 
+/// Why Secrets are not compared with profiles.
+const STALE: &str =
+    "the profiles could not be listed at the end of the window, and Secrets must not be newer";
+
 /// Why the Namespaces were not listed.
 #[derive(Debug, thiserror::Error)]
 enum NotListed {
@@ -86,6 +90,7 @@ pub async fn collect(
         target,
         permissions,
         evidence,
+        is_stale: false,
     };
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
@@ -109,6 +114,8 @@ struct Run<'a> {
     target: Target,
     permissions: Permissions,
     evidence: Evidence,
+    /// Whether the profiles could not be listed at the end of the window.
+    is_stale: bool,
 }
 
 impl Run<'_> {
@@ -209,8 +216,12 @@ impl Run<'_> {
                 _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
                 () = self.ticks(&record, from) => {}
             }
+            let ended = self.clock.now();
+            let confirming = join_all(watches.iter_mut().map(Watch::confirm));
+            let confirmed = self.unless_stopped(confirming).await;
+            self.is_stale = confirmed.is_some_and(|confirmed| confirmed.contains(&false));
             for watch in watches {
-                watch.finish().await;
+                watch.finish(ended);
             }
         }
         let until = self.clock.now();
@@ -359,6 +370,11 @@ impl Run<'_> {
         self.asked(Kind::Secrets, asked);
         self.evidence.gaps.extend(gap);
         if places.is_empty() {
+            return;
+        }
+        if self.is_stale {
+            // All evidence of a run is of one moment.
+            self.gap(Kind::Secrets, STALE.to_owned());
             return;
         }
         self.progress.phase("reading consumers' Secrets");

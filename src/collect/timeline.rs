@@ -2,6 +2,8 @@
 //!
 //! The loop is our own: a client library's retries hide what rules must know, which is what was missed and when.
 
+mod confirm;
+
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
@@ -10,7 +12,7 @@ use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use kube::client::Client;
 use parking_lot::Mutex;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{
     call::{ATTEMPTS, Failure, PATIENCE, request, segment, send},
@@ -28,7 +30,7 @@ const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// How long a silence may be before the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
-/// How long to wait at the end for a hub that may be gone.
+/// How long a new watch is heard at the end, after a long silence.
 const LAST_WORD: Duration = Duration::from_secs(2);
 /// A change that arrives this soon after an interruption may have happened during it.
 const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
@@ -48,6 +50,8 @@ pub(super) struct Watch {
     streams: bool,
     resource_version: String,
     lines: Option<Lines>,
+    /// When it began.
+    began: Timestamp,
     /// Until when every change is known.
     heard: Timestamp,
     /// Why the watch is interrupted now.
@@ -76,6 +80,7 @@ impl Watch {
             streams,
             resource_version: String::new(),
             lines: None,
+            began: clock.now(),
             heard: clock.now(),
             outage: None,
             resumed: None,
@@ -119,29 +124,15 @@ impl Watch {
     }
 
     /// Ends the watch. An interruption that lasts until now leaves a gap.
-    pub async fn finish(mut self) {
-        let quiet = self.clock.now().duration_since(self.heard);
-        if self.outage.is_none() && quiet > QUIET {
-            // The connection may be dead. A new watch brings what was missed immediately.
-            self.lines = None;
-            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
-            let last = async {
-                self.resume().await?;
-                self.listen().await
-            };
-            if let Ok(Err(failure)) = timeout(LAST_WORD, last).await {
-                self.outage = Some(failure.to_string());
-            }
-        }
-        let until = self.clock.now();
+    pub fn finish(self, now: Timestamp) {
         if let Some(cause) = &self.outage
-            && until.duration_since(self.heard) > BRIEF
+            && now.duration_since(self.heard) > BRIEF
         {
             let reason = format!(
                 "the watch{} was lost and did not come back: {cause}",
                 self.place()
             );
-            self.record.lock().gaps.push(gap(self.heard, until, reason));
+            self.record.lock().gaps.push(gap(self.heard, now, reason));
         }
     }
 

@@ -69,8 +69,8 @@ pub fn conclude(
     }
 }
 
-/// Writes reports of a failed run over those of an earlier one: every rule is inconclusive, with the failure as its
-/// reason.
+/// Writes reports of a failed run, so that an earlier run's reports do not pass for its own: every rule is
+/// inconclusive, with the failure as its reason.
 pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
     let facts = rules::all().iter().map(|rule| &rule.facts);
     let kinds: BTreeSet<Kind> = facts

@@ -151,7 +151,7 @@ fn red(text: &str) -> String {
 impl From<Decision> for Exit {
     fn from(decision: Decision) -> Self {
         match decision {
-            Decision::Conformant => Exit::Success,
+            Decision::Conformant | Decision::NoViolation => Exit::Success,
             Decision::NotConformant => Exit::NotConformant,
             Decision::Inconclusive => Exit::Inconclusive,
         }

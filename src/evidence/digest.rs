@@ -17,6 +17,10 @@ use super::{
 };
 use crate::api::{Labels, names};
 
+/// The settings of an auth provider that were issued to one user. All others, such as tenant, client id and client
+/// secret, say how to log in, and are the same for every user.
+const ISSUED: [&str; 3] = ["access-token", "id-token", "refresh-token"];
+
 /// The largest kubeconfig to read: a Secret cannot exceed 1 MiB.
 const LARGEST: usize = 1 << 20;
 
@@ -179,9 +183,19 @@ impl Digester {
             add(CredentialKind::Exec, String::new());
         }
         if let Some(provider) = object(user, "auth-provider", at)? {
-            let config = provider.get("config").filter(|config| !config.is_null());
-            let digest = config.map(|config| self.digest(&[config.to_string().as_bytes()]));
-            add(CredentialKind::AuthProvider, digest.unwrap_or_default());
+            let at = join(at, "auth-provider");
+            let config = object(provider, "config", &at)?;
+            let values = config.into_iter().flat_map(|config| {
+                let values = ISSUED.iter().filter_map(|key| config.get(*key)?.as_str());
+                values.filter(|value| !value.is_empty())
+            });
+            let digests: Vec<String> = values.map(|value| self.digest(&[value.as_bytes()])).collect();
+            if digests.is_empty() {
+                add(CredentialKind::AuthProvider, String::new());
+            }
+            digests
+                .into_iter()
+                .for_each(|digest| add(CredentialKind::AuthProvider, digest));
         }
         Ok(credentials)
     }
@@ -479,6 +493,37 @@ users:
         let one = "users: [{name: a, user: {username: ab, password: c}}]";
         let two = "users: [{name: a, user: {username: a, password: bc}}]";
         assert_ne!(credential(&run, one), credential(&run, two));
+    }
+
+    #[test]
+    fn an_auth_provider_holds_a_credential_only_once_it_was_issued_one() {
+        let run = Digester::new([7; 32]);
+        let of = |config: &str| {
+            let text =
+                format!("users: [{{name: a, user: {{auth-provider: {{name: oidc, config: {config}}}}}}}]");
+            let secret = run.secret(&self::config(&text)).expect("a secret");
+            let kubeconfig = secret.kubeconfig.expect("a kubeconfig");
+            let credentials = kubeconfig.users[0].credentials.iter();
+            credentials
+                .map(|credential| credential.digest.clone())
+                .collect::<Vec<_>>()
+        };
+        let how = "idp-issuer-url: https://idp.example, client-id: c, client-secret: s, tenant-id: t, \
+                   idp-certificate-authority-data: Q0E=";
+        assert_eq!(of(&format!("{{{how}}}")), [""]);
+        assert_eq!(of("{id-token: ''}"), [""]);
+        assert_eq!(of("null"), [""]);
+        let (one, two) = (
+            of(&format!("{{{how}, id-token: one, refresh-token: more}}")),
+            of(&format!("{{{how}, id-token: two, refresh-token: more}}")),
+        );
+        assert_ne!(one[0], two[0]);
+        assert_eq!(one[1], two[1]);
+        // The same token is one credential, however it is written down.
+        assert_eq!(
+            credential(&run, "users: [{name: a, user: {token: one}}]").digest,
+            one[0]
+        );
     }
 
     #[test]

@@ -89,7 +89,8 @@ pub struct KubeconfigUser {
 pub struct Credential {
     /// Its kind.
     pub kind: CredentialKind,
-    /// Keyed digest of its value, comparable only within one run. Empty without a value (an exec plugin).
+    /// Keyed digest of its value, comparable only within one run. Empty without a value: an exec plugin, or an auth
+    /// provider before the first login.
     pub digest: String,
 }
 
@@ -105,7 +106,7 @@ pub enum CredentialKind {
     Password,
     /// `exec`
     Exec,
-    /// `auth-provider`
+    /// `auth-provider`: a token that it was issued
     AuthProvider,
 }
 

@@ -11,6 +11,8 @@ use crate::tally::Tally;
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.
     Conformant,
+    /// The same for the rules that the user selected, which are not all: at least one of them was judged.
+    NoViolation,
     /// A rule fails.
     NotConformant,
     /// No rule fails, but a MUST rule is inconclusive or none was judged.
@@ -22,18 +24,23 @@ impl Decision {
     pub fn name(self) -> &'static str {
         match self {
             Decision::Conformant => "conformant",
+            Decision::NoViolation => "no-violation",
             Decision::NotConformant => "not-conformant",
             Decision::Inconclusive => "inconclusive",
         }
     }
 }
 
-/// Decides: failures first, then doubts. A run that judged nothing, or was cut short, is never conformant. MAY rules
-/// cannot fail, SHOULD rules only in strict runs.
+/// Decides: failures first, then doubts. A run that judged nothing, was cut short or left out rules is never conformant.
+/// MAY rules cannot fail, SHOULD rules only in strict runs.
 pub(crate) fn decide(tally: &Tally, partial: bool) -> Decision {
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
-    } else if partial || tally.must.inconclusive > 0 || tally.must.judged() == 0 {
+    } else if partial || tally.must.inconclusive > 0 {
+        Decision::Inconclusive
+    } else if tally.is_narrowed() && tally.judged() > 0 {
+        Decision::NoViolation
+    } else if tally.is_narrowed() || tally.must.judged() == 0 {
         Decision::Inconclusive
     } else {
         Decision::Conformant

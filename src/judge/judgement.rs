@@ -4,8 +4,9 @@ use evidence::{Scope, api::Edition};
 
 use crate::{
     decision::Decision,
-    rules::{Finding, Level, Rule},
-    tally::Tally,
+    judging::DESELECTED,
+    rules::{Finding, Rule},
+    tally::{Outcome, Tally},
     verdict::Verdict,
     waivers::WaiverOutcome,
 };
@@ -59,7 +60,9 @@ impl Judgement {
 
     /// How many rules are broken and waived.
     pub fn waived(&self) -> usize {
-        let Tally { must, should, may } = &self.tally;
+        let Tally {
+            must, should, may, ..
+        } = &self.tally;
         must.waived + should.waived + may.waived
     }
 
@@ -70,8 +73,12 @@ impl Judgement {
 }
 
 impl RuleVerdict {
-    /// The rule's level and its verdict, as [`Tally`] counts them.
-    pub(crate) fn outcome(&self) -> (Level, Verdict) {
-        (self.rule.facts.level, self.verdict)
+    pub(crate) fn outcome(&self) -> Outcome {
+        let is_deselected = self.verdict == Verdict::Skipped && self.reason.as_deref() == Some(DESELECTED);
+        Outcome {
+            level: self.rule.facts.level,
+            verdict: self.verdict,
+            is_deselected,
+        }
     }
 }

@@ -37,9 +37,34 @@ pub struct Tally {
     pub should: Count,
     /// The MAY rules.
     pub may: Count,
+    /// The MUST rules that the user did not select. They are counted as skipped too.
+    pub deselected_must: usize,
+    /// The rules of all levels that the user did not select.
+    pub deselected: usize,
+}
+
+/// What [`Tally`] counts of one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The rule's level.
+    pub level: Level,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether the user did not select the rule.
+    pub is_deselected: bool,
 }
 
 impl Tally {
+    /// Whether the user left out rules.
+    pub fn is_narrowed(&self) -> bool {
+        self.deselected > 0
+    }
+
+    /// Rules of all levels that passed, failed, warned or were waived.
+    pub fn judged(&self) -> usize {
+        self.must.judged() + self.should.judged() + self.may.judged()
+    }
+
     /// The count of one level.
     pub fn level(&self, level: Level) -> &Count {
         match level {
@@ -58,11 +83,15 @@ impl Tally {
     }
 }
 
-impl FromIterator<(Level, Verdict)> for Tally {
-    fn from_iter<T: IntoIterator<Item = (Level, Verdict)>>(verdicts: T) -> Self {
+impl FromIterator<Outcome> for Tally {
+    fn from_iter<T: IntoIterator<Item = Outcome>>(outcomes: T) -> Self {
         let mut tally = Self::default();
-        for (level, verdict) in verdicts {
-            tally.level_mut(level).add(verdict);
+        for outcome in outcomes {
+            tally.level_mut(outcome.level).add(outcome.verdict);
+            if outcome.is_deselected {
+                tally.deselected += 1;
+                tally.deselected_must += usize::from(outcome.level == Level::Must);
+            }
         }
         tally
     }

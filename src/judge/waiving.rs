@@ -51,7 +51,9 @@ impl Judgement {
 /// The decision, given the outcomes of waivers.
 pub fn decide_with(tally: &Tally, partial: bool, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
     match decide(tally, partial) {
-        Decision::Conformant if strict && outcomes.iter().any(|o| o.complaint().is_some()) => {
+        Decision::Conformant | Decision::NoViolation
+            if strict && outcomes.iter().any(|o| o.complaint().is_some()) =>
+        {
             Decision::NotConformant
         }
         decision => decision,

@@ -16,10 +16,17 @@ const SUBJECT: &str = "ClusterProfile";
 /// Writes the badge as SVG. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let edition = report.judgement.edition;
+    let tally = &report.judgement.tally;
+    let selected = tally.must.rules - tally.deselected_must;
     let (words, colour) = match report.judgement.decision {
-        Decision::Conformant => ("conformant", "#1a7f37"),
-        Decision::NotConformant => ("not conformant", "#cf222e"),
-        Decision::Inconclusive => ("inconclusive", "#7d6608"),
+        Decision::Conformant => ("conformant".to_owned(), "#1a7f37"),
+        // Grey, and no word of conformance: a whole run may say otherwise.
+        Decision::NoViolation => (
+            format!("no violation in {selected}/{} MUST rules", tally.must.rules),
+            "#57606a",
+        ),
+        Decision::NotConformant => ("not conformant".to_owned(), "#cf222e"),
+        Decision::Inconclusive => ("inconclusive".to_owned(), "#57606a"),
     };
     // All of it is our own text: nothing to escape.
     let partial = if report.judgement.partial { ", partial" } else { "" };

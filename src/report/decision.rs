@@ -11,14 +11,17 @@ use super::{Coverage, Report, escape, number::count};
 pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
+    let waived = match report.judgement.waived() {
+        0 => String::new(),
+        waived => format!(", {} waived", count(waived, "rule")),
+    };
     match report.judgement.decision {
-        Decision::Conformant => match report.judgement.waived() {
-            0 => format!("conformant with edition {edition}"),
-            waived => format!(
-                "conformant with edition {edition}, {} waived",
-                count(waived, "rule")
-            ),
-        },
+        Decision::Conformant => format!("conformant with edition {edition}{waived}"),
+        Decision::NoViolation => format!(
+            "no violation among the {} of {} selected, edition {edition}{waived}",
+            tally.must.rules - tally.deselected_must,
+            count(tally.must.rules, "MUST rule")
+        ),
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {

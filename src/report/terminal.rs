@@ -151,6 +151,7 @@ fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
 fn decide(page: &mut Page, report: &Report) {
     let style = match report.judgement.decision {
         Decision::Conformant => Style::new().green().bold(),
+        Decision::NoViolation => Style::new().bold(),
         Decision::NotConformant => Style::new().red().bold(),
         Decision::Inconclusive => Style::new().yellow().bold(),
     };

@@ -4,9 +4,11 @@ use std::{
     collections::BTreeSet,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use evidence::{DriverAction, ObjectRef, redact::without_credentials};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -19,9 +21,10 @@ use super::{
 };
 use crate::{
     CollectError, Plan,
-    call::{Failure, get, segment},
+    call::{Failure, segment},
     clock::Clock,
     connect::{Connection, HubAccess},
+    list::list,
     target::{Target, target},
 };
 
@@ -241,12 +244,15 @@ async fn strangers(
     leftovers: &[String],
 ) -> Result<Vec<String>, CleanError> {
     let path = format!("{}?labelSelector={}", target.profiles(None), segment(LABEL_RUN));
-    let list: Value = get(&hub.client, &path)
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&found);
+    let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
+    list(&hub.client, &path, each)
         .await
         .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
     let mut seen = BTreeSet::new();
     let mut told = Vec::new();
-    for item in list["items"].as_array().into_iter().flatten() {
+    for item in &*found.lock() {
         let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
         let object = ObjectRef::of_value(item, evidence::api::names::KIND);
         let known = going_on.iter().any(|known| known == run)

@@ -13,6 +13,7 @@ use super::run_context::RunContext;
 use crate::{
     Wish,
     call::{Failure, read, request, segment, send},
+    list::next_page,
     secrets::places,
 };
 
@@ -26,6 +27,15 @@ const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s
 struct List {
     /// An API server writes `null` where there are none.
     items: Option<Vec<Item>>,
+    metadata: ListMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListMetadata {
+    /// The token of the next page; empty at the end.
+    #[serde(rename = "continue")]
+    rest: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -60,15 +70,26 @@ async fn count_in(context: &RunContext<'_>, place: &str, profile: &ProfileKey) -
     };
     let selector = format!("{}={}", names::LABEL_SECRET_PROFILE, profile.name);
     let path = format!("/api/v1/{namespace}secrets?labelSelector={}", segment(&selector));
-    let mut request = request(Method::GET, &path)?;
-    request
-        .headers_mut()
-        .insert(header::ACCEPT, HeaderValue::from_static(METADATA));
-    let list: List = read(send(context.client, request).await?, &path).await?;
     let is_its = |item: &Item| {
         let labels = item.metadata.labels.as_ref();
         let namespace = labels.and_then(|labels| labels.get(names::LABEL_SECRET_PROFILE_NAMESPACE));
         namespace.is_none_or(|namespace| *namespace == profile.namespace)
     };
-    Ok(list.items.iter().flatten().filter(|item| is_its(item)).count())
+    let (mut count, mut page) = (0, path.clone());
+    loop {
+        let mut request = request(Method::GET, &page)?;
+        request
+            .headers_mut()
+            .insert(header::ACCEPT, HeaderValue::from_static(METADATA));
+        let list: List = read(send(context.client, request).await?, &path).await?;
+        count += list.items.iter().flatten().filter(|item| is_its(item)).count();
+        let next = next_page(&path, &list.metadata.rest);
+        if list.metadata.rest.is_empty() {
+            return Ok(count);
+        }
+        if next == page {
+            return Err(Failure::broken("the hub's list does not end"));
+        }
+        page = next;
+    }
 }

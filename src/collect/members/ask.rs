@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::clean::Clean;
 use crate::{
     connect,
+    list::next_page,
     missing::MEMBER_FORBIDS,
     splitter::{FrameMetadata, Splitter},
 };
@@ -26,6 +27,9 @@ const LARGEST: usize = 1 << 20;
 /// The largest list, of whole objects and of metadata, which is read item by item and not kept.
 const LARGEST_LIST: usize = 4 << 20;
 const LARGEST_METADATA: usize = 64 << 20;
+
+/// How many pages of a list are read.
+const PAGES: usize = 200;
 
 /// Why a member that does not accept the credential is missing.
 pub(super) const NOT_ACCEPTED: &str =
@@ -148,6 +152,29 @@ impl Asker {
             Ok(frame.metadata)
         })
         .await
+    }
+
+    /// The same for all pages of a list: servers may cut a list without being asked.
+    ///
+    /// # Errors
+    /// When there is no whole list. Items may have been handed on by then.
+    pub async fn list_all(
+        &self,
+        path: &str,
+        accept: Wanted,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), NoAnswer> {
+        let mut page = path.to_owned();
+        for _ in 0..PAGES {
+            let metadata = self.list(&page, accept, &mut each).await?;
+            if metadata.rest.is_empty() {
+                return Ok(());
+            }
+            page = next_page(path, &metadata.rest);
+        }
+        Err(NoAnswer::Silent(
+            "the member's list has more pages than are read".to_owned(),
+        ))
     }
 
     async fn whole(&self, request: Request<Body>) -> Result<Answer, NoAnswer> {

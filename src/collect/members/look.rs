@@ -224,8 +224,8 @@ impl Looking<'_> {
             let path = format!("{ABOUT}/{}/clusterproperties", segment(version));
             let mut properties = Vec::new();
             let read = |json: &[u8]| properties.extend(cluster_property(json, self.asker));
-            match self.asker.list(&path, Wanted::All, read).await {
-                Ok(_) => {
+            match self.asker.list_all(&path, Wanted::All, read).await {
+                Ok(()) => {
                     properties.sort_by(|one: &ClusterProperty, other| one.name.cmp(&other.name));
                     return Ok(properties.into());
                 }
@@ -247,7 +247,9 @@ impl Looking<'_> {
                 groups.insert(self.asker.clean.words(group));
             }
         };
-        self.asker.list(DEFINITIONS, Wanted::MetadataAtLast, read).await?;
+        self.asker
+            .list_all(DEFINITIONS, Wanted::MetadataAtLast, read)
+            .await?;
         if groups.len() <= GROUPS {
             Ok(Arc::new(groups))
         } else {

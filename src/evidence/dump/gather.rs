@@ -9,10 +9,11 @@ use jiff::Timestamp;
 
 use super::{
     DumpError, NO_AUDIT_LOG,
-    item::{Body, Found, Item},
+    item::{Body, Found, Item, Partial},
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
+    Asked, Digester, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable,
+    Version,
     api::names,
     crd, lenient,
     lenient::{MASK, Untyped},
@@ -30,6 +31,8 @@ pub(super) struct Gatherer<'a> {
     has_namespaces: bool,
     has_secrets: bool,
     has_writers: bool,
+    /// Why the dump lacks objects of some kinds.
+    partial: Vec<(Kind, String)>,
     /// The first flaw that made part of the dump unusable.
     failure: Option<DumpError>,
 }
@@ -57,6 +60,7 @@ impl<'a> Gatherer<'a> {
             has_namespaces: false,
             has_secrets: false,
             has_writers: false,
+            partial: Vec::new(),
             failure: None,
         }
     }
@@ -77,7 +81,33 @@ impl<'a> Gatherer<'a> {
                 });
                 self.failure.get_or_insert(why);
             }
+            Found::Partial(partial) => self.take_partial(&partial),
         }
+    }
+
+    /// Notes that the rest of a list is missing.
+    fn take_partial(&mut self, partial: &Partial<'_>) {
+        let rest = match partial.remaining {
+            Some(1) => " (1 more object)".to_owned(),
+            Some(count) => format!(" ({count} more objects)"),
+            None => String::new(),
+        };
+        let reason = format!(
+            "{} is only a part of a list{rest}: dump the whole list, without a limit",
+            partial.place
+        );
+        let kinds: &[Kind] = match &*partial.items.kind {
+            names::KIND => &[Kind::Inventory],
+            "Namespace" => &[Kind::Namespaces],
+            "Secret" => &[Kind::Secrets],
+            // Its rest may hold any kind.
+            "" => &[Kind::Inventory, Kind::Namespaces, Kind::Secrets],
+            _ => &[],
+        };
+        self.has_namespaces |= kinds == [Kind::Namespaces];
+        self.has_secrets |= kinds == [Kind::Secrets];
+        self.partial
+            .extend(kinds.iter().map(|kind| (*kind, reason.clone())));
     }
 
     fn take_item(&mut self, item: &Item<'_>) {
@@ -306,6 +336,15 @@ impl<'a> Gatherer<'a> {
         };
         let asked = self.asked();
         let mut evidence = self.evidence;
+        let partial = self.partial.into_iter();
+        let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));
+        evidence.gaps.extend(partial.map(|(kind, reason)| Gap {
+            kind,
+            from: None,
+            until: None,
+            object: None,
+            reason,
+        }));
         let header = &mut evidence.header;
         header.format = FORMAT.to_owned();
         header.suite_version = env!("CARGO_PKG_VERSION").to_owned();

@@ -19,6 +19,35 @@ pub(super) enum Found<'a> {
     Item(Item<'a>),
     /// A stretch whose objects are unknown.
     Lost(DumpError),
+    /// A list that goes on elsewhere.
+    Partial(Partial<'a>),
+}
+
+/// A list with a `continue` token: the server has kept back the rest.
+pub(super) struct Partial<'a> {
+    /// The type of its items; empty for a plain `List`.
+    pub items: Types<'a>,
+    /// The number of objects in the rest, if the server told it.
+    pub remaining: Option<u64>,
+    /// The place of the list.
+    pub place: Place<'a>,
+}
+
+impl<'a> Partial<'a> {
+    /// Returns what is missing from a list of that type and `metadata`, if anything.
+    pub fn of(types: &Types<'_>, metadata: &Value, place: Place<'a>) -> Option<Self> {
+        let token = &metadata["continue"];
+        let items = types.of_items();
+        let is_partial = !token.is_null() && *token != "";
+        is_partial.then(|| Self {
+            items: Types {
+                api_version: Cow::Owned(items.api_version.into_owned()),
+                kind: Cow::Owned(items.kind.into_owned()),
+            },
+            remaining: metadata["remainingItemCount"].as_u64(),
+            place,
+        })
+    }
 }
 
 /// An object of a dump.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     DumpError,
-    item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
+    item::{Body, Broken, DEEPEST, Found, Item, Partial, Place, Sink, Types},
     text::{ENDS_IN_THE_MIDDLE, without_place},
 };
 use crate::lenient::{Untyped, identity};
@@ -46,6 +46,8 @@ struct Head<'a> {
     kind: Option<&'a RawValue>,
     #[serde(borrow, deserialize_with = "even_null")]
     items: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 /// Distinguishes `null` from absent.
@@ -64,7 +66,14 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
         b'{' => match serde_json::from_str::<Head<'_>>(raw.get()) {
             Ok(head) => {
                 let types = head.types();
-                match head.items.filter(|_| types.is_list()) {
+                let items = head.items.filter(|_| types.is_list());
+                if let (Some(_), Some(metadata)) = (items, head.metadata) {
+                    let metadata = serde_json::from_str(metadata.get()).unwrap_or_default();
+                    if let Some(partial) = Partial::of(&types, &metadata, place) {
+                        sink(Found::Partial(partial));
+                    }
+                }
+                match items {
                     Some(items) if items.get().starts_with('[') => {
                         each_of_list(
                             items,
@@ -88,6 +97,7 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
                     api_version: part("apiVersion"),
                     kind: part("kind"),
                     items: part("items"),
+                    metadata: None,
                 };
                 let types = head.types();
                 if types.is_list() && head.items.is_some() {

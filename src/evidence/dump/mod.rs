@@ -9,7 +9,7 @@
 //! An object of another shape, or in two versions, becomes an [`Unreadable`](super::Unreadable), and the others are
 //! judged. So does an object that cannot be parsed, if its limits are known: by JSON brackets, by the indentation of
 //! kubectl's YAML, or by document marks. Otherwise the stretch becomes one of unknown kind. It is an error only if
-//! nothing remains to judge.
+//! nothing remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
 
 mod error;
 mod gather;

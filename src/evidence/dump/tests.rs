@@ -401,3 +401,77 @@ fn depth_is_bounded() {
         read(&closed).expect_err("no object");
     }
 }
+
+/// The kinds that a dump is said to hold a part of, each with the reason.
+fn partial(text: &str) -> Vec<(Kind, String)> {
+    let gaps = read(text).expect("reads").evidence.gaps;
+    gaps.into_iter().map(|gap| (gap.kind, gap.reason)).collect()
+}
+
+#[test]
+fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
+    let profile = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": "a", "namespace": "n"}});
+    let list = |kind: &str, metadata: serde_json::Value, items: &[&serde_json::Value]| {
+        let api_version = if kind == "ClusterProfileList" {
+            "multicluster.x-k8s.io/v1alpha1"
+        } else {
+            "v1"
+        };
+        json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "items": items})
+    };
+    let cut = json!({"continue": "CANARY", "remainingItemCount": 12});
+    let reason =
+        "dumps/hub.yaml:1 is only a part of a list (12 more objects): dump the whole list, without a limit";
+    let profiles = list("ClusterProfileList", cut.clone(), &[&profile]);
+    for text in [
+        profiles.to_string(),
+        serde_saphyr::to_string(&profiles).expect("YAML"),
+        json!([profiles]).to_string(),
+    ] {
+        assert_eq!(partial(&text), [(Kind::Inventory, reason.to_owned())], "{text}");
+    }
+    // A part that cannot be parsed as a whole is still known to be one.
+    let broken = "apiVersion: v1\nitems:\n- {apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, \
+                  metadata: {name: a}}\n- a: [\nkind: ClusterProfileList\nmetadata:\n  continue: x\n";
+    assert!(partial(broken).iter().any(|(kind, _)| *kind == Kind::Inventory));
+
+    let with_profile = |other: serde_json::Value| format!("{profile}\n{other}");
+    let secrets = with_profile(list("SecretList", cut.clone(), &[]));
+    assert_eq!(
+        partial(&secrets),
+        [(Kind::Secrets, reason.replace(":1 is", ":2 is"))]
+    );
+    let namespaces = with_profile(list("NamespaceList", json!({"continue": "x"}), &[]));
+    let [(Kind::Namespaces, told)] = &partial(&namespaces)[..] else {
+        panic!("{namespaces}")
+    };
+    assert!(told.contains("a part of a list: dump"), "{told}");
+    // Of kinds that the dump does not hold, nothing is missing.
+    let kinds = |text: &str| {
+        partial(text)
+            .into_iter()
+            .map(|(kind, _)| kind)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        kinds(&list("List", cut.clone(), &[&profile]).to_string()),
+        [Kind::Inventory]
+    );
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
+    let both = list("List", cut.clone(), &[&profile, &namespace]);
+    assert_eq!(kinds(&both.to_string()), [Kind::Inventory, Kind::Namespaces]);
+
+    for whole in [
+        json!({"continue": ""}),
+        json!({"continue": null}),
+        json!({}),
+        json!(null),
+    ] {
+        assert_eq!(
+            partial(&list("ClusterProfileList", whole, &[&profile]).to_string()),
+            []
+        );
+    }
+    assert_eq!(partial(&with_profile(list("PodList", cut, &[]))), []);
+}

@@ -5,7 +5,7 @@ use serde_saphyr::DuplicateKeyPolicy;
 
 use super::{
     DumpError,
-    item::{Body, Broken, DEEPEST, Found, Item, Place, Sink, Types},
+    item::{Body, Broken, DEEPEST, Found, Item, Partial, Place, Sink, Types},
     lines,
     text::{ENDS_IN_THE_MIDDLE, options, without_place},
 };
@@ -51,6 +51,12 @@ fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: u
         return sink(Found::Lost(place.no_list()));
     };
     let types = Types::of(&value);
+    if types.is_list()
+        && value.get("items").is_some()
+        && let Some(partial) = Partial::of(&types, &value["metadata"], place)
+    {
+        sink(Found::Partial(partial));
+    }
     let items = match &mut value {
         // An empty document.
         Value::Null if deepest == DEEPEST - 1 => return,
@@ -100,11 +106,14 @@ fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
         let frame: Value =
             serde_saphyr::from_str_with_options(&list.frame, options(DuplicateKeyPolicy::Error)).ok()?;
         let types = Types::of(&frame);
-        types.is_list().then_some((list.items, types))
+        types.is_list().then_some((list.items, types, frame))
     });
-    let Some((items, types)) = list else {
+    let Some((items, types, frame)) = list else {
         return sink(broken(place, &Types::default(), error));
     };
+    if let Some(partial) = Partial::of(&types, &frame["metadata"], place) {
+        sink(Found::Partial(partial));
+    }
     let items: Vec<Place<'_>> = items.into_iter().map(|item| place.of(item)).collect();
     let within: usize = items.iter().map(Place::count_spoilt).sum();
     if let Some(error) = place.spoilt().filter(|_| place.count_spoilt() > within) {

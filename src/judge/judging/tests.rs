@@ -266,7 +266,11 @@ fn the_decision_follows_the_ledger() {
     let tally = |must, should| Tally {
         must,
         should,
-        may: Count::default(),
+        ..Tally::default()
+    };
+    let narrowed = |must, should| Tally {
+        deselected: 1,
+        ..tally(must, should)
     };
     for (expected, tally) in [
         (Decision::Conformant, tally(count(3, 0, 0), count(0, 0, 2))),
@@ -274,10 +278,15 @@ fn the_decision_follows_the_ledger() {
         (Decision::NotConformant, tally(count(3, 0, 0), count(0, 1, 0))),
         (Decision::Inconclusive, tally(count(3, 0, 1), count(0, 0, 0))),
         (Decision::Inconclusive, tally(count(0, 0, 0), count(5, 0, 0))),
+        (Decision::NoViolation, narrowed(count(3, 0, 0), count(0, 0, 2))),
+        (Decision::NoViolation, narrowed(count(0, 0, 0), count(1, 0, 0))),
+        (Decision::NotConformant, narrowed(count(3, 1, 0), count(0, 0, 0))),
+        (Decision::Inconclusive, narrowed(count(3, 0, 1), count(0, 0, 0))),
+        (Decision::Inconclusive, narrowed(count(0, 0, 0), count(0, 0, 1))),
     ] {
         assert_eq!(decide(&tally, false), expected, "{tally:?}");
         let partial = match expected {
-            Decision::Conformant => Decision::Inconclusive,
+            Decision::Conformant | Decision::NoViolation => Decision::Inconclusive,
             other => other,
         };
         assert_eq!(decide(&tally, true), partial, "{tally:?}, cut short");

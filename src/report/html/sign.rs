@@ -64,6 +64,7 @@ pub(super) fn of(verdict: Verdict) -> Sign {
 pub(super) fn of_decision(decision: Decision) -> Sign {
     match decision {
         Decision::Conformant => Sign::new("pass", "✓", "conformant"),
+        Decision::NoViolation => Sign::new("none", "–", "no violation"),
         Decision::NotConformant => Sign::new("fail", "✕", "not conformant"),
         Decision::Inconclusive => Sign::new("doubt", "?", "inconclusive"),
     }

@@ -123,7 +123,7 @@ fn verdict(document: &Document, rule: &str, entry: Option<&Entry>) -> Option<Ver
 fn badness(decision: Decision) -> u8 {
     match decision {
         Decision::Conformant => 0,
-        Decision::Inconclusive => 1,
+        Decision::NoViolation | Decision::Inconclusive => 1,
         Decision::NotConformant => 2,
     }
 }

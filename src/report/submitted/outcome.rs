@@ -1,6 +1,8 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
-use judge::{Count, DESELECTED, Decision, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level};
+use judge::{
+    Count, DESELECTED, Decision, Outcome, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level,
+};
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
 
@@ -61,7 +63,12 @@ fn in_a_word(count: &Count) -> Judged {
 
 /// The decision that the verdicts lead to.
 pub(super) fn decision(entries: &[Entry], partial: bool, waivers: &[Waived], strict: bool) -> Decision {
-    let tally = entries.iter().map(|entry| (entry.level, entry.verdict)).collect();
+    let outcomes = entries.iter().map(|entry| Outcome {
+        level: entry.level,
+        verdict: entry.verdict,
+        is_deselected: entry.is_deselected(),
+    });
+    let tally = outcomes.collect();
     let outcomes: Vec<WaiverOutcome> = waivers.iter().map(Waived::outcome).collect();
     decide_with(&tally, partial, &outcomes, strict)
 }

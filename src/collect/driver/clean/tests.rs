@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     Wish,
-    call::call,
+    call::{call, get},
     connect::Connection,
     driver::journal::{FieldUndo, Head, Journal},
 };

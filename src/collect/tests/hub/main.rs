@@ -1,10 +1,12 @@
 //! The way from a hub to evidence, on the lab under the paused clock.
 
 mod beside;
+mod confirming;
 mod driving;
 mod looking;
 mod members;
 mod misbehaving;
+mod paging;
 mod refusals;
 mod tampering;
 mod watching;

@@ -21,8 +21,8 @@ pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findi
         let mut names = HashSet::new();
         for entry in of_profile(profile) {
             findings.examine();
-            let name = entry.provider.name.trim();
-            if name.is_empty() {
+            let name = &*entry.provider.name;
+            if name.trim().is_empty() {
                 findings.report(
                     entry
                         .finding(".name", "access provider has no name")

@@ -1,6 +1,6 @@
 //! The owners of the credentials in a Secret (KEP-4322 › Secret format).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
@@ -42,13 +42,14 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
         let Some(consumer) = namespace.and_then(|namespace| consumer(namespace)) else {
             continue;
         };
-        let shared = kubeconfig
+        let shared: Vec<(&str, &Secret)> = kubeconfig
             .users
             .iter()
             .flat_map(credentials)
             .map(|credential| *owners.entry(credential).or_insert((consumer, secret)))
-            .find(|(owner, _)| *owner != consumer);
-        if let Some((owner, other)) = shared {
+            .filter(|(owner, _)| *owner != consumer)
+            .collect();
+        if let Some((owner, other)) = shared.first() {
             findings.report(
                 Finding::on(secret, "two consumers are given the same credential")
                     .at("data.Config.users")
@@ -69,39 +70,85 @@ fn credentials(user: &KubeconfigUser) -> impl Iterator<Item = &Credential> {
         .filter(|credential| !credential.digest.is_empty())
 }
 
-/// Finds two entries that cannot belong to one user. They share no credential, and the kubeconfig does not use each
-/// for a different server: one consumer may have several names on several clusters.
+/// Finds two entries that cannot belong to one user. Entries that share a credential, directly or through others,
+/// belong to one. So do entries for different servers: one consumer may have several names on several clusters.
 fn two_users(kubeconfig: &Kubeconfig) -> Option<(&KubeconfigUser, &KubeconfigUser)> {
-    let users: Vec<&KubeconfigUser> = kubeconfig
+    let servers = servers(kubeconfig);
+    // The first entry for each server, the first that may be for any server, and the first of each of two users.
+    let mut at_server: HashMap<&str, Entry> = HashMap::new();
+    let mut anywhere: Option<Entry> = None;
+    let mut of_users: Vec<Entry> = Vec::new();
+    for entry in by_user(kubeconfig) {
+        let own = servers.get(entry.0.name.as_str());
+        let rivals: Vec<Entry> = match own {
+            None => of_users.clone(),
+            Some(own) => {
+                let there = own.iter().filter_map(|server| at_server.get(server));
+                there.copied().chain(anywhere).collect()
+            }
+        };
+        if let Some((rival, _)) = rivals.iter().find(|(_, user)| *user != entry.1) {
+            return Some((*rival, entry.0));
+        }
+        if of_users.len() < 2 && of_users.iter().all(|(_, user)| *user != entry.1) {
+            of_users.push(entry);
+        }
+        match own {
+            None => _ = anywhere.get_or_insert(entry),
+            Some(own) => own
+                .iter()
+                .for_each(|server| _ = at_server.entry(server).or_insert(entry)),
+        }
+    }
+    None
+}
+
+/// An entry with a credential, and the number of its user.
+type Entry<'a> = (&'a KubeconfigUser, usize);
+
+/// The entries with a credential. Those that share one are of one user.
+fn by_user(kubeconfig: &Kubeconfig) -> Vec<Entry<'_>> {
+    let entries: Vec<&KubeconfigUser> = kubeconfig
         .users
         .iter()
         .filter(|user| credentials(user).next().is_some())
         .collect();
-    let share = |one: &KubeconfigUser, other: &KubeconfigUser| {
-        credentials(one).any(|credential| other.credentials.contains(credential))
-    };
-    let (first, rest) = users.split_first()?;
-    rest.iter()
-        .find(|other| !share(first, other) && !serve_different_servers(kubeconfig, first, other))
-        .map(|other| (*first, *other))
+    let mut of_credential: BTreeMap<&Credential, Vec<usize>> = BTreeMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        for credential in credentials(entry) {
+            of_credential.entry(credential).or_default().push(place);
+        }
+    }
+    let mut users: Vec<Option<usize>> = vec![None; entries.len()];
+    for user in 0..entries.len() {
+        let mut waiting = vec![user];
+        while let Some(place) = waiting.pop() {
+            if users[place].is_some() {
+                continue;
+            }
+            users[place] = Some(user);
+            for credential in credentials(entries[place]) {
+                waiting.extend(of_credential.remove(credential).unwrap_or_default());
+            }
+        }
+    }
+    let users = users.into_iter().flatten();
+    entries.into_iter().zip(users).collect()
 }
 
-fn serve_different_servers(kubeconfig: &Kubeconfig, one: &KubeconfigUser, other: &KubeconfigUser) -> bool {
-    let servers = |user: &KubeconfigUser| -> HashSet<&str> {
-        let contexts = kubeconfig
-            .contexts
-            .iter()
-            .filter(|context| context.user == user.name);
-        contexts
-            .filter_map(|context| {
-                kubeconfig
-                    .clusters
-                    .iter()
-                    .find(|cluster| cluster.name == context.cluster)
-            })
-            .map(|cluster| cluster.server.as_str())
-            .collect()
-    };
-    let (one, other) = (servers(one), servers(other));
-    !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
+/// The servers for which the contexts use each entry, by its name.
+fn servers(kubeconfig: &Kubeconfig) -> HashMap<&str, Vec<&str>> {
+    let clusters: HashMap<&str, &str> = kubeconfig
+        .clusters
+        .iter()
+        .rev()
+        .map(|cluster| (cluster.name.as_str(), cluster.server.as_str()))
+        .collect();
+    let mut servers: HashMap<&str, Vec<&str>> = HashMap::new();
+    for context in &kubeconfig.contexts {
+        if let Some(server) = clusters.get(context.cluster.as_str()) {
+            servers.entry(context.user.as_str()).or_default().push(server);
+        }
+    }
+    servers
 }

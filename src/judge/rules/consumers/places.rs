@@ -1,8 +1,11 @@
 //! The namespace of a Secret and the profile that it names (KEP-4322 › Secret format).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
-use evidence::{Evidence, GRACE_SECONDS, Kind, api::names};
+use evidence::{
+    Evidence, GRACE_SECONDS, Kind,
+    api::{Edition, names},
+};
 
 use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
@@ -113,35 +116,101 @@ fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {
 
 /// `consumers/consumer-name-unique`
 ///
-/// No two namespaces have the same consumer's name.
+/// No two namespaces have the same consumer's name within one inventory.
+///
+/// Up to edition 2026-07 the hub is one inventory. Later editions have one in each namespace with profiles: there two
+/// namespaces may share a name, unless their Secrets are for profiles of the same inventory.
 pub(in crate::rules) fn consumer_name_unique(evidence: &Evidence, findings: &mut Findings) {
     let everything = is_everything_judged(evidence);
-    let holding: HashSet<&str> = subjects(evidence)
-        .iter()
-        .map(|subject| subject.secret.namespace.as_str())
-        .collect();
-    let mut first: HashMap<&str, &str> = HashMap::new();
+    let inventories = inventories(evidence);
+    let mut first: HashMap<(&str, &str), &str> = HashMap::new();
+    let mut unknown = 0;
     for namespace in &evidence.namespaces {
         let Some(consumer) = consumer(namespace) else {
             continue;
         };
+        let holds_secrets = inventories.of_consumers.contains_key(namespace.name.as_str());
         // Another manager, which is not judged, may serve the consumer too.
-        if !everything && !holding.contains(namespace.name.as_str()) {
+        if !everything && !holds_secrets {
             continue;
         }
         findings.examine();
-        let other = *first.entry(consumer).or_insert(&namespace.name);
-        if other != namespace.name {
+        let served = inventories.of(&namespace.name);
+        unknown += usize::from(served.is_empty());
+        let clash = served.iter().find_map(|inventory| {
+            let other = *first.entry((consumer, inventory)).or_insert(&namespace.name);
+            (other != namespace.name).then_some((other, *inventory))
+        });
+        if let Some((other, inventory)) = clash {
+            let inventory = match inventory {
+                WHOLE_HUB => String::new(),
+                inventory => format!(" for the profiles in {inventory}"),
+            };
             findings.report(
                 Finding::on(namespace, "two namespaces have the same consumer's name")
                     .at(format!("metadata.labels[{}]", names::LABEL_CONSUMER))
                     .expected("a name of its own")
-                    .observed(format!("{consumer}, as namespace {other}")),
+                    .observed(format!("{consumer}, as namespace {other}{inventory}")),
             );
         }
+    }
+    if unknown > 0 {
+        findings.note(format!(
+            "{unknown} namespaces of consumers were not compared: no Secret shows which inventory they are for"
+        ));
     }
     if findings.examined == 0 {
         let what = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
         nothing_found(evidence, findings, what);
+    }
+}
+
+/// Stands for the only inventory of a hub.
+const WHOLE_HUB: &str = "";
+
+/// The inventories of consumers.
+struct Inventories<'a> {
+    /// By the consumer's namespace, the inventories that its Secrets certainly are for.
+    of_consumers: HashMap<&'a str, BTreeSet<&'a str>>,
+    /// The only inventory on the hub, if there are not several.
+    only: Option<&'static str>,
+}
+
+impl<'a> Inventories<'a> {
+    fn of(&self, consumer: &str) -> Vec<&'a str> {
+        match self.only {
+            Some(only) => vec![only],
+            None => self
+                .of_consumers
+                .get(consumer)
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect(),
+        }
+    }
+}
+
+fn inventories(evidence: &Evidence) -> Inventories<'_> {
+    let mut of_consumers: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+    for subject in subjects(evidence) {
+        let inventories = of_consumers.entry(&subject.secret.namespace).or_default();
+        let mut namespaces = subject
+            .profiles
+            .iter()
+            .map(|history| &*history.last().metadata.namespace);
+        // Without a namespace in its labels, a Secret may be for any profile of that name.
+        if let Some(namespace) = subject.namespace().or_else(|| {
+            let first = namespaces.next()?;
+            namespaces.all(|other| other == first).then_some(first)
+        }) {
+            inventories.insert(namespace);
+        }
+    }
+    let hub = evidence.everyone().map(|profile| &*profile.metadata.namespace);
+    let is_one = evidence.header.claim.edition < Edition::Y2026M09 || hub.collect::<BTreeSet<_>>().len() < 2;
+    Inventories {
+        of_consumers,
+        only: is_one.then_some(WHOLE_HUB),
     }
 }

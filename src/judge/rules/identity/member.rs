@@ -1,6 +1,6 @@
 //! One profile per member cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Evidence, ObjectRef,
@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, digest, note_bounds},
+    same_cluster::{Candidates, DigestIndex, SharedIdentity, digest, note_bounds},
     sets::ClusterSets,
     text::redacted_or_absent,
 };
@@ -49,21 +49,31 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
 
     let sets = ClusterSets::of(evidence);
     let mut twins = BTreeMap::new();
+    let mut uncertain = BTreeSet::new();
     for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
         for group in index.groups() {
-            for (rank, place) in group.iter().enumerate().skip(1) {
-                let earlier = group[..rank.min(MAX_COMPARED)]
-                    .iter()
-                    .map(|place| members[*place]);
-                let mut same = earlier.filter(|earlier| {
-                    let (earlier, profile) = (*earlier, members[*place]);
+            let mut candidates = Candidates::default();
+            for place in group {
+                let profile = members[place];
+                let (earlier, is_cut) = candidates.of(kind, &sets, profile);
+                let twin = earlier.into_iter().find(|earlier| {
                     kind.joins(&sets, earlier, profile) && !kind.may_be_shared(earlier, profile)
                 });
-                if let Some(twin) = same.next() {
-                    twins.entry(*place).or_insert((kind, twin));
+                match twin {
+                    Some(twin) => _ = twins.entry(place).or_insert((kind, twin)),
+                    None if is_cut => _ = uncertain.insert(place),
+                    None => {}
                 }
+                candidates.add(&sets, profile);
             }
         }
+    }
+    uncertain.retain(|place| !twins.contains_key(place));
+    if !uncertain.is_empty() {
+        findings.note(format!(
+            "{} profiles share their endpoints or ids with many others, and were compared with a few of them only",
+            uncertain.len()
+        ));
     }
     for (place, (kind, twin)) in twins {
         let profile = members[place];
@@ -88,4 +98,40 @@ fn finding(kind: SharedIdentity, profile: &ClusterProfile, twin: &ClusterProfile
             redacted_or_absent(value),
             ObjectRef::from(twin)
         ))
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::api::Edition;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    /// The notes on members behind one gateway, told apart by what their plugin is told.
+    fn notes(members: usize) -> Vec<String> {
+        let member = |number: usize| {
+            let exec =
+                json!({"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": number}});
+            json!({"metadata": {"name": format!("a{number}")}, "status": {
+                "properties": [{"name": "cluster-endpoints.k8s.io", "value": r#"["gateway.example:443"]"#}],
+                "accessProviders": [{"name": "p", "cluster": {"server": "https://gateway.example", "extensions": [exec]}}],
+            }})
+        };
+        let world: Vec<Value> = (0..members).map(member).collect();
+        let example = Example::parse(&json!({"name": "gateway", "passes": world}), Edition::Standard);
+        let mut findings = Findings::default();
+        one_profile_per_cluster(example.expect("an example").evidence(), &mut findings);
+        assert_eq!((findings.examined, findings.list), (members, Vec::new()));
+        findings.notes
+    }
+
+    #[test]
+    fn says_which_profiles_were_not_compared_with_all_others() {
+        assert_eq!(notes(9), Vec::<String>::new());
+        let [note] = &notes(12)[..] else {
+            panic!("one note")
+        };
+        assert!(note.starts_with("3 profiles share their endpoints"), "{note}");
+    }
 }

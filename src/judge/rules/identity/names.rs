@@ -2,26 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Evidence, ObjectRef, api::ClusterProfile};
+use evidence::{
+    Evidence, ObjectRef,
+    api::{ClusterProfile, names},
+};
 
 use crate::rules::{
     finding::{Finding, Findings},
-    same_cluster::{DigestIndex, Relation, by_all, by_ids, digest, note_bounds},
+    same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, may_be_one, note_bounds},
     sets::ClusterSets,
     text::redacted,
 };
 
-/// Maximum number of profiles of one name that a profile is compared with.
+/// Maximum number of different profiles of one name that another one of that name is compared with.
 const MAX_COMPARED: usize = 8;
+
+/// Why two profiles of one name clash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Clash {
+    /// Their cluster ids differ, which proves two clusters.
+    ClusterIds,
+    /// Their member ids differ, and nothing shows one cluster.
+    MemberIds,
+    /// Their managers differ: a hint.
+    Managers,
+}
 
 /// `identity/name-unique`
 ///
 /// No two clusters share a profile name on the hub.
 ///
-/// A manager may publish one member under one name in several namespaces. Profiles of one name describe two clusters
-/// if their managers differ, or if they claim to be different clusters.
+/// Ids that differ prove two clusters. Without proof, a name that two managers use is a warning. Endpoints prove
+/// nothing: one manager may publish the private ones and another the public ones.
 pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings) {
-    let scope = &evidence.header.scope;
     evidence.inventory().for_each(|_| findings.examine());
     note_bounds(evidence, findings);
     // A terminating profile frees its name.
@@ -35,60 +48,100 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     }
     let sets = ClusterSets::of(evidence);
     let mut clashes = BTreeMap::new();
+    let mut uncertain = 0;
     for group in index.groups() {
-        let mut known: Vec<&ClusterProfile> = Vec::new();
+        let mut known: Vec<(u64, &ClusterProfile)> = Vec::new();
         for place in group {
             let profile = profiles[place];
-            let clash = known
+            let worst = known
                 .iter()
-                .find_map(|other| Some((*other, reason(&sets, other, profile)?)));
-            if let Some(clash) = clash {
-                clashes.insert(place, clash);
-            } else if known.len() < MAX_COMPARED {
-                known.push(profile);
+                .filter_map(|(_, other)| Some((clash(&sets, other, profile)?, *other)))
+                .min_by_key(|(clash, _)| *clash);
+            let claims = digest((profile.manager(), ids(profile)));
+            let is_new = known.iter().all(|(claimed, _)| *claimed != claims);
+            let is_proven = worst.is_some_and(|(clash, _)| clash != Clash::Managers);
+            if let Some(worst) = worst {
+                clashes.insert(place, worst);
+            }
+            if is_new && known.len() < MAX_COMPARED {
+                known.push((claims, profile));
+            } else if is_new && !is_proven {
+                uncertain += 1;
             }
         }
     }
-    for (place, (other, reason)) in clashes {
-        let profile = profiles[place];
-        let (object, rival) = if scope.holds(profile) {
-            (profile, other)
-        } else {
-            (other, profile)
-        };
-        if scope.holds(object) {
-            findings.report(
-                Finding::on(object, format!("two clusters share a name: {reason}"))
-                    .at("metadata.name")
-                    .expected("a name that no other cluster on the hub has")
-                    .observed(format!(
-                        "{}, as has {}",
-                        redacted(&object.metadata.name),
-                        ObjectRef::from(rival)
-                    )),
-            );
-        }
+    for (place, (clash, other)) in clashes {
+        report(evidence, profiles[place], other, clash, findings);
+    }
+    if uncertain > 0 {
+        findings.note(format!(
+            "{uncertain} profiles share their name with many others, and were compared with a few of them only"
+        ));
     }
 }
 
-/// Why two profiles of one name describe two clusters; none if they may describe one.
-fn reason<'a>(
-    sets: &ClusterSets<'a>,
-    one: &'a ClusterProfile,
-    other: &'a ClusterProfile,
-) -> Option<&'static str> {
+fn report(
+    evidence: &Evidence,
+    later: &ClusterProfile,
+    earlier: &ClusterProfile,
+    clash: Clash,
+    findings: &mut Findings,
+) {
+    let scope = &evidence.header.scope;
+    let (object, rival) = if scope.holds(later) {
+        (later, earlier)
+    } else {
+        (earlier, later)
+    };
+    if !scope.holds(object) {
+        return;
+    }
+    let message = match clash {
+        Clash::ClusterIds => "two clusters share a name: their cluster ids differ",
+        Clash::MemberIds => "two clusters share a name: their member ids differ",
+        Clash::Managers => "two managers use one name, perhaps for two clusters",
+    };
+    let finding = Finding::on(object, message)
+        .at("metadata.name")
+        .expected("a name that no other cluster on the hub has")
+        .observed(format!(
+            "{}, as has {}",
+            redacted(&object.metadata.name),
+            ObjectRef::from(rival)
+        ));
+    findings.report(match clash {
+        Clash::ClusterIds | Clash::MemberIds => finding,
+        Clash::Managers => finding.advisory(),
+    });
+}
+
+/// How two profiles of one name clash, if they do.
+fn clash<'a>(sets: &ClusterSets<'a>, one: &'a ClusterProfile, other: &'a ClusterProfile) -> Option<Clash> {
     if one.metadata.name != other.metadata.name {
         return None;
     }
+    let member_ids_differ = || {
+        member_id(one)
+            .zip(member_id(other))
+            .is_some_and(|(one, other)| one != other)
+    };
     let (ours, theirs) = (one.manager(), other.manager());
-    if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
-        return Some("their managers differ");
-    }
-    match (by_ids(sets, one, other), by_all(sets, one, other)) {
-        (Relation::Different, _) => Some("their cluster ids differ"),
-        (_, Relation::Different) => Some("they have no endpoint in common"),
+    match by_ids(sets, one, other) {
+        Relation::Different => Some(Clash::ClusterIds),
+        Relation::Unknown if member_ids_differ() && !may_be_one(one, other) => Some(Clash::MemberIds),
+        _ if ours != theirs && !ours.is_empty() && !theirs.is_empty() => Some(Clash::Managers),
         _ => None,
     }
+}
+
+/// The ids that a profile claims for its cluster.
+fn ids(profile: &ClusterProfile) -> (Vec<(usize, &str)>, Option<&str>) {
+    (cluster_ids(profile).collect(), member_id(profile))
+}
+
+fn member_id(profile: &ClusterProfile) -> Option<&str> {
+    let id = profile.label(names::LABEL_MEMBER_ID);
+    id.filter(|id| !id.is_empty())
 }
 
 /// `identity/name-follows-guidance`

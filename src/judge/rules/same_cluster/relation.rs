@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use evidence::{
     Evidence,
     api::{
-        Cluster, ClusterProfile,
+        ClusterProfile,
         endpoints::{Endpoints, Place, normal},
         names,
     },
 };
 
+use super::access::{are_told_apart, share_access, share_authority};
 use crate::rules::{finding::Findings, sets::ClusterSets, text::is_placeholder};
 
 /// What one piece of evidence proves about two profiles.
@@ -56,6 +57,12 @@ pub(in crate::rules) fn by_all<'a>(
     }
 }
 
+/// Whether two profiles lead to one place: they have an endpoint or an access provider in common.
+pub(in crate::rules) fn may_be_one(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let (ours, theirs) = (endpoint_set(one), endpoint_set(other));
+    !are_told_apart(one, other) && (!ours.is_disjoint(&theirs) || share_access(one, other))
+}
+
 /// Compares everything that identifies a cluster, the most reliable first.
 pub(in crate::rules) fn by_everything<'a>(
     sets: &ClusterSets<'a>,
@@ -75,6 +82,7 @@ pub(in crate::rules) fn by_everything<'a>(
         return Relation::Same;
     }
     match by_endpoints(one, other) {
+        _ if are_told_apart(one, other) => Relation::Different,
         Relation::Unknown if share_access(one, other) => Relation::Same,
         told => told,
     }
@@ -127,6 +135,12 @@ pub(in crate::rules) fn cluster_id<'a>(profile: &'a ClusterProfile, property: &s
     (!is_placeholder(value)).then_some(value)
 }
 
+/// The ids of a profile: each with its property, as a place in [`names::PROPERTIES_CLUSTER_ID`].
+pub(in crate::rules) fn cluster_ids(profile: &ClusterProfile) -> impl Iterator<Item = (usize, &str)> {
+    let names = names::PROPERTIES_CLUSTER_ID.iter().enumerate();
+    names.filter_map(|(place, name)| Some((place, cluster_id(profile, name)?)))
+}
+
 /// Whether an id is a UUID, with or without dashes: no two clusters have the same one by chance.
 fn is_universal(id: &str) -> bool {
     let digits = || id.bytes().filter(|byte| *byte != b'-');
@@ -155,31 +169,6 @@ fn endpoint_set(profile: &ClusterProfile) -> BTreeSet<String> {
     places.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Whether both have an access provider with the same server, CA and settings. Settings count because a gateway may
-/// distinguish its members by them.
-pub(in crate::rules) fn share_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    shared_servers(one, other).any(|(ours, theirs)| agree(ours, theirs))
-}
-
-/// Pairs of access providers with the same server.
-fn shared_servers<'a>(
-    one: &'a ClusterProfile,
-    other: &'a ClusterProfile,
-) -> impl Iterator<Item = (&'a Cluster, &'a Cluster)> {
-    let pairs = one
-        .access()
-        .flat_map(|ours| other.access().map(move |theirs| (&ours.cluster, &theirs.cluster)));
-    pairs.filter(|(ours, theirs)| server(ours).is_some_and(|ours| server(theirs) == Some(ours)))
-}
-
-/// Whether two access providers with one server lead to one member.
-fn agree(ours: &Cluster, theirs: &Cluster) -> bool {
-    ours.certificate_authority_data == theirs.certificate_authority_data
-        && ours.tls_server_name == theirs.tls_server_name
-        && ours.proxy_url == theirs.proxy_url
-        && ours.extensions == theirs.extensions
-}
-
 /// Whether two profiles of different ClusterSets certainly describe one cluster. Values that hubs and networks may
 /// repeat are no proof alone: ids that are no UUID, private addresses, servers without a CA.
 pub(in crate::rules) fn is_surely_one<'a>(
@@ -193,13 +182,14 @@ pub(in crate::rules) fn is_surely_one<'a>(
     if ids(one, other).any(|(one, other)| one != other) {
         return false;
     }
-    let mut access = shared_servers(one, other).peekable();
-    let is_told_apart = access.peek().is_some() && !access.any(|(ours, theirs)| agree(ours, theirs));
+    if are_told_apart(one, other) {
+        return false;
+    }
     match by_endpoints(one, other) {
         Relation::Different => false,
         Relation::Unknown => share_authority(one, other),
         Relation::Same if share_authority(one, other) => true,
-        Relation::Same => !is_told_apart && (equal_ids(one, other).next().is_some() || is_public(one)),
+        Relation::Same => equal_ids(one, other).next().is_some() || is_public(one),
     }
 }
 
@@ -208,28 +198,4 @@ pub(in crate::rules) fn is_public(profile: &ClusterProfile) -> bool {
     let mut public = false;
     each_place(profile, |place| public |= !place.is_private());
     public
-}
-
-/// Whether both have an access provider with the same server, settings and CA, and the CA is set.
-fn share_authority(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    shared_servers(one, other).any(|(ours, theirs)| has_authority(ours) && agree(ours, theirs))
-}
-
-/// Whether both have an access provider with the same server, settings and CA, and either the address is public or
-/// the CA is set.
-pub(in crate::rules) fn share_known_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    let is_known = |cluster: &Cluster| {
-        has_authority(cluster) || server(cluster).is_some_and(|server| !server.is_private())
-    };
-    shared_servers(one, other).any(|(ours, theirs)| is_known(ours) && agree(ours, theirs))
-}
-
-fn has_authority(cluster: &Cluster) -> bool {
-    let authority = cluster.certificate_authority_data.as_deref();
-    authority.is_some_and(|authority| !authority.is_empty())
-}
-
-/// The place of an access provider's server, if it identifies one.
-pub(in crate::rules) fn server(cluster: &Cluster) -> Option<Place<'_>> {
-    Place::read(cluster.server.as_deref()?)
 }

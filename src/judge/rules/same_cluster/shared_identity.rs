@@ -3,16 +3,14 @@
 use evidence::api::{ClusterProfile, names};
 
 use super::{
+    access::{are_told_apart, each_access, each_member, share_access, share_known_access, shared_access},
     digest_index::digest,
-    relation::{
-        Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, is_public, server, share_access,
-        share_known_access,
-    },
+    relation::{Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, is_public},
 };
 use crate::rules::{sets::ClusterSets, text::redacted};
 
 /// Maximum number of profiles compared per shared value: behind a gateway, thousands of different members may share
-/// one server.
+/// their endpoints.
 pub(in crate::rules) const MAX_COMPARED: usize = 8;
 
 /// A value that identifies a cluster, if two profiles share it.
@@ -58,13 +56,12 @@ impl SharedIdentity {
                 if each_place(profile, |place| places.push(digest(place))) && !places.is_empty() {
                     places.sort_unstable();
                     places.dedup();
-                    take(digest(places));
+                    take(digest(&places));
+                    // Behind a gateway, thousands of members have its endpoints: these are few.
+                    each_member(profile, |member| take(digest((&places, member))));
                 }
             }
-            SharedIdentity::Access => {
-                let servers = profile.access().filter_map(|provider| server(&provider.cluster));
-                servers.map(digest).for_each(take);
-            }
+            SharedIdentity::Access => each_access(profile, take),
         }
     }
 
@@ -79,14 +76,20 @@ impl SharedIdentity {
             SharedIdentity::MemberId => {
                 let id = |profile: &'a ClusterProfile| profile.label(names::LABEL_MEMBER_ID);
                 let within = one.metadata.namespace == other.metadata.namespace;
-                id(one) == id(other) && (within || by_all(sets, one, other) != Relation::Different)
+                let may_be_one =
+                    || by_all(sets, one, other) != Relation::Different && !are_told_apart(one, other);
+                id(one) == id(other) && (within || may_be_one())
             }
             SharedIdentity::ClusterId(_) => by_ids(sets, one, other) == Relation::Same,
             SharedIdentity::Endpoints => {
-                by_ids(sets, one, other) != Relation::Different && by_endpoints(one, other) == Relation::Same
+                by_ids(sets, one, other) != Relation::Different
+                    && by_endpoints(one, other) == Relation::Same
+                    && !are_told_apart(one, other)
             }
             SharedIdentity::Access => {
-                by_all(sets, one, other) != Relation::Different && share_access(one, other)
+                by_all(sets, one, other) != Relation::Different
+                    && share_access(one, other)
+                    && !are_told_apart(one, other)
             }
         }
     }
@@ -129,12 +132,7 @@ impl SharedIdentity {
                 "same endpoints",
             ),
             SharedIdentity::Access => {
-                let shared = profile
-                    .access()
-                    .find(|provider| {
-                        let ours = server(&provider.cluster);
-                        ours.is_some() && twin.access().any(|theirs| server(&theirs.cluster) == ours)
-                    })
+                let shared = shared_access(profile, twin)
                     .map(|provider| (&*provider.name, provider.cluster.server.as_deref()));
                 let (name, server) = shared.unwrap_or_default();
                 (

@@ -230,3 +230,27 @@ async fn the_age_of_a_lease_is_told_by_the_member_s_clock() {
         "{ages:?}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_member_s_list_in_pages_is_read_to_its_end() {
+    let world = World::new().await;
+    let fake = Fake::new(|_, path| {
+        let page = |name: &str, rest: &str| {
+            let items = json!([{"metadata": {"name": name}}]);
+            (
+                200,
+                json!({"metadata": {"continue": rest}, "items": items}).to_string(),
+            )
+        };
+        match path.split_once("customresourcedefinitions") {
+            Some((_, "")) => page("as.one.example", "2/2"),
+            Some((_, "?continue=2%2F2")) => page("bs.two.example", ""),
+            _ => well(path),
+        }
+    });
+    let ways = vec![way("a", fake.client())];
+    let evidence = world.collect(&asking(0, ways), async {}).await.expect("evidence");
+    let groups = member(&evidence, "a").looks[0].custom_resource_groups.clone();
+    let groups: Vec<String> = groups.expect("groups").iter().cloned().collect();
+    assert_eq!(groups, ["one.example", "two.example"]);
+}

@@ -1,0 +1,163 @@
+//! A watch is believed only as far as a list at the end of the window confirms it.
+
+use apiserver::Affected;
+use evidence::api::names;
+use judge::{Selection, Verdict, judge};
+
+use super::*;
+
+/// A hub, or a proxy before it, that accepts watches and delivers nothing for that long.
+fn hold(world: &World, seconds: u64) {
+    let held = Misbehaviour::HoldEvents(Duration::from_secs(seconds));
+    world.server.misbehave(held);
+}
+
+const FOREVER: u64 = 1_000_000;
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_tells_nothing_leaves_a_gap() {
+    // Short windows, and those in which the hub ends the silent watch or the runner gives it up.
+    for window in [14, 100, 300, 900] {
+        let world = World::new().await;
+        hold(&world, FOREVER);
+        for name in ["changed", "gone", "kept"] {
+            world.profile(name).await;
+        }
+        let events = async {
+            after(5).await;
+            world.profile("new").await;
+            world.delete("gone").await;
+            for version in ["v1", "v2", "v3"] {
+                after(1).await;
+                world.report("changed", version).await;
+            }
+        };
+        let evidence = world.watch(window, events).await;
+        let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
+            panic!("{window} s: {:?}", evidence.gaps)
+        };
+        let (from, until) = span(gap);
+        assert!(from == 0 && until >= window as i64, "{window} s: {gap:?}");
+        assert!(gap.reason.contains("missed changes"), "{gap:?}");
+        // What is judged is what the list shows.
+        assert_eq!(story(&evidence, "changed"), [format!("Listed -@0 v3@{until}")]);
+        assert_eq!(story(&evidence, "gone"), [format!("Listed -@0 gone@{until}")]);
+        assert_eq!(story(&evidence, "new"), [format!("Relisted -@{until}")]);
+        assert_eq!(story(&evidence, "kept"), ["Listed -@0"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_watch_is_confirmed() {
+    for window in [14, 100, 900] {
+        let world = World::new().await;
+        hold(&world, FOREVER);
+        world.profile("a").await;
+        let evidence = world.watch(window, async {}).await;
+        assert!(evidence.is_whole(Kind::Timeline), "{:?}", evidence.gaps);
+        assert_eq!(story(&evidence, "a"), ["Listed -@0"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_may_be_a_moment_behind_the_list() {
+    let world = World::new().await;
+    hold(&world, 5);
+    world.profile("a").await;
+    world.profile("b").await;
+    let events = async {
+        after(58).await;
+        world.report("a", "v1").await;
+        world.delete("b").await;
+        world.profile("c").await;
+    };
+    let evidence = world.watch(60, events).await;
+    assert!(evidence.is_whole(Kind::Timeline), "{:?}", evidence.gaps);
+    assert_eq!(story(&evidence, "a"), ["Listed -@0 v1@63"]);
+    assert_eq!(story(&evidence, "b"), ["Listed -@0 gone@63"]);
+    assert_eq!(story(&evidence, "c"), ["Created -@63"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_namespace_s_silent_watch_is_no_other_s() {
+    let world = World::new().await;
+    world
+        .create("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
+        .await;
+    hold(&world, FOREVER);
+    world.profile("a").await;
+    world
+        .create(&PROFILES.replace("default", "other"), profile("b"))
+        .await;
+    let mut scoped = plan(60);
+    scoped.scope.namespaces = vec!["default".to_owned(), "other".to_owned()];
+    let events = async {
+        after(10).await;
+        world.report("a", "v1").await;
+    };
+    let evidence = world.collect(&scoped, events).await.expect("evidence");
+    let [gap] = gaps(&evidence, Kind::Timeline)[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert!(gap.reason.contains("of namespace default"), "{gap:?}");
+    assert_eq!(story(&evidence, "b"), ["Listed -@0"]);
+}
+
+/// A consumer's Secret for that profile.
+fn secret(profile: &str) -> Value {
+    let labels =
+        json!({names::LABEL_SECRET_PROFILE: profile, names::LABEL_SECRET_PROFILE_NAMESPACE: "default"});
+    json!({"metadata": {"name": format!("for-{profile}"), "labels": labels}, "stringData": {"Config": "{}"}})
+}
+
+/// The verdict on whether each Secret names a profile, where a Secret and its profile come together ten seconds in.
+async fn verdict_on_secrets(world: &World, then: impl Future<Output = ()>) -> (Verdict, Evidence) {
+    world.profile("old").await;
+    let events = async {
+        after(10).await;
+        world.profile("new").await;
+        world
+            .create("/api/v1/namespaces/default/secrets", secret("new"))
+            .await;
+        then.await;
+    };
+    let evidence = world.watch(300, events).await;
+    let judgement = judge(&evidence, &Selection::default());
+    let found = judgement.verdicts.iter();
+    let mut found = found.filter(|each| each.rule.id == "consumers/secret-names-profile");
+    (found.next().expect("it is judged").verdict, evidence)
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_are_never_newer_than_the_profiles() {
+    let world = World::new().await;
+    let (verdict, _) = verdict_on_secrets(&world, async {}).await;
+    assert_eq!(verdict, Verdict::Pass);
+
+    let world = World::new().await;
+    hold(&world, FOREVER);
+    let (verdict, _) = verdict_on_secrets(&world, async {}).await;
+    assert_eq!(verdict, Verdict::Pass, "the list brings the profile");
+
+    // Without the list there is none to compare them with.
+    let world = World::new().await;
+    hold(&world, FOREVER);
+    let spoil = async {
+        after(100).await;
+        for verb in ["list", "watch"] {
+            world.server.misbehave(Misbehaviour::Fail {
+                affected: Affected::verb_on(verb, "clusterprofiles"),
+                code: 503,
+                retry_after: None,
+                every: 1,
+                times: usize::MAX,
+            });
+        }
+    };
+    let (verdict, evidence) = verdict_on_secrets(&world, spoil).await;
+    assert_eq!(verdict, Verdict::Inconclusive);
+    let [gap] = gaps(&evidence, Kind::Secrets)[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert!(gap.reason.contains("must not be newer"), "{gap:?}");
+}

@@ -1,0 +1,88 @@
+//! Lists that a server cuts into pages, though nobody asked for it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use http::{Response, Uri};
+use kube::client::Body;
+
+use super::*;
+
+/// A proxy before the hub that cuts each list into pages of two; `answer` may answer in the hub's place.
+fn paging(world: &World, answer: impl Fn(&str) -> Option<Response<Body>> + Send + Sync + 'static) -> Client {
+    let (hub, answer) = (world.hub.connection.client.clone(), Arc::new(answer));
+    let service = tower::service_fn(move |mut request: Request<Body>| {
+        let (hub, answer) = (hub.clone(), Arc::clone(&answer));
+        async move {
+            let uri = request.uri().to_string();
+            if let Some(answered) = answer(&uri) {
+                return Ok(answered);
+            }
+            let is_list = ["clusterprofiles", "secrets", "namespaces"].iter().any(|plural| {
+                uri.split('?').next().is_some_and(|path| path.ends_with(plural))
+                    && !uri.contains("watch=true")
+            });
+            if request.method() == Method::GET && is_list {
+                let separator = if uri.contains('?') { '&' } else { '?' };
+                let paged: Uri = format!("{uri}{separator}limit=2").parse().expect("a path");
+                *request.uri_mut() = paged;
+            }
+            hub.send(request).await
+        }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_in_pages_is_read_to_its_end() {
+    for window in [0, 30] {
+        let mut world = World::new().await;
+        for name in ["a", "b", "c", "d", "e"] {
+            world.profile(name).await;
+            let labels = json!({"x-k8s.io/cluster-profile": name});
+            let secret = json!({"metadata": {"name": name, "labels": labels}});
+            world.create("/api/v1/namespaces/default/secrets", secret).await;
+            world
+                .create("/api/v1/namespaces", json!({"metadata": {"name": name}}))
+                .await;
+        }
+        world.hub.connection.client = paging(&world, |_| None);
+        let evidence = world.watch(window, async {}).await;
+        assert_eq!(evidence.inventory().count(), 5);
+        assert_eq!(evidence.secrets.len(), 5);
+        assert!(evidence.namespaces.len() > 5, "{:?}", evidence.namespaces);
+        assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_expires_between_its_pages_is_read_anew() {
+    let mut world = World::new().await;
+    for name in ["a", "b", "c"] {
+        world.profile(name).await;
+    }
+    let expired = AtomicUsize::new(0);
+    world.hub.connection.client = paging(&world, move |uri| {
+        let is_rest = uri.contains("clusterprofiles?continue=");
+        let is_first = is_rest && expired.fetch_add(1, Ordering::Relaxed) == 0;
+        let status = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
+        let body = Body::from(status.to_string().into_bytes());
+        is_first.then(|| Response::builder().status(410).body(body).expect("a response"))
+    });
+    let evidence = world.watch(0, async {}).await;
+    assert_eq!(evidence.inventory().count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_end_is_none() {
+    let mut world = World::new().await;
+    world.hub.connection.client = paging(&world, |uri| {
+        let list = json!({"metadata": {"resourceVersion": "1", "continue": "again"}, "items": []});
+        let is_list = uri.contains("/clusterprofiles");
+        is_list.then(|| Response::new(Body::from(list.to_string().into_bytes())))
+    });
+    let error = world.collect(&plan(0), async {}).await.expect_err("no list");
+    assert!(error.to_string().contains("does not end"), "{error}");
+}

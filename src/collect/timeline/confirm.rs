@@ -1,0 +1,159 @@
+//! Confirms a watch at the end of the window: a list must show nothing that the watch has not brought.
+//!
+//! Some proxies accept a watch and deliver nothing. Without a list, such a silence looks like a quiet manager.
+
+use std::{sync::Arc, time::Duration};
+
+use evidence::{ObjectRef, Origin};
+use futures::future::join;
+use jiff::Timestamp;
+use tokio::{select, time::sleep};
+
+use super::{LAST_WORD, QUIET, Watch, gap};
+use crate::{
+    call::{Failure, retry},
+    list::list,
+    record::Record,
+};
+
+/// How long the watch may take to bring what the list shows. A shorter delay is no interruption either.
+const CATCH_UP: Duration = Duration::from_secs(10);
+/// Interval of comparing what the watch has brought.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the list is tried.
+const ATTEMPTS: u32 = 3;
+
+/// What a list shows, and the watch has not brought yet.
+#[derive(Default)]
+struct Untold {
+    versions: Vec<ObjectRef>,
+    /// Keys of profiles that are gone.
+    deletions: Vec<Arc<str>>,
+}
+
+impl Untold {
+    /// Drops what the watch has brought meanwhile. Returns whether nothing is left.
+    fn settle(&mut self, record: &Record) -> bool {
+        self.versions.retain(|object| !record.has_version(object));
+        self.deletions.retain(|key| !record.is_deleted(key));
+        self.versions.is_empty() && self.deletions.is_empty()
+    }
+
+    /// The last time at which the record was right about all of them; none if it never had one of them.
+    fn known_until(&self, record: &Record) -> Option<Timestamp> {
+        let versions = self.versions.iter().map(|object| record.last_seen(object));
+        let deletions = self.deletions.iter().map(|key| {
+            let versions = &record.by_key(key)?.versions;
+            versions.last().map(|version| version.at)
+        });
+        // None is the least: the record knows nothing of that object.
+        versions.chain(deletions).min().flatten()
+    }
+
+    /// An example, for people.
+    fn example(&self, record: &Record) -> String {
+        let deleted = || Some(ObjectRef::from(record.by_key(self.deletions.first()?)?.last()).to_string());
+        let changed = self.versions.first().map(ToString::to_string);
+        changed.or_else(deleted).unwrap_or_default()
+    }
+}
+
+impl Watch {
+    /// Compares a list with what the watch has brought, which gets a moment to catch up. If it does not, the record takes
+    /// a new list, and a gap. Returns whether the record is up to date.
+    pub async fn confirm(&mut self) -> bool {
+        let ended = self.clock.now();
+        let quiet = ended.duration_since(self.heard);
+        let doubtful = self.outage.is_none() && quiet > QUIET;
+        if doubtful {
+            // The connection may be dead. A new watch brings immediately what was missed.
+            self.lines = None;
+            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
+        }
+        let attempts = if self.outage.is_some() { 1 } else { ATTEMPTS };
+        let compared = retry(attempts, Failure::may_pass, || self.compare()).await;
+        let mut untold = match compared {
+            Ok(untold) => untold,
+            Err(failure) => {
+                self.outage
+                    .get_or_insert_with(|| format!("a list at the end of the window failed: {failure}"));
+                return false;
+            }
+        };
+        let record = Arc::clone(&self.record);
+        let settled = async {
+            while !untold.settle(&record.lock()) {
+                sleep(TICK).await;
+            }
+        };
+        let listened = async {
+            if doubtful {
+                sleep(LAST_WORD).await;
+            }
+        };
+        let settled = select! {
+            biased;
+            _ = join(settled, listened) => true,
+            never = self.follow() => match never {},
+            () = sleep(CATCH_UP) => false,
+        };
+        settled || self.take_list(&untold).await
+    }
+
+    /// Lists the profiles, and returns what the record lacks of them.
+    async fn compare(&self) -> Result<Untold, Failure> {
+        let pass = self.record.lock().begin(Origin::Relisted);
+        let (record, untold) = (
+            Arc::clone(&self.record),
+            Arc::new(parking_lot::Mutex::new(Vec::new())),
+        );
+        let into = Arc::clone(&untold);
+        let each = move |json: &[u8]| {
+            let lacking = record.lock().compare(json, pass);
+            into.lock().extend(lacking);
+        };
+        list(&self.client, &self.path, each).await?;
+        Ok(Untold {
+            versions: std::mem::take(&mut *untold.lock()),
+            deletions: self.record.lock().unmet(pass, self.namespace.as_deref()),
+        })
+    }
+
+    /// The watch has missed something: takes a new list into the record, and notes the gap.
+    async fn take_list(&mut self, untold: &Untold) -> bool {
+        let (from, example) = {
+            let record = self.record.lock();
+            let known = untold.known_until(&record).unwrap_or(self.began);
+            // Until an interruption, the watch was right.
+            let from = if self.outage.is_some() { self.heard } else { known };
+            (from, untold.example(&record))
+        };
+        let listed = self.list_patiently().await;
+        let now = self.clock.now();
+        let mut reason = format!(
+            "the watch{} missed changes that a list at the end of the window shows, such as of {example}",
+            self.place()
+        );
+        if let Some(cause) = self.outage.take() {
+            reason += &format!(" ({cause})");
+        }
+        if let Err(failure) = &listed {
+            reason += &format!("; a second list failed: {failure}");
+        }
+        self.record.lock().gaps.push(gap(from, now, reason));
+        listed.is_ok()
+    }
+
+    async fn list_patiently(&mut self) -> Result<(), Failure> {
+        let mut failures = 0;
+        loop {
+            match self.list(Origin::Relisted).await {
+                Err(failure) if failure.may_pass() && failures + 1 < ATTEMPTS => {
+                    failures += 1;
+                    sleep(failure.wait(failures)).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}

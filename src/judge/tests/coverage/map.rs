@@ -1,0 +1,133 @@
+//! The map of the documents: each sentence by its digest, with the rules that judge it or the reason why none does.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use evidence::api::Edition;
+use serde::Deserialize;
+
+/// One document, a file of `fixtures/documents`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Map {
+    /// What we call it.
+    pub document: String,
+    /// Its first heading, or a Go file's package clause; more than one where its texts differ in it.
+    pub titles: Vec<String>,
+    /// What rules call it in their `source`.
+    pub cited: Vec<String>,
+    /// Where its newest text can be read, if anywhere.
+    #[serde(default)]
+    pub newest: Option<String>,
+    /// What a reader of the map needs to know of it.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Its texts, oldest first.
+    pub texts: Vec<Text>,
+    /// Its sections, in their order.
+    pub sections: Vec<Section>,
+}
+
+/// One text of a document.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// What we call it.
+    pub name: String,
+    /// Repository, path and commit.
+    pub from: String,
+    /// The suite's editions that judge by it.
+    pub editions: Vec<Edition>,
+}
+
+/// One section.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// Its headings, and the term that its list item defines.
+    pub section: String,
+    /// What rules call it in their `source`, if they use other words.
+    #[serde(default)]
+    pub cited: Vec<String>,
+    /// Why no rule judges the sentences that name neither rules nor a reason of their own.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Its sentences.
+    pub sentences: Vec<Entry>,
+}
+
+/// One sentence.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The beginning of the SHA-256 of its normalized text.
+    pub digest: String,
+    /// Its keywords; a sentence without one says what is, and rules build on it.
+    #[serde(default)]
+    pub keyword: Option<String>,
+    /// The texts that have it, if not all.
+    #[serde(default)]
+    pub texts: Option<Vec<String>>,
+    /// The rules that judge it.
+    #[serde(default)]
+    pub rules: Vec<String>,
+    /// Why no rule judges it, or not all of it.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+impl Map {
+    /// All maps, in the order of their files' names.
+    pub fn all() -> Vec<Map> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/documents");
+        let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut paths: Vec<PathBuf> = files
+            .map(|file| file.expect("the folder can be read").path())
+            .collect();
+        paths.sort();
+        paths.iter().map(|path| Self::read(path)).collect()
+    }
+
+    fn read(path: &Path) -> Map {
+        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The entries of one text, with their sections.
+    pub fn entries<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a Section, &'a Entry)> {
+        let all = self
+            .sections
+            .iter()
+            .flat_map(|section| section.sentences.iter().map(move |entry| (section, entry)));
+        all.filter(move |(_, entry)| entry.is_in(text))
+    }
+}
+
+impl Section {
+    /// Whether rules mean this section, or a part of it, by a path of headings.
+    pub fn is_cited_as(&self, path: &str) -> bool {
+        let own = std::slice::from_ref(&self.section);
+        let names = if self.cited.is_empty() { own } else { &self.cited };
+        let within = |name: &str| {
+            name.strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with(" › "))
+        };
+        names.iter().any(|name| name == path || within(name))
+    }
+
+    /// Why no rule judges an entry of this section, if there is a reason.
+    pub fn reason<'a>(&'a self, entry: &'a Entry) -> Option<&'a str> {
+        let of_the_section = self.reason.as_deref().filter(|_| entry.rules.is_empty());
+        entry.reason.as_deref().or(of_the_section)
+    }
+}
+
+impl Entry {
+    /// Whether a text has the sentence.
+    pub fn is_in(&self, text: &str) -> bool {
+        let texts = self.texts.as_ref();
+        texts.is_none_or(|texts| texts.iter().any(|one| one == text))
+    }
+}
