@@ -46,6 +46,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         },
         scope: plan.scope.clone(),
         window: None,
+        read_at: None,
         cut_short: None,
         clock_skew_ms: target.skew.millis(),
         permissions: Vec::new(),

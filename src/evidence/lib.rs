@@ -44,6 +44,7 @@ pub use probe::{Probe, ProbeMethod, ProbeOutcome};
 pub use request::{Request, RequestBody, Requests};
 pub use secret::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
+    UnlabelledSecret,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,8 @@ pub struct Evidence {
     pub profiles: Vec<ProfileHistory>,
     /// Labelled Secrets, as last seen; never their values.
     pub secrets: Vec<Secret>,
+    /// Secrets of consumers' namespaces that hold a kubeconfig and lack the label, as last seen.
+    pub unlabelled_secrets: Vec<UnlabelledSecret>,
     /// The hub's answers to dry runs.
     pub probes: Vec<Probe>,
     /// Requests on profiles, from the API server's audit log.

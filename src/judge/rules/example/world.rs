@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
-    Scope, ServedVersion, Window,
+    Scope, ServedVersion, UnlabelledSecret, Window,
     api::{Edition, Feature},
     runs::of_other_runs,
 };
@@ -31,6 +31,8 @@ pub struct World {
     profiles: Option<Vec<Value>>,
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
+    /// Secrets without the label, as the runner keeps them.
+    unlabelled_secrets: Vec<Value>,
     consumers: Vec<String>,
     node_tolerance: u64,
     /// ClusterSets that are declared with `--clusterset`, by namespace.
@@ -51,6 +53,7 @@ pub struct World {
     not_asked: Vec<Kind>,
     writers: Option<Absent>,
     window: Option<Absent>,
+    read_at: Option<SignedDuration>,
 }
 
 /// The only value for something that exists by default: its absence.
@@ -154,6 +157,11 @@ impl World {
             },
             namespaces,
             secrets,
+            unlabelled_secrets: self
+                .unlabelled_secrets
+                .iter()
+                .map(unlabelled)
+                .collect::<Result<_, _>>()?,
             probes,
             requests,
             members: read(&self.members, members::member)?,
@@ -171,6 +179,7 @@ impl World {
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
             (Kind::Secrets, true),
+            (Kind::UnlabelledSecrets, true),
             (Kind::Writers, self.writers.is_none()),
             (Kind::Timeline, watched),
             (Kind::Requests, self.requests.is_some()),
@@ -217,6 +226,7 @@ impl World {
                 None => Scope::default(),
             },
             window: self.window.is_none().then_some(window),
+            read_at: self.read_at.map(moment),
             cut_short: None,
             clock_skew_ms: self
                 .clock_skew
@@ -259,6 +269,10 @@ impl World {
             })
             .collect()
     }
+}
+
+fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {
+    strictly("unlabelledSecret", value)
 }
 
 /// Reads every entry of an optional list.
