@@ -256,6 +256,16 @@ fn a_narrowed_run_never_calls_itself_conformant() {
 }
 
 #[test]
+fn what_is_claimed_is_asked_for_in_a_dump_too() {
+    let run = ["run", "--from", "conforming.yaml"];
+    expect(0, &run);
+    for claim in [["--feature", "consumer-secrets"], ["--consumer", "argocd"]] {
+        let told = expect(3, &[&run[..], &claim].concat()).replace("\n  ", " ");
+        assert!(told.contains("claimed, but the dump holds no Secrets"), "{told}");
+    }
+}
+
+#[test]
 fn a_clusterset_is_declared_by_its_namespace_and_recorded() {
     let run = [
         "run",

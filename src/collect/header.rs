@@ -1,6 +1,6 @@
 //! The evidence header, as far as it is known before anything is seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Asked, FORMAT, Header, Kind};
 
@@ -46,6 +46,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         },
         scope: plan.scope.clone(),
         window: None,
+        read_at: None,
         cut_short: None,
         clock_skew_ms: target.skew.millis(),
         permissions: Vec::new(),
@@ -57,5 +58,6 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
         ]),
+        other_runs: BTreeSet::new(),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use collect::clock::Clock;
 use evidence::{Claim, Input, InputError, Scope, read_input};
 use report::escape;
 
@@ -190,6 +191,10 @@ fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
 /// When it cannot be read, or holds nothing to judge.
 pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
     let mut input = read_input(path, &collect::new_digester())?;
+    let header = &mut input.evidence.header;
+    if header.window.is_none() {
+        header.read_at.get_or_insert_with(|| Clock::system().now());
+    }
     advice::add_flag_to_dump(&mut input.evidence);
     Ok(input)
 }

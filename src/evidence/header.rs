@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Kind};
+use super::{Asked, Kind, ProfileKey};
 use crate::api::{ClusterProfile, Edition, Feature, names};
 
 /// The version of the evidence format that this suite writes.
@@ -29,6 +29,10 @@ pub struct Header {
     /// When the runner observed the hub; none for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub read_at: Option<Timestamp>,
     /// Why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
@@ -39,6 +43,10 @@ pub struct Header {
     pub permissions: Vec<Permission>,
     /// Which kinds of evidence were requested. An absent kind was not.
     pub asked: BTreeMap<Kind, Asked>,
+    /// Profiles that other conformance runs created, or whose members they joined. They are not judged: those runs may
+    /// write to them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_runs: BTreeSet<ProfileKey>,
 }
 
 /// The edition to judge by, and the implementation's claims.
@@ -155,14 +163,25 @@ pub struct Permission {
 }
 
 impl Scope {
-    /// Returns `true` if the profile is judged. Either spec or label may name its manager, so a profile where they
-    /// disagree is not lost.
+    /// Returns `true` if the profile is judged.
     pub fn holds(&self, profile: &ClusterProfile) -> bool {
-        let namespace =
-            self.namespaces.is_empty() || self.namespaces.iter().any(|n| **n == *profile.metadata.namespace);
-        namespace
-            && self.cluster_manager.as_deref().is_none_or(|manager| {
-                profile.manager() == manager || profile.label(names::LABEL_MANAGER) == Some(manager)
+        self.holds_namespace(&profile.metadata.namespace)
+            && self.holds_manager(profile.manager(), profile.label(names::LABEL_MANAGER))
+    }
+
+    /// Returns `true` if profiles in that namespace are judged.
+    pub fn holds_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace)
+    }
+
+    /// Returns `true` if a manager's profiles are judged. The spec names the manager; a label counts only without it,
+    /// as another manager may have mislabelled its own profile.
+    pub fn holds_manager(&self, manager: &str, label: Option<&str>) -> bool {
+        self.cluster_manager
+            .as_deref()
+            .is_none_or(|judged| match manager {
+                "" => label == Some(judged),
+                manager => manager == judged,
             })
     }
 }

@@ -1,33 +1,34 @@
 //! Decides which writes changed their object.
 //!
 //! A write that changes nothing leaves the resourceVersion as it was, and no version ever comes back. So a write has
-//! changed nothing where one version was there before it began and after it ended; that holds however much else the log
-//! leaves out. That a write has changed something follows from two versions that differ, as far as the log tells of all
-//! writes in between. Whatever overlaps in time proves neither.
+//! changed nothing if one version existed before it began and after it ended, however much else the log leaves out. A
+//! write that was made upon one version and answered with another has changed something, whatever the clocks. All else
+//! follows from the order of the writes, as far as the log has all writes in between. Writes that overlap in time prove
+//! nothing, and nor do writes that are closer than the clocks of two API servers may be apart.
 
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answered::Answered;
 
-/// A write, as far as it tells of its object's versions.
+/// A write, with the versions of its object that the log has.
 #[derive(Clone, Copy, Debug)]
 struct Write<'a> {
     received: Timestamp,
     answered: Timestamp,
-    /// Whether the object was not there before.
+    /// Whether it created the object.
     creates: bool,
-    /// The version that it was made upon: the hub refuses it on any other.
+    /// The version that it was made upon: the hub refuses it for any other.
     before: Option<&'a str>,
     /// The version in the answer.
     after: Option<&'a str>,
 }
 
-/// Tells for each write whether it changed its object. They stand in the order of the answers.
+/// Decides for each write whether it changed its object. The writes are in the order of the answers.
 pub(super) fn tell_changes(answered: &mut [Answered]) {
     let mut objects: BTreeMap<(Arc<str>, Arc<str>), Vec<usize>> = BTreeMap::new();
     for (place, Answered { request, .. }) in answered.iter().enumerate() {
@@ -35,7 +36,7 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
             continue;
         }
         if &*request.verb == "deletecollection" {
-            // It may have touched each of them.
+            // It may have touched all of them.
             let same_namespace = |key: &&(Arc<str>, Arc<str>)| key.0 == request.namespace;
             let touched: Vec<_> = objects.keys().filter(same_namespace).cloned().collect();
             for key in touched {
@@ -46,9 +47,13 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
             objects.entry(key).or_default().push(place);
         }
     }
+    let apart = objects
+        .values()
+        .map(|places| clocks_apart(&writes_of(answered, places)))
+        .max()
+        .unwrap_or_default();
     for places in objects.values() {
-        let writes: Vec<Write> = places.iter().map(|place| Write::of(&answered[*place])).collect();
-        let changes = changes(&writes);
+        let changes = changes(&writes_of(answered, places), apart);
         for (place, changed) in places.iter().zip(changes) {
             let request = &mut answered[*place].request;
             if matches!(&*request.verb, "create" | "update" | "patch") {
@@ -58,27 +63,61 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
     }
 }
 
-/// Decides it for the writes on one object.
-fn changes(writes: &[Write]) -> Vec<Option<bool>> {
-    // When the first of those that stand behind was received.
+fn writes_of<'a>(answered: &'a [Answered], places: &[usize]) -> Vec<Write<'a>> {
+    places.iter().map(|place| Write::of(&answered[*place])).collect()
+}
+
+/// How far the clocks of the API servers that wrote the log may be apart: twice what the writes on one object show. A
+/// write that began after another had ended, and found an older version, shows that the two clocks disagree.
+fn clocks_apart(writes: &[Write]) -> SignedDuration {
+    let number = |version: &str| version.parse::<u64>().ok();
+    // The newest version so far, and when the first write that knew it had ended.
+    let mut newest: Option<(u64, Timestamp)> = None;
+    let mut apart = SignedDuration::ZERO;
+    for write in writes {
+        let versions = [write.before, write.after]
+            .into_iter()
+            .flatten()
+            .filter_map(number);
+        let Some(version) = versions.max() else { continue };
+        match newest {
+            Some((known, ended)) if version < known => {
+                apart = apart.max(write.received.duration_since(ended))
+            }
+            Some((known, _)) if version == known => {}
+            _ => newest = Some((version, write.answered)),
+        }
+    }
+    apart * 2
+}
+
+/// Decides it for the writes on one object, in a log of API servers whose clocks are so far `apart`.
+fn changes(writes: &[Write], apart: SignedDuration) -> Vec<Option<bool>> {
+    let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= apart;
+    // When the first of the later writes was received.
     let mut behind = vec![Timestamp::MAX; writes.len() + 1];
     for (place, write) in writes.iter().enumerate().rev() {
         behind[place] = behind[place + 1].min(write.received);
     }
-    // When each version was first known to be there.
+    // When each version was first known to exist.
     let mut known: HashMap<&str, Timestamp> = HashMap::new();
     let mut previous: Option<Write> = None;
     let mut changes = Vec::with_capacity(writes.len());
     for (place, write) in writes.iter().enumerate() {
-        // They stand in the order of the answers, so that the one before was the last to end.
-        let is_alone = previous.is_none_or(|previous| previous.answered <= write.received)
-            && behind[place + 1] >= write.answered;
+        // In the order of the answers, the write before was the last to end.
+        let is_alone = previous.is_none_or(|previous| is_after(write.received, previous.answered))
+            && is_after(behind[place + 1], write.answered);
         let before = write.before.or_else(|| previous.filter(|_| is_alone)?.after);
         let next = writes.get(place + 1);
         let after = write.after.or_else(|| next.filter(|_| is_alone)?.before);
-        let was_there = |version: &str| known.get(version).is_some_and(|since| *since <= write.received);
+        let was_there = |version: &str| {
+            known
+                .get(version)
+                .is_some_and(|since| is_after(write.received, *since))
+        };
         changes.push(match (before, after) {
             _ if write.creates => Some(true),
+            _ if write.is_whole() => Some(write.before != write.after),
             (_, Some(after)) if was_there(after) => Some(false),
             (Some(before), Some(after)) => Some(before != after),
             _ => None,
@@ -100,5 +139,10 @@ impl<'a> Write<'a> {
             before: answered.based_on.as_deref(),
             after: answered.stored.as_deref(),
         }
+    }
+
+    /// Whether its own versions decide whether it changed something.
+    fn is_whole(&self) -> bool {
+        self.before.is_some() && self.after.is_some()
     }
 }

@@ -107,6 +107,9 @@ fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Docume
     let claim = &mut evidence.header.claim;
     claim.edition = document.edition;
     document.claim.apply(claim);
+    if evidence.header.window.is_none() {
+        evidence.header.read_at.get_or_insert(document.date);
+    }
     let covered = document.scope.clone().unwrap_or_default();
     evidence.header.scope.namespaces = covered.namespaces;
     evidence.header.scope.cluster_manager = covered.cluster_manager;

@@ -145,6 +145,44 @@ fn of_writes_that_overlap_only_their_own_versions_tell() {
     assert_eq!(changed(&[patch("00:00:01", "5"), own, quick])[1], YES);
 }
 
+/// The same write, by an API server whose clock is two seconds behind.
+fn behind(write: Value, at: &str) -> Value {
+    lasting(write, at, at)
+}
+
+#[test]
+fn versions_before_and_after_prove_a_change_whatever_the_clocks() {
+    let update = |at: &str, sent: &str, answered: &str| write("update", at, Some(sent), Some(answered));
+    // In truth at :04, :05 and :06; the server of the second one is two seconds behind.
+    let told = changed(&[
+        update("00:00:04", "5", "6"),
+        behind(update("00:00:05", "6", "7"), "00:00:03"),
+        update("00:00:06", "7", "8"),
+    ]);
+    assert_eq!(told, [YES, YES, YES]);
+}
+
+#[test]
+fn where_clocks_disagree_the_order_of_close_writes_proves_nothing() {
+    // In truth at :04 and :05: the patch made version 6, upon which the update was made.
+    let apart = [
+        patch("00:00:04", "6"),
+        behind(write("update", "00:00:05", Some("6"), Some("7")), "00:00:03"),
+    ];
+    assert_eq!(changed(&apart), [YES, None]);
+    // So it is for another object of that log, but not for writes that are further apart than the clocks.
+    let other = |at: &str| {
+        let mut write = patch(at, "9");
+        write["objectRef"]["name"] = json!("b");
+        write
+    };
+    let mut log = apart.to_vec();
+    log.extend(["00:01:00", "00:01:01", "00:01:30"].map(other));
+    assert_eq!(changed(&log)[2..], [None, None, NO]);
+    // In a log without a contradiction, each second counts.
+    assert_eq!(changed(&["00:01:00", "00:01:01"].map(other)), [None, NO]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

@@ -10,10 +10,14 @@ use evidence::{
 };
 
 use crate::rules::{
+    answer::to_the_second,
     finding::{Finding, Findings},
     text::{self, ABSENT, redacted_or_absent},
-    write_time::{CLOCKS_APART, Micros, end, skew, timestamp},
+    write_time::{CLOCKS_APART, Micros, SECOND, end, skew, timestamp},
 };
+
+/// One day.
+const DAY: Micros = 86_400 * SECOND;
 
 /// Maximum lengths that the API allows.
 const LONGEST_TYPE: usize = 316;
@@ -24,8 +28,8 @@ const LONGEST_REASON: usize = 1024;
 /// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
-    let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
-    if now.is_none() {
+    let latest = Latest::of(evidence);
+    if latest.is_none() {
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
@@ -35,17 +39,45 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         }
         findings.examine();
         for (index, condition) in profile.status.conditions.iter().enumerate() {
-            judge(profile, index, condition, now, findings);
+            judge(profile, index, condition, latest.as_ref(), findings);
         }
     }
 }
 
-/// Judges one condition; `now` is by the hub's clock.
+/// The latest time that a manager can have written.
+struct Latest {
+    time: Micros,
+    /// The time, for a finding.
+    expected: String,
+}
+
+impl Latest {
+    /// By the hub's clock at the end of a run or, for a dump, by the day on which it was read.
+    fn of(evidence: &Evidence) -> Option<Self> {
+        if let Some(end) = end(evidence) {
+            let now = end.saturating_add(skew(evidence));
+            return Some(Self {
+                time: now.saturating_add(CLOCKS_APART),
+                expected: format!("not after {}, give or take 5 min", timestamp(now)),
+            });
+        }
+        let read = evidence.header.read_at?;
+        Some(Self {
+            time: read.as_microsecond().saturating_add(DAY),
+            expected: format!(
+                "not after {}, when the dump was read, give or take a day",
+                to_the_second(read)
+            ),
+        })
+    }
+}
+
+/// Judges one condition.
 fn judge(
     profile: &ClusterProfile,
     index: usize,
     condition: &Condition,
-    now: Option<Micros>,
+    latest: Option<&Latest>,
     findings: &mut Findings,
 ) {
     let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
@@ -92,6 +124,14 @@ fn judge(
             &redacted(&condition.reason),
         );
     }
+    if let Some(generation) = condition.observed_generation.filter(|generation| *generation < 0) {
+        report(
+            ".observedGeneration",
+            "a condition's observedGeneration is negative",
+            "0 or more",
+            &generation.to_string(),
+        );
+    }
     let path = ".lastTransitionTime";
     let Some(text) = condition.last_transition_time.as_deref() else {
         report(
@@ -111,13 +151,11 @@ fn judge(
         );
         return;
     };
-    let Some(now) = now else { return };
-    if time > now.saturating_add(CLOCKS_APART) {
-        let expected = format!("not after {}, give or take 5 min", timestamp(now));
+    if let Some(latest) = latest.filter(|latest| time > latest.time) {
         report(
             path,
             "a condition's transition time is in the future",
-            &expected,
+            &latest.expected,
             text,
         );
     }

@@ -5,6 +5,7 @@ use evidence::{
     api::{ClusterProfile, Condition},
     parse_time,
 };
+use jiff::Timestamp;
 
 use crate::rules::{
     bucket::whole_seconds,
@@ -38,7 +39,7 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
                 examined = true;
                 let (was, is) = (&old.last_transition_time, &new.last_transition_time);
                 let time = |text: &Option<Box<str>>| text.as_deref().and_then(parse_time);
-                let moved = was != is && matches!((time(was), time(is)), (Some(was), Some(is)) if was != is);
+                let moved = matches!((time(was), time(is)), (Some(was), Some(is)) if !is_same(was, is));
                 if moved && !reported.contains(&&*new.kind) {
                     reported.push(&new.kind);
                     findings.report(
@@ -93,8 +94,8 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     continue;
                 };
                 let later = write.moment.earliest - old_since >= SURELY_LATER;
-                let stood_still = is == was && later && !missed;
-                if (is < was || stood_still) && !reported.contains(&kind) {
+                let stood_still = is_same(was, is) && later && !missed;
+                if (is_before(is, was) || stood_still) && !reported.contains(&kind) {
                     reported.push(kind);
                     findings.report(
                         Finding::on(
@@ -112,6 +113,22 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
             findings.examine();
         }
     }
+}
+
+/// Whether two times are one: a writer that keeps whole seconds cuts the fraction that another one wrote.
+fn is_same(one: Timestamp, other: Timestamp) -> bool {
+    let is_whole = |time: Timestamp| time.subsec_nanosecond() == 0;
+    one == other || ((is_whole(one) || is_whole(other)) && whole(one) == whole(other))
+}
+
+/// Whether a time is before another one, not counting a fraction that was cut.
+fn is_before(one: Timestamp, other: Timestamp) -> bool {
+    one < other && !is_same(one, other)
+}
+
+/// The whole second of a time, rounded down.
+fn whole(time: Timestamp) -> i64 {
+    time.as_microsecond().div_euclid(SECOND)
 }
 
 /// More changes than this in [`FLAPPING_SPAN`] are flapping (the ledger's 6 in 5 min).

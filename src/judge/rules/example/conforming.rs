@@ -41,6 +41,9 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
             "lastTransitionTime": created, "observedGeneration": 1,
         })
     };
+    // A name of one letter begins with no prefix: only advice on names minds.
+    let prefix = &name[..name.char_indices().next_back().map_or(0, |(last, _)| last)];
+    let generate_name = Some(prefix).filter(|prefix| !prefix.is_empty() && !name.starts_with(manager));
     let extension = |name: &str, content: Value| json!({"name": name, "extension": content});
     let property =
         |name: &str, value: String| json!({"name": name, "value": value, "lastObservedTime": created});
@@ -51,7 +54,7 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
             "namespace": namespace,
             "uid": format!("uid-{namespace}-{name}"),
             "generation": 1,
-            "generateName": format!("{manager}-"),
+            "generateName": generate_name,
             "creationTimestamp": created,
             "labels": {
                 names::LABEL_MANAGER: manager,

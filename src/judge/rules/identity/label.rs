@@ -209,17 +209,13 @@ fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {
 /// Whether the created profile is judged, if the request's body or the profile that it `left` shows it.
 fn in_scope(evidence: &Evidence, event: &Request, left: Option<&ClusterProfile>) -> bool {
     let scope = &evidence.header.scope;
-    let namespace = scope.namespaces.is_empty() || scope.namespaces.iter().any(|n| **n == *event.namespace);
-    let of_body = |judged: &str| {
-        event.body.as_ref().is_some_and(|body| {
-            body.manager.as_deref() == Some(judged) || body.manager_label.as_deref() == Some(judged)
-        })
-    };
-    namespace
-        && scope
-            .cluster_manager
-            .as_deref()
-            .is_none_or(|judged| of_body(judged) || left.is_some_and(|profile| scope.holds(profile)))
+    let by_body = event.body.as_ref().is_some_and(|body| {
+        let manager = body.manager.as_deref().unwrap_or_default();
+        scope.holds_manager(manager, body.manager_label.as_deref())
+    });
+    let is_any = scope.cluster_manager.is_none();
+    scope.holds_namespace(&event.namespace)
+        && (is_any || by_body || left.is_some_and(|profile| scope.holds(profile)))
 }
 
 fn expected_value(manager: &str) -> String {

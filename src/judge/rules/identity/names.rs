@@ -146,17 +146,33 @@ fn member_id(profile: &ClusterProfile) -> Option<&str> {
 
 /// `identity/name-follows-guidance`
 ///
-/// A profile's name is generated, or begins with the manager's name.
+/// A profile's name is generated, or begins with the manager's name. A `generateName` that the name does not begin with
+/// has generated nothing, so the name is of the manager's own making.
 pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mut Findings) {
     for profile in evidence.inventory() {
         findings.examine();
-        let generated = profile
+        let name = &*profile.metadata.name;
+        let manager = profile.manager();
+        let prefix = profile
             .metadata
             .generate_name
             .as_deref()
-            .is_some_and(|p| !p.is_empty());
-        let manager = profile.manager();
-        if generated || (!manager.is_empty() && profile.metadata.name.starts_with(manager)) {
+            .filter(|prefix| !prefix.is_empty());
+        if let Some(prefix) = prefix {
+            if !is_generated(name, prefix) {
+                findings.report(
+                    Finding::on(
+                        profile,
+                        "generateName stands beside a name that was not generated from it",
+                    )
+                    .at("metadata.name")
+                    .expected(format!("{}…", redacted(prefix)))
+                    .observed(redacted(name)),
+                );
+            }
+            continue;
+        }
+        if !manager.is_empty() && name.starts_with(manager) {
             continue;
         }
         findings.report(
@@ -169,7 +185,14 @@ pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mu
                 "" => "a name made by metadata.generateName".to_owned(),
                 manager => format!("a name made by metadata.generateName, or {}…", redacted(manager)),
             })
-            .observed(redacted(&profile.metadata.name)),
+            .observed(redacted(name)),
         );
     }
+}
+
+/// Whether the hub generated a name from a prefix. It cuts a prefix that would make the name longer than 63 characters.
+fn is_generated(name: &str, prefix: &str) -> bool {
+    const LONGEST_PREFIX: usize = 58;
+    let kept = prefix.get(..LONGEST_PREFIX).unwrap_or(prefix);
+    name.strip_prefix(kept).is_some_and(|rest| !rest.is_empty())
 }

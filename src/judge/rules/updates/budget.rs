@@ -39,12 +39,13 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
             findings.report(too_often(Finding::on(names.reference(key), TOO_OFTEN), found));
             continue;
         }
-        let histories = names.histories(key);
-        let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
-        if !watched || is_told_by(&log, key, histories.iter().map(seen).sum()) {
+        if !watched {
             continue;
         }
-        lacking += 1;
+        // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
+        let histories = names.histories(key);
+        let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
+        lacking += usize::from(!is_told_by(&log, key, histories.iter().map(seen).sum()));
         for history in histories {
             if let Some(found) = watched_overdraw(evidence, history) {
                 findings.report(too_often(Finding::on(history.last(), TOO_OFTEN), found));
@@ -53,7 +54,7 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
     }
     if lacking > 0 {
         findings.note(format!(
-            "the audit log lacks changes that the watch saw: {lacking} profiles were also judged from the watch"
+            "the audit log lacks changes of {lacking} profiles that the watch saw"
         ));
     }
 }
@@ -104,9 +105,6 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
             caught(log.seconds)
         ));
     }
-    if log.is_some_and(|log| log.covers_window) {
-        return;
-    }
     if let (true, Some(window)) = (was_watched(evidence), evidence.header.window) {
         findings.note(format!(
             "judged from the watch, where status writes that change something count: {}",
@@ -141,10 +139,9 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
                 span: log.seconds.saturating_mul(SECOND),
             });
         }
-        let histories = names.histories(key);
-        let seen = histories.iter().map(|history| count_of(history)).sum();
-        if watched && !is_told_by(&log, key, seen) {
-            means.extend(histories.iter().map(|history| Mean::watched(evidence, history)));
+        if watched {
+            let histories = names.histories(key).iter();
+            means.extend(histories.map(|history| Mean::watched(evidence, history)));
         }
         judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
     }

@@ -1,21 +1,22 @@
 //! The audit log by object.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names};
+use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names, parse_time};
 
-use crate::rules::write_time::{Micros, SECOND, WriteTime, end, skew};
+use crate::rules::write_time::{self, Micros, SECOND, WriteTime, skew};
 
 /// Namespace and name: the audit log does not identify objects in any other way.
 pub(super) type Key<'a> = (&'a str, &'a str);
 
-/// An object from its creation to its deletion in the log. One name may have several lives, one after the other, each
-/// with its own budget.
+/// An object from its creation on. One name may have several lives, one after the other, each with its own budget.
+///
+/// Only a creation proves a new life: a deletion may wait for finalizers, meet nothing or be a dry run.
 #[derive(Debug)]
 pub(super) struct Life {
     /// When it was created, or when the log begins.
     pub(super) from: Micros,
-    /// When it was deleted, or when the log ends.
+    /// When it was last written or deleted, whatever came last, or when the log ends if it was not deleted.
     pub(super) until: Micros,
     /// The writes on it that count.
     pub(super) writes: Vec<WriteTime>,
@@ -36,7 +37,7 @@ impl<'a> Log<'a> {
     /// Groups the counted updates and patches by object; none without a log. Ignores the suite's own.
     pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&Request) -> bool) -> Option<Self> {
         let requests = evidence.requests.as_ref()?;
-        let (begin, stop) = (
+        let (begins, stop) = (
             requests.covers.from.as_microsecond(),
             requests.covers.until.as_microsecond(),
         );
@@ -46,37 +47,47 @@ impl<'a> Log<'a> {
             until: stop,
             writes: Vec::new(),
         };
+        let mut seen = Creations::of(evidence, begins);
         for event in requests.events.iter().filter(|event| event.is_write()) {
             let at = event.at.as_microsecond();
             let key = (&*event.namespace, name_of(event));
             // An apply that creates its object has status 201.
             let creates = &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty());
+            let deletes = &*event.verb == "delete" && event.subresource.is_empty();
             if &*event.verb == "deletecollection" {
-                for lives in lives
-                    .iter_mut()
-                    .filter(|((namespace, _), _)| *namespace == key.0)
-                    .map(|(_, lives)| lives)
-                {
-                    begin_anew(lives, at, life(at));
+                let of_namespace = |key: &Key<'a>| key.0 == &*event.namespace;
+                for (_, lives) in lives.iter_mut().filter(|(key, _)| of_namespace(key)) {
+                    end(lives, at);
                 }
-            } else if key.1.is_empty() {
+                continue;
+            }
+            if key.1.is_empty() {
                 // The log does not name the created object, so its writes cannot be counted.
-            } else if creates || (&*event.verb == "delete" && event.subresource.is_empty()) {
-                begin_anew(lives.entry(key).or_default(), at, life(at));
+                continue;
+            }
+            for created in seen.until(key, at) {
+                begin(lives.entry(key).or_default(), created, life(created));
+            }
+            if creates {
+                begin(lives.entry(key).or_default(), at, life(at));
+            } else if deletes {
+                lives.entry(key).and_modify(|lives| end(lives, at));
             } else if matches!(&*event.verb, "update" | "patch") && !event.is_the_suites() && counts(event) {
                 let lives = lives.entry(key).or_default();
                 if lives.is_empty() {
-                    lives.push(life(begin));
+                    lives.push(life(begins));
                 }
                 if let Some(current) = lives.last_mut() {
                     current.writes.push(WriteTime::seen(event.at));
+                    // A deletion before it has not taken place.
+                    current.until = stop;
                 }
             }
         }
         let covers_window = evidence.is_whole(Kind::Requests)
             && evidence.header.window.is_none_or(|window| {
-                begin - skew(evidence) <= window.from.as_microsecond() + SECOND
-                    && end(evidence).is_some_and(|end| stop - skew(evidence) >= end - SECOND)
+                begins - skew(evidence) <= window.from.as_microsecond() + SECOND
+                    && write_time::end(evidence).is_some_and(|end| stop - skew(evidence) >= end - SECOND)
             });
         Some(Self {
             lives,
@@ -91,12 +102,53 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Ends the current life and begins the next.
-fn begin_anew(lives: &mut Vec<Life>, at: Micros, next: Life) {
+/// Ends the current life, unless it is written once more.
+fn end(lives: &mut [Life], at: Micros) {
     if let Some(current) = lives.last_mut() {
         current.until = at;
     }
+}
+
+/// Ends the current life and begins the next.
+fn begin(lives: &mut Vec<Life>, at: Micros, next: Life) {
+    if let Some(current) = lives.last_mut() {
+        current.until = current.until.min(at);
+    }
     lives.push(next);
+}
+
+/// When profiles that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
+struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
+
+impl<'a> Creations<'a> {
+    /// Those since the log `begins`.
+    fn of(evidence: &'a Evidence, begins: Micros) -> Self {
+        let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
+        let mut uids: HashSet<&str> = HashSet::new();
+        for history in &evidence.profiles {
+            let metadata = &history.last().metadata;
+            let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
+            let created = created.map(|created| created.as_microsecond());
+            if let Some(created) = created.filter(|created| *created >= begins && uids.insert(&metadata.uid))
+            {
+                times.entry(key_of(history)).or_default().push(created);
+            }
+        }
+        // The last one comes first, to be taken from the end.
+        times
+            .values_mut()
+            .for_each(|times| times.sort_unstable_by(|one, other| other.cmp(one)));
+        Self(times)
+    }
+
+    /// Takes the creations of a name until a time.
+    fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
+        let Some(times) = self.0.get_mut(&key) else {
+            return Vec::new();
+        };
+        let later = times.partition_point(|created| *created > at);
+        times.split_off(later).into_iter().rev().collect()
+    }
 }
 
 /// The name of the object. For a creation it may be in the body only.

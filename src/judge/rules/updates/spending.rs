@@ -58,7 +58,7 @@ impl<'a> Spendings<'a> {
     }
 
     /// The buckets of the profiles with one name, one after the other, without those that were never written. Like
-    /// the rule, uses the log unless the watch saw more.
+    /// the rule, uses the log, and the watch where it saw more or proves more.
     pub fn of_profile(&self, namespace: &'a str, name: &'a str) -> Vec<Spending> {
         let key = (namespace, name);
         let mut spendings = Vec::new();
@@ -68,16 +68,16 @@ impl<'a> Spendings<'a> {
                 .iter()
                 .map(|history| watched_writes(self.evidence, history))
         };
-        let mut is_enough = !was_watched(self.evidence);
+        let mut is_told = false;
         if let Some(log) = &self.log {
             let ahead = skew(self.evidence);
             let lives = log.lives(key).iter().map(|life| &life.writes);
             spendings.extend(lives.map(|writes| Spending::of(Source::AuditLog, writes, ahead)));
-            let seen = || watched().map(|writes| writes.len()).sum();
-            is_enough |= spendings.iter().any(Spending::is_overdrawn) || is_told_by(log, key, seen());
+            is_told = is_told_by(log, key, watched().map(|writes| writes.len()).sum());
         }
-        if !is_enough {
-            spendings.extend(watched().map(|writes| Spending::of(Source::Watch, &writes, 0)));
+        if was_watched(self.evidence) && !spendings.iter().any(Spending::is_overdrawn) {
+            let seen = watched().map(|writes| Spending::of(Source::Watch, &writes, 0));
+            spendings.extend(seen.filter(|spending| !is_told || spending.is_overdrawn()));
         }
         spendings.retain(|spending| !spending.draws.is_empty());
         spendings
