@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::words::one_line;
-use crate::connect;
+use crate::{connect, connect::OwnCredentials};
 
 /// How long a small request may take in all, and a large one may be silent.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -196,6 +196,7 @@ pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Resp
         return Ok(response);
     }
     let code = response.status().as_u16();
+    let own = response.extensions().get::<OwnCredentials>().cloned();
     let after = response.headers().get(header::RETRY_AFTER);
     let after = after
         .and_then(|value| value.to_str().ok())
@@ -206,7 +207,11 @@ pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Resp
         .ok()
         .and_then(Result::ok)
         .unwrap_or_default();
-    let status: Status = serde_json::from_slice(&body).unwrap_or_default();
+    let mut said = String::from_utf8_lossy(&body);
+    if let Some(own) = own {
+        said = own.redact(&said).into();
+    }
+    let status: Status = serde_json::from_str(&said).unwrap_or_default();
     let after = after.or_else(|| {
         status
             .details

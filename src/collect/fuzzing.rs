@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use evidence::Origin;
+use http::Response;
 use jiff::Timestamp;
 use kube::client::Body;
 
@@ -29,7 +30,10 @@ pub fn list(body: &[u8], piece: usize) {
 
 /// Reads a watch up to the first line that is no event.
 pub async fn watch(body: &[u8]) {
-    let (mut lines, mut record) = (Lines::new(Body::from(body.to_vec())), Record::default());
+    let (mut lines, mut record) = (
+        Lines::new(Response::new(Body::from(body.to_vec()))),
+        Record::default(),
+    );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {
         match Event::read(&line) {
             Ok(Event::Added(json)) => record.changed(json, Origin::Created, Timestamp::UNIX_EPOCH),

@@ -1,6 +1,6 @@
 //! The evidence header, as far as it is known before anything is seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Asked, FORMAT, Header, Kind};
 
@@ -58,5 +58,6 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
         ]),
+        other_runs: BTreeSet::new(),
     }
 }

@@ -4,6 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use bytes::{Buf as _, BytesMut};
 use evidence::lenient::masked;
+use http::Response;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::call::{Failure, Refusal, Status};
+use crate::connect::OwnCredentials;
 
 /// The longest line: etcd holds no object of more than a few megabytes.
 const LONGEST: usize = 64 << 20;
@@ -20,6 +22,8 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// The body of a watch.
 pub(super) struct Lines {
     body: Body,
+    /// What no failure may show.
+    own: Option<OwnCredentials>,
     buffer: BytesMut,
     /// How much of the buffer is known to have no line end.
     searched: usize,
@@ -44,10 +48,11 @@ pub(super) enum Event<'a> {
 }
 
 impl Lines {
-    /// Reads the events of that body.
-    pub fn new(body: Body) -> Self {
+    /// Reads the events of that answer.
+    pub fn new(response: Response<Body>) -> Self {
         Self {
-            body,
+            own: response.extensions().get().cloned(),
+            body: response.into_body(),
             buffer: BytesMut::new(),
             searched: 0,
         }
@@ -69,7 +74,13 @@ impl Lines {
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
-                return Ok(Some(line));
+                return Ok(Some(match &self.own {
+                    Some(own) if is_failure(&line) => {
+                        let clean = own.redact(&String::from_utf8_lossy(&line));
+                        clean.as_bytes().into()
+                    }
+                    _ => line,
+                }));
             }
             self.searched = self.buffer.len();
             if self.searched > LONGEST {
@@ -86,6 +97,20 @@ impl Lines {
                 None => return Ok(None),
             }
         }
+    }
+}
+
+/// Whether a line tells of a failure.
+fn is_failure(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    match line.strip_prefix(br#"{"type":""#) {
+        // As API servers write it, so that most lines need not be read twice.
+        Some(kind) => kind.starts_with(b"ERROR"),
+        None => serde_json::from_slice::<Head<'_>>(line).is_ok_and(|head| head.kind == "ERROR"),
     }
 }
 
@@ -119,6 +144,13 @@ impl<'a> Event<'a> {
         let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
         if raw.kind == "ERROR" {
             let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
+            if status.code == 0 {
+                let said = match status.message.as_str() {
+                    "" => "without saying which".to_owned(),
+                    message => format!("without a code: {message}"),
+                };
+                return Err(Failure::broken(format!("the watch told of an error {said}")));
+            }
             return Err(Failure::Status(Box::new(Refusal {
                 code: status.code,
                 status,
@@ -144,6 +176,32 @@ impl<'a> Event<'a> {
                 })
             }
             _ => Err(broken()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_without_a_code_is_told_without_one() {
+        for (line, told) in [
+            (
+                r#"{"type":"ERROR","object":{"kind":"Status","message":"too old"}}"#,
+                "the watch told of an error without a code: too old",
+            ),
+            (
+                r#"{"type":"ERROR","object":{}}"#,
+                "the watch told of an error without saying which",
+            ),
+            (
+                r#"{"type":"ERROR","object":{"code":410,"message":"too old"}}"#,
+                "the hub answered 410 Gone: too old",
+            ),
+        ] {
+            let failure = Event::read(line.as_bytes()).expect_err("a failure");
+            assert_eq!(failure.to_string(), told);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Asked, Driver, Evidence, Gap, Kind, Window};
+use evidence::{Asked, Driver, Evidence, Gap, Kind, Window, runs::of_other_runs};
 use futures::{
     future::{join, join_all, try_join_all},
     try_join,
@@ -21,7 +21,7 @@ use super::{
     driver::{RunContext, drive},
     header::header,
     members::{Asking, Sources, endpoints},
-    missing::NO_NAMESPACES,
+    missing::{NO_NAMESPACES, NO_SECRETS},
     namespaces,
     permissions::Permissions,
     probe, secrets,
@@ -95,6 +95,7 @@ pub async fn collect(
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
+    run.unlabelled_secrets().await;
     run.probe().await;
     run.members(asking).await;
     if run.stopped() {
@@ -227,6 +228,8 @@ impl Run<'_> {
         let until = self.clock.now();
         let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
+        let own = self.plan.driver.as_ref().map(|driver| driver.run.as_str());
+        self.evidence.header.other_runs = of_other_runs(&recorded.profiles, own);
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
@@ -391,6 +394,35 @@ impl Run<'_> {
             }
             Some(Err(failure)) => self.gap(Kind::Secrets, failure.to_string()),
             None => self.skipped(Kind::Secrets, &self.plan.secrets),
+        }
+    }
+
+    /// Looks in consumers' namespaces for Secrets that lack the label.
+    async fn unlabelled_secrets(&mut self) {
+        let asked = secrets::unlabelled_asked(&self.plan.secrets);
+        let wanted = asked == Asked::Yes;
+        self.asked(Kind::UnlabelledSecrets, asked);
+        if !wanted {
+            return;
+        }
+        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
+        let client = &self.hub.client;
+        let consumers = self.evidence.namespaces.iter();
+        let consumers = consumers.filter(|namespace| namespace.consumer().is_some());
+        let names: Vec<String> = consumers.map(|namespace| namespace.name.clone()).collect();
+        for namespace in &names {
+            if !places.iter().any(|place| place.is_empty() || place == namespace) {
+                self.gap(Kind::UnlabelledSecrets, NO_SECRETS.to_owned());
+                return;
+            }
+            let reading = retry(ATTEMPTS, Failure::may_pass, || {
+                secrets::unlabelled(client, namespace)
+            });
+            match self.unless_stopped(reading).await {
+                Some(Ok(found)) => self.evidence.unlabelled_secrets.extend(found),
+                Some(Err(failure)) => self.gap(Kind::UnlabelledSecrets, failure.to_string()),
+                None => return self.skipped(Kind::UnlabelledSecrets, &self.plan.secrets),
+            }
         }
     }
 

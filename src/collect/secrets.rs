@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use evidence::{Asked, Gap, Kind, Secret, Unreadable, api::names, lenient, lenient::Untyped};
+use evidence::{
+    Asked, Gap, Kind, Secret, UnlabelledSecret, Unreadable, api::names, lenient, lenient::Untyped,
+};
 use kube::client::Client;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -12,7 +14,7 @@ use super::{
     call::{Failure, segment},
     digester::new_digester,
     list::list,
-    missing::NO_SECRETS,
+    missing::{self, NO_SECRETS},
     permissions::Permissions,
 };
 
@@ -43,6 +45,32 @@ pub(super) fn path(namespace: &str) -> String {
     format!("/api/v1/{namespace}secrets?labelSelector={label}")
 }
 
+/// Types of Secrets that hold no kubeconfig. The hub leaves them out.
+const OTHER_TYPES: [&str; 4] = [
+    "helm.sh/release.v1",
+    "kubernetes.io/dockerconfigjson",
+    "kubernetes.io/service-account-token",
+    "kubernetes.io/tls",
+];
+
+/// The path of the Secrets of a namespace that lack the label and may hold a kubeconfig.
+fn path_of_unlabelled(namespace: &str) -> String {
+    let label = segment(&format!("!{}", names::LABEL_SECRET_PROFILE));
+    let types = OTHER_TYPES.map(|kind| format!("type!={kind}")).join(",");
+    let (namespace, types) = (segment(namespace), segment(&types));
+    format!("/api/v1/namespaces/{namespace}/secrets?labelSelector={label}&fieldSelector={types}")
+}
+
+/// Whether Secrets without the label are to be asked for. They are no manager's, as far as anybody knows, so nobody
+/// reads them unless the implementation is said to push credentials.
+pub(super) fn unlabelled_asked(wish: &Wish) -> Asked {
+    match wish {
+        Wish::Asked => Asked::Yes,
+        Wish::IfAllowed => Asked::No(missing::NO_CLAIM.to_owned()),
+        Wish::No(reason) => Asked::No(reason.clone()),
+    }
+}
+
 /// Whether Secrets are to be asked for, and where.
 pub(super) fn asked(
     wish: &Wish,
@@ -58,10 +86,15 @@ pub(super) fn asked(
     }
 }
 
-/// Something of the Secrets that could not be had.
+/// Something of the labelled Secrets that could not be had.
 pub(super) fn gap(reason: impl Into<String>) -> Gap {
+    gap_in(Kind::Secrets, reason)
+}
+
+/// Something of those Secrets that could not be had.
+pub(super) fn gap_in(kind: Kind, reason: impl Into<String>) -> Gap {
     Gap {
-        kind: Kind::Secrets,
+        kind,
         from: None,
         until: None,
         object: None,
@@ -99,5 +132,23 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
     found
         .secrets
         .sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
+    Ok(found)
+}
+
+/// Lists the Secrets of a namespace that lack the label, and keeps where those with a kubeconfig lead.
+///
+/// # Errors
+/// When the hub refuses or does not answer. No message holds anything of a Secret.
+pub(super) async fn unlabelled(client: &Client, namespace: &str) -> Result<Vec<UnlabelledSecret>, Failure> {
+    let digester = new_digester();
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&found);
+    let each = move |json: &[u8]| {
+        let value = serde_json::from_slice::<Value>(json).unwrap_or_default();
+        into.lock().extend(digester.unlabelled(&value));
+    };
+    list(client, &path_of_unlabelled(namespace), each).await?;
+    let mut found = std::mem::take(&mut *found.lock());
+    found.sort_by(|one: &UnlabelledSecret, other| one.name.cmp(&other.name));
     Ok(found)
 }

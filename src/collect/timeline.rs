@@ -186,7 +186,7 @@ impl Watch {
             segment(&self.resource_version)
         );
         let response = send(&self.client, request(Method::GET, &path)?).await?;
-        self.lines = Some(Lines::new(response.into_body()));
+        self.lines = Some(Lines::new(response));
         let now = self.clock.now();
         if let Some(cause) = self.outage.take()
             && now.duration_since(self.heard) > BRIEF
@@ -271,7 +271,7 @@ impl Watch {
             self.path
         );
         let response = send(&self.client, request(Method::GET, &path)?).await?;
-        let mut lines = Lines::new(response.into_body());
+        let mut lines = Lines::new(response);
         let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {

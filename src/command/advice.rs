@@ -123,6 +123,7 @@ fn add_flag(reason: &mut String) {
         missing::NO_PLUGINS => " (`--provider-file FILE`)",
         missing::NO_DRIVER => " (`--driver FILE`)",
         missing::NO_WATCH => " (`--observe 0s`)",
+        missing::NO_CLAIM => " (`--feature consumer-secrets`)",
         missing::NO_MUTATIONS => ": add `--allow-mutations`",
         _ => return,
     };

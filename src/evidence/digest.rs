@@ -3,7 +3,10 @@
 //! Each run draws a new key and never writes it anywhere. So equal digests mean equal credentials within one run, and
 //! nothing else. A Secret may be hostile: its size, depth and aliases are bounded, and no message quotes it.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, KeyInit, Mac};
@@ -13,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
-    Secret, Unreadable, parse_time,
+    Secret, UnlabelledSecret, Unreadable, parse_time,
 };
 use crate::api::{Labels, names};
 
@@ -124,6 +127,39 @@ impl Digester {
             None => {}
         }
         Ok(secret)
+    }
+
+    /// Reads a Secret without the label of a consumer's Secret. Returns `None` unless one of its values is a kubeconfig
+    /// with a server. Keeps no digest of anything: the Secret may be somebody's own.
+    pub fn unlabelled(&self, value: &Value) -> Option<UnlabelledSecret> {
+        let data = entries(&value["data"], "data").unwrap_or_default();
+        let string_data = entries(&value["stringData"], "stringData").unwrap_or_default();
+        let keys: BTreeSet<&str> = data.keys().chain(string_data.keys()).copied().collect();
+        let (key, servers) = keys.into_iter().find_map(|key| {
+            let text = Zeroizing::new(decoded(key, &data, &string_data)?.ok()?);
+            // Nearly all values are something else: they are not parsed.
+            if !text.contains("clusters") || !text.contains("server") {
+                return None;
+            }
+            let kubeconfig = self.kubeconfig(&text).ok()?;
+            let servers: Vec<String> = kubeconfig
+                .clusters
+                .into_iter()
+                .map(|cluster| cluster.server)
+                .filter(|server| !server.is_empty())
+                .collect();
+            (!servers.is_empty()).then(|| (key.to_owned(), servers))
+        })?;
+        let metadata = &value["metadata"];
+        let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
+        Some(UnlabelledSecret {
+            namespace: text("namespace"),
+            name: text("name"),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            key,
+            servers,
+        })
     }
 
     fn kubeconfig(&self, text: &str) -> Result<Kubeconfig, SecretError> {
@@ -246,7 +282,11 @@ fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
 
 /// Returns the text of the data key `Config`.
 fn config(data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
-    let key = names::SECRET_CONFIG_KEY;
+    decoded(names::SECRET_CONFIG_KEY, data, string_data)
+}
+
+/// Returns the text of a data key.
+fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     // `stringData` wins, as on the API server.
     match (string_data.get(key), data.get(key)) {
         (Some(text), _) => Some(Ok((*text).to_owned())),
@@ -591,6 +631,34 @@ users:
         ] {
             assert_eq!(without_userinfo(url), kept);
         }
+    }
+
+    #[test]
+    fn keeps_of_an_unlabelled_secret_only_where_it_leads() {
+        let digester = Digester::new([7; 32]);
+        let mut value = config(WHOLE);
+        value["metadata"]["labels"] = json!({"app": "CANARY-label"});
+        let secret = digester.unlabelled(&value).expect("a kubeconfig");
+        assert_eq!((secret.namespace.as_str(), secret.name.as_str()), ("c", "s"));
+        assert_eq!(secret.key, "Config");
+        assert_eq!(secret.servers, ["https://api.example:6443/k8s"]);
+        let told = format!("{secret:?}");
+        assert!(!told.contains("CANARY"), "{told}");
+        // Under any key, and nothing else is one.
+        let under =
+            |key: &str, text: &str| json!({"metadata": {"name": "s"}, "data": {key: BASE64.encode(text)}});
+        assert!(digester.unlabelled(&under("value", WHOLE)).is_some());
+        for text in [
+            "CANARY",
+            "clusters: the servers of CANARY",
+            "clusters: []\nserver: CANARY",
+            r#"{"clusters": [{"name": "c", "cluster": {"server": ""}}]}"#,
+            r#"{"execProviderConfig": {"command": "argocd-k8s-auth"}, "server": "clusters"}"#,
+        ] {
+            assert_eq!(digester.unlabelled(&under("value", text)), None, "{text}");
+        }
+        let malformed = json!({"metadata": {"name": "s"}, "data": "CANARY", "stringData": [1]});
+        assert_eq!(digester.unlabelled(&malformed), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Kind};
+use super::{Asked, Kind, ProfileKey};
 use crate::api::{ClusterProfile, Edition, Feature, names};
 
 /// The version of the evidence format that this suite writes.
@@ -43,6 +43,10 @@ pub struct Header {
     pub permissions: Vec<Permission>,
     /// Which kinds of evidence were requested. An absent kind was not.
     pub asked: BTreeMap<Kind, Asked>,
+    /// Profiles that other conformance runs created, or whose members they joined. They are not judged: those runs may
+    /// write to them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_runs: BTreeSet<ProfileKey>,
 }
 
 /// The edition to judge by, and the implementation's claims.

@@ -21,6 +21,8 @@ pub enum Kind {
     Timeline,
     /// Labelled Secrets.
     Secrets,
+    /// Secrets without the label that hold a kubeconfig, in consumers' namespaces.
+    UnlabelledSecrets,
     /// The members' own API servers.
     Members,
     /// Credential plugins of access providers (KEP-5339).
@@ -74,6 +76,7 @@ impl Kind {
             Kind::Namespaces => "namespaces",
             Kind::Timeline => "timeline",
             Kind::Secrets => "secrets",
+            Kind::UnlabelledSecrets => "unlabelled-secrets",
             Kind::Members => "members",
             Kind::Plugins => "plugins",
             Kind::Requests => "requests",

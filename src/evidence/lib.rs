@@ -23,6 +23,7 @@ mod open;
 mod probe;
 pub mod redact;
 mod request;
+pub mod runs;
 mod secret;
 pub mod user_file;
 
@@ -43,6 +44,7 @@ pub use probe::{Probe, ProbeMethod, ProbeOutcome};
 pub use request::{Request, RequestBody, Requests};
 pub use secret::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
+    UnlabelledSecret,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,8 @@ pub struct Evidence {
     pub profiles: Vec<ProfileHistory>,
     /// Labelled Secrets, as last seen; never their values.
     pub secrets: Vec<Secret>,
+    /// Secrets of consumers' namespaces that hold a kubeconfig and lack the label, as last seen.
+    pub unlabelled_secrets: Vec<UnlabelledSecret>,
     /// The hub's answers to dry runs.
     pub probes: Vec<Probe>,
     /// Requests on profiles, from the API server's audit log.
@@ -111,7 +115,7 @@ impl Evidence {
     }
 
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched`]).
+    /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
             history
@@ -122,9 +126,10 @@ impl Evidence {
         })
     }
 
-    /// Returns `true` if the run wrote to or created the profile of that name.
+    /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let mut touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        let touched = self.driver.iter().flat_map(|driver| &driver.touched);
+        let mut touched = touched.chain(&self.header.other_runs);
         touched.any(|key| *key.namespace == *namespace && *key.name == *name)
     }
 

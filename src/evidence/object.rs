@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::{ClusterProfile, Labels};
+use crate::api::{ClusterProfile, Labels, names};
 
 /// An object in one version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -76,12 +76,20 @@ impl std::fmt::Display for Unreadable {
 impl From<&ClusterProfile> for ObjectRef {
     fn from(profile: &ClusterProfile) -> Self {
         Self {
-            kind: crate::api::names::KIND.to_owned(),
+            kind: names::KIND.to_owned(),
             namespace: profile.metadata.namespace.to_string(),
             name: profile.metadata.name.to_string(),
             uid: profile.metadata.uid.to_string(),
             resource_version: profile.metadata.resource_version.clone(),
         }
+    }
+}
+
+impl Namespace {
+    /// The consumer whose Secrets it holds, by its label; none if the label is absent or empty.
+    pub fn consumer(&self) -> Option<&str> {
+        let name = self.labels.get(names::LABEL_CONSUMER)?;
+        Some(name.as_str()).filter(|name| !name.is_empty())
     }
 }
 

@@ -33,6 +33,26 @@ pub struct Secret {
     pub kubeconfig_error: Option<String>,
 }
 
+/// A Secret without the label `x-k8s.io/cluster-profile` that holds a kubeconfig, in a consumer's namespace.
+///
+/// It may be the consumer's own, so nothing is kept but where it is and where it leads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UnlabelledSecret {
+    /// Namespace.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Uid.
+    pub uid: String,
+    /// `resourceVersion`.
+    pub resource_version: String,
+    /// The data key of the kubeconfig.
+    pub key: String,
+    /// URLs of the API servers in the kubeconfig, without userinfo.
+    pub servers: Vec<String>,
+}
+
 /// The shape of a kubeconfig, without its secrets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -108,6 +128,18 @@ pub enum CredentialKind {
     Exec,
     /// `auth-provider`: a token that it was issued
     AuthProvider,
+}
+
+impl From<&UnlabelledSecret> for ObjectRef {
+    fn from(secret: &UnlabelledSecret) -> Self {
+        Self {
+            kind: "Secret".to_owned(),
+            namespace: secret.namespace.clone(),
+            name: secret.name.clone(),
+            uid: secret.uid.clone(),
+            resource_version: secret.resource_version.clone(),
+        }
+    }
 }
 
 impl From<&Secret> for ObjectRef {

@@ -1,6 +1,6 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
-use evidence::{Asked, Evidence, Kind};
+use evidence::{Asked, Claim, Evidence, Kind, api::Feature};
 
 use crate::{
     decision::decide,
@@ -51,8 +51,19 @@ fn verdict(
         doubts: Vec::new(),
         notes: Vec::new(),
     };
-    if let Some(reason) = why_skipped(rule, applies, evidence, selection) {
+    if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
         return without_examining(Verdict::Skipped, reason);
+    }
+    if let Some((kind, reason)) = why_without_evidence(rule, evidence) {
+        let is_claimed = rule
+            .facts
+            .feature
+            .is_some_and(|feature| claims(evidence, feature, kind));
+        return if is_claimed {
+            without_examining(Verdict::Inconclusive, format!("claimed, but {reason}"))
+        } else {
+            without_examining(Verdict::Skipped, reason)
+        };
     }
     let mut findings = Findings::default();
     (rule.examine)(evidence, &mut findings);
@@ -71,41 +82,46 @@ fn verdict(
     }
 }
 
-/// Returns why a rule is not judged, if so.
-fn why_skipped(rule: &Rule, applies: &Applies, evidence: &Evidence, selection: &Selection) -> Option<String> {
+/// Returns why a rule is not judged with any evidence, if so.
+fn why_skipped(rule: &Rule, applies: &Applies, selection: &Selection, claim: &Claim) -> Option<String> {
     if !selection.holds(rule.id) {
         return Some(DESELECTED.to_owned());
     }
     if let Some(why) = &rule.facts.unjudged {
         return Some(why.clone());
     }
-    let claim = &evidence.header.claim;
-    if let Some(feature) = rule.facts.feature {
-        if claim.no_features.contains(&feature) {
-            return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
-        }
-        if applies.only_if_claimed() && !claim.features.contains(&feature) {
-            return Some(format!(
-                "edition {} {}{feature}",
-                claim.edition,
-                reasons::NOT_CLAIMED
-            ));
-        }
+    let feature = rule.facts.feature?;
+    if claim.no_features.contains(&feature) {
+        return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
     }
-    if let Some(reason) = rule
-        .facts
-        .needs
-        .iter()
-        .find_map(|kind| why_not_asked(evidence, *kind))
-    {
-        return Some(reason);
+    let is_required = !applies.only_if_claimed() || claim.features.contains(&feature);
+    (!is_required).then(|| format!("edition {} {}{feature}", claim.edition, reasons::NOT_CLAIMED))
+}
+
+/// Returns the kind of evidence that a rule needs and nobody asked for, with the reason.
+fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
+    let reason = |kind: &Kind| Some((*kind, why_not_asked(evidence, *kind)?));
+    if let Some(found) = rule.facts.needs.iter().find_map(reason) {
+        return Some(found);
     }
     let either = &rule.facts.needs_one_of;
-    let reasons: Vec<String> = either
-        .iter()
-        .filter_map(|kind| why_not_asked(evidence, *kind))
-        .collect();
-    (!either.is_empty() && reasons.len() == either.len()).then(|| reasons.join("; "))
+    let reasons: Vec<(Kind, String)> = either.iter().filter_map(reason).collect();
+    if either.is_empty() || reasons.len() < either.len() {
+        return None;
+    }
+    let all: Vec<&str> = reasons.iter().map(|(_, reason)| &**reason).collect();
+    Some((either[0], all.join("; ")))
+}
+
+/// Whether the user claims what only that kind of evidence can show. What is claimed is asked for.
+fn claims(evidence: &Evidence, feature: Feature, kind: Kind) -> bool {
+    let claim = &evidence.header.claim;
+    match feature {
+        Feature::ConsumerSecrets => {
+            let is_claimed = claim.features.contains(&feature) || !claim.consumers.is_empty();
+            is_claimed && matches!(kind, Kind::Secrets | Kind::Namespaces)
+        }
+    }
 }
 
 fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {

@@ -16,6 +16,7 @@ pub(crate) enum Problem {
     TooLong,
     TooMany,
     TypeInvalid,
+    Internal,
 }
 
 impl Problem {
@@ -30,6 +31,7 @@ impl Problem {
             Problem::TooLong => ("FieldValueTooLong", "Too long"),
             Problem::TooMany => ("FieldValueTooMany", "Too many"),
             Problem::TypeInvalid => ("FieldValueTypeInvalid", "Invalid value"),
+            Problem::Internal => ("InternalError", "Internal error"),
         }
     }
 
@@ -65,6 +67,10 @@ pub(crate) trait Found {
 
     fn forbidden(&mut self, field: impl Display, why: &str) {
         self.note(Problem::Forbidden, field, None, why);
+    }
+
+    fn internal(&mut self, field: impl Display, why: &str) {
+        self.note(Problem::Internal, field, None, why);
     }
 
     fn invalid(&mut self, field: impl Display, value: impl Serialize, why: &str) {

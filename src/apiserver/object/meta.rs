@@ -1,5 +1,7 @@
 //! Reads and validates object metadata.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,6 +12,12 @@ use super::{
 
 /// Metadata fields that no write changes.
 const FIXED: &str = "name namespace uid creationTimestamp deletionTimestamp deletionGracePeriodSeconds";
+
+/// Finalizers that ask for a way to delete.
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+/// Finalizers without a domain.
+pub(crate) const STANDARD_FINALIZERS: [&str; 3] = [ORPHAN, FOREGROUND, "kubernetes"];
 
 /// The maximum size of all annotations, keys and values, in bytes.
 const MAX_ANNOTATIONS: i64 = 256 * 1024;
@@ -74,9 +82,29 @@ pub(crate) fn validate(
         _ if namespaced => errors.judge(at("namespace"), namespace, names::dns_label),
         _ => errors.forbidden(at("namespace"), "not allowed on this type"),
     }
+    if let Some(generation) = object["metadata"]["generation"]
+        .as_i64()
+        .filter(|number| *number < 0)
+    {
+        let why = "must be greater than or equal to 0";
+        errors.invalid(at("generation"), generation, why);
+    }
     validate_maps(object, prefix, errors);
-    for finalizer in finalizers(object) {
+    let finalizers = finalizers(object);
+    for finalizer in &finalizers {
         errors.judge(at("finalizers"), finalizer, names::label_key);
+    }
+    if [ORPHAN, FOREGROUND].iter().all(|name| finalizers.contains(name)) {
+        let why = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        errors.invalid(at("finalizers"), &finalizers, &why);
+    }
+}
+
+/// Adds an error unless a finalizer is a standard one or has a domain.
+pub(crate) fn check_finalizer(at: impl Display, finalizer: &str, errors: &mut Errors) {
+    if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+        let why = "name is neither a standard finalizer name nor is it fully qualified";
+        errors.invalid(at, finalizer, why);
     }
 }
 

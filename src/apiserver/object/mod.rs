@@ -5,5 +5,6 @@ pub(crate) mod json;
 pub(crate) mod meta;
 pub(crate) mod names;
 pub(crate) mod parts;
+pub(crate) mod requirement;
 pub(crate) mod status;
 pub(crate) mod value;

@@ -58,7 +58,8 @@ impl Walk<'_> {
         self.errors.invalid(self.prefix, "", &format!("{path} {why}"));
     }
 
-    /// Adds the errors of a value and its descendants, unless it is unchanged.
+    /// Adds the errors of a value and its descendants, unless it is unchanged. The order is kube-apiserver's, except that
+    /// it takes the fields of an object in any order.
     fn check(&mut self, at: &At<'_>) {
         let before = self.errors.len();
         self.check_type(at);
@@ -67,21 +68,22 @@ impl Walk<'_> {
             Value::String(text) => self.check_text(text, at),
             Value::Number(_) => self.check_number(at),
             Value::Array(items) => {
+                at.visit_below(&mut |item| self.check(item));
                 let bounds = [at.schema.min_items, at.schema.max_items];
                 self.check_count(items.len(), bounds, "items", at);
             }
-            Value::Object(fields) => {
-                let bounds = [at.schema.min_properties, at.schema.max_properties];
-                self.check_count(fields.len(), bounds, "properties", at);
-                let required = at.schema.required.iter();
-                for name in required.filter(|name| !fields.contains_key(*name)) {
-                    self.errors.required(self.field(at.path.child(name)), "");
-                }
-            }
-            Value::Null | Value::Bool(_) => {}
+            Value::Object(_) | Value::Null | Value::Bool(_) => {}
         }
         self.check_allowed(at);
-        at.visit_below(&mut |below| self.check(below));
+        if let Value::Object(fields) = at.value {
+            let bounds = [at.schema.min_properties, at.schema.max_properties];
+            self.check_count(fields.len(), bounds, "properties", at);
+            at.visit_below(&mut |field| self.check(field));
+            let required = at.schema.required.iter();
+            for name in required.filter(|name| !fields.contains_key(*name)) {
+                self.errors.required(self.field(at.path.child(name)), "");
+            }
+        }
         if self.errors.len() > before && at.old == Some(at.value) {
             self.errors.truncate(before);
         }

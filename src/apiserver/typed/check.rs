@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{events::event_in, messages::known};
+use super::{events::event_in, messages::known, pod_ranges::check_ranges};
 use crate::object::{
     field::{Errors, Found, Problem, quoted},
     meta, names,
@@ -138,6 +138,7 @@ pub(crate) fn check_node(new: &Value, old: Option<&Value>, errors: &mut Errors) 
             }
         }
     }
+    check_ranges(&new["spec"], errors);
     let Some(old) = old else { return };
     // kube-apiserver checks taints twice on updates.
     check_taints(&new["spec"], errors);

@@ -7,6 +7,7 @@ pub(crate) mod patch;
 pub(crate) mod placing;
 pub(crate) mod read;
 pub(crate) mod render;
+pub(crate) mod review_selectors;
 pub(crate) mod reviews;
 pub(crate) mod selectors;
 pub(crate) mod strategy;

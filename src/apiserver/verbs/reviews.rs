@@ -16,7 +16,7 @@ use crate::{
     },
     request::reply::Reply,
     store::named::Named,
-    verbs::token_request::AUDIENCE,
+    verbs::{review_selectors, token_request::AUDIENCE},
 };
 
 impl Context<'_> {
@@ -55,6 +55,10 @@ impl Context<'_> {
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
+        }
+        let ignored = review_selectors::ignored(&spec["resourceAttributes"]);
+        if !ignored.is_empty() {
+            status["evaluationError"] = ignored.join("; ").into();
         }
         review["status"] = status;
         Ok(review)
@@ -137,6 +141,7 @@ fn check_access(kind: &str, review: &Value) -> Outcome<()> {
         let why = "at least one of user or group must be specified";
         errors.invalid("spec.user", "", why);
     }
+    review_selectors::check(asked, &mut errors);
     let mut said = fields(review, "metadata").map(|(field, _)| field);
     if said.any(|field| field != "managedFields" && !(is_local && field == "namespace")) {
         let but = if is_local { " except for namespace" } else { "" };

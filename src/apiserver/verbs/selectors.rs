@@ -28,7 +28,7 @@ const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
 
 /// Why a label selector is refused, in kube-apiserver's words.
 #[derive(Debug, thiserror::Error)]
-enum RequirementError {
+pub(super) enum RequirementError {
     #[error("found '{found}', expected: {OPERATORS}")]
     Operator { found: String },
     #[error("found '{found}' expected: '('")]
@@ -45,7 +45,7 @@ pub(crate) struct Selector {
 }
 
 #[derive(Clone, Debug)]
-struct Requirement {
+pub(super) struct Requirement {
     /// A label's key, or a field's path.
     key: String,
     /// `in`, `=`, `==`, `notin`, `!=`, `<`, `>`; `!` for absent, empty for present.
@@ -116,7 +116,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
+pub(super) fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
@@ -135,7 +135,7 @@ fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
         .collect()
 }
 
-fn read_labels(text: &str) -> Result<Vec<Requirement>, RequirementError> {
+pub(super) fn read_labels(text: &str) -> Result<Vec<Requirement>, RequirementError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }

@@ -9,7 +9,7 @@ use crate::{
         field::{Errors, Found},
         meta, names,
         status::Qualified,
-        value::{fields, flag, take, text},
+        value::{take, text, texts},
     },
     schema::{check_lists, check_rules, embedded::check_embedded, validate},
     store::{
@@ -20,9 +20,6 @@ use crate::{
     },
     typed,
 };
-
-/// The maximum size of all values in a Secret or ConfigMap, in bytes.
-const MAX_DATA: i64 = 1024 * 1024;
 
 /// The rule for names of this family.
 pub(crate) fn name_rule(family: Family) -> fn(&str) -> Vec<String> {
@@ -53,6 +50,7 @@ pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
         }
         Family::Definition => definition::set_defaults(object),
         Family::Node => {
+            typed::agree_on_ranges(&mut object["spec"]);
             let status = &mut object["status"];
             if status["allocatable"].is_null() && !status["capacity"].is_null() {
                 status["allocatable"] = status["capacity"].clone();
@@ -65,7 +63,6 @@ pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
 
 /// Warnings about what is new: unknown formats, and finalizers whose names may collide.
 pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<String> {
-    const STANDARD: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
     match family {
         Family::Definition => {
             let before = old.map(definition::unknown_formats).unwrap_or_default();
@@ -76,7 +73,7 @@ pub(crate) fn warnings(family: Family, new: &Value, old: Option<&Value>) -> Vec<
         }
         Family::Custom => {
             let mut added = meta::added_finalizers(new, old);
-            added.retain(|name| !name.contains('/') && !STANDARD.contains(name));
+            added.retain(|name| !name.contains('/') && !meta::STANDARD_FINALIZERS.contains(name));
             let warning = |name: &&str| {
                 let path = name.contains('.').then_some("including a path (/) ");
                 let path = path.unwrap_or_default();
@@ -186,12 +183,52 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     a.len() == b.len() && a.iter().all(same)
 }
 
+/// Adds the errors of the finalizers' names. Most built-in kinds accept only standard finalizers and those with a domain.
+pub(crate) fn check_finalizers(resource: &Resource, object: &Value, errors: &mut Errors) {
+    let accepts_any = match resource.family {
+        Family::Custom | Family::Definition | Family::Lease => true,
+        Family::Event => resource.group.is_empty(),
+        _ => false,
+    };
+    for (i, finalizer) in meta::finalizers(object).into_iter().enumerate() {
+        if !accepts_any {
+            meta::check_finalizer(format!("metadata.finalizers[{i}]"), finalizer, errors);
+        }
+    }
+}
+
+/// Adds the errors of updated metadata that kube-apiserver finds besides the usual ones. Many repeat those.
+pub(crate) fn check_updated_metadata(named: &Named, new: &Value, old: &Value, errors: &mut Errors) {
+    let resource = &named.resource;
+    let family = resource.family;
+    if family == Family::Event && resource.group.is_empty() {
+        return;
+    }
+    meta::validate_update(new, old, errors);
+    check_finalizers(resource, new, errors);
+    // These are checked like new objects, too.
+    let is_new_like = matches!(
+        family,
+        Family::Secret
+            | Family::ConfigMap
+            | Family::ServiceAccount
+            | Family::Access
+            | Family::Node
+            | Family::Namespace
+    );
+    if is_new_like && named.target.subresource.is_empty() {
+        meta::validate(new, resource.namespaced, name_rule(family), "metadata", errors);
+        check_finalizers(resource, new, errors);
+    }
+}
+
 /// Adds the errors of an object, except those of its metadata. `old` is the object it replaces.
 pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let resource = &named.resource;
     match resource.family {
         Family::Custom => check_custom(named, new, old, errors),
-        Family::Secret | Family::ConfigMap => check_data(resource, new, old, errors),
+        Family::Secret => typed::check_secret(new, old, errors),
+        Family::ConfigMap => typed::check_config_map(new, old, errors),
         Family::Definition if named.target.subresource.is_empty() => {
             errors.extend(definition::check(new, old));
         }
@@ -200,7 +237,13 @@ pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mu
         Family::Lease => typed::check_lease(new, errors),
         Family::Node => typed::check_node(new, old, errors),
         Family::Access => rbac::check(resource, new, old, errors),
-        Family::Namespace | Family::ServiceAccount | Family::Review | Family::Other => {}
+        Family::Namespace => {
+            for finalizer in texts(&new["spec"], "finalizers") {
+                errors.judge("spec.finalizers", finalizer, names::label_key);
+                meta::check_finalizer("spec.finalizers", finalizer, errors);
+            }
+        }
+        Family::ServiceAccount | Family::Review | Family::Other => {}
     }
 }
 
@@ -257,54 +300,5 @@ fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Er
         errors.invalid("", &Value::Null, why);
     } else {
         check_rules(new, old, schema, errors);
-    }
-}
-
-/// Adds errors for missing keys that the Secret's type requires.
-fn check_secret_type(secret: &Value, errors: &mut Errors) {
-    let needed: &[&str] = match text(secret, "type") {
-        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
-        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
-        "kubernetes.io/dockercfg" => &[".dockercfg"],
-        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
-        _ => &[],
-    };
-    for key in needed.iter().filter(|key| secret["data"].get(**key).is_none()) {
-        errors.required(format!("data[{key}]"), "");
-    }
-}
-
-fn check_data(resource: &Resource, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let is_secret = resource.family == Family::Secret;
-    let (parts, whole): (&[&str], _) = if is_secret {
-        (&["data"], "data")
-    } else {
-        (&["data", "binaryData"], "")
-    };
-    let mut size = 0;
-    for part in parts {
-        for (key, value) in fields(new, part) {
-            errors.judge(format!("{part}[{key}]"), key, names::config_key);
-            size += value.as_str().map_or(0, str::len) as i64;
-        }
-    }
-    if size > MAX_DATA {
-        errors.too_long(whole, MAX_DATA);
-    }
-    if is_secret {
-        check_secret_type(new, errors);
-    }
-    let Some(old) = old else { return };
-    if is_secret && new["type"] != old["type"] {
-        errors.invalid("type", &new["type"], "field is immutable");
-    }
-    if flag(old, "immutable") {
-        let why = "field is immutable when `immutable` is set";
-        if !flag(new, "immutable") {
-            errors.forbidden("immutable", why);
-        }
-        for part in parts.iter().filter(|part| new[**part] != old[**part]) {
-            errors.forbidden(part, why);
-        }
     }
 }

@@ -120,8 +120,7 @@ impl Context<'_> {
         meta::validate_update(object, old, &mut errors);
         let mut more = strategy::check_type(named, object);
         if more.is_empty() {
-            // kube-apiserver checks changes of metadata twice, and reports them twice.
-            meta::validate_update(object, old, &mut more);
+            strategy::check_updated_metadata(named, object, old, &mut more);
             strategy::check(named, object, Some(old), &mut more);
         }
         errors.extend(more);

@@ -360,6 +360,7 @@ fn check_new(named: &Named, object: &Value) -> Outcome<()> {
     if errors.is_empty() {
         let rule = strategy::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
+        strategy::check_finalizers(resource, object, &mut errors);
         strategy::check(named, object, None, &mut errors);
     }
     let subject = strategy::kind_of(resource, object);

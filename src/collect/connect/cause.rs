@@ -26,8 +26,14 @@ pub fn cause(error: &kube::Error) -> String {
     }
 }
 
-/// Whether the two sides could not agree on a secure connection.
+/// What the TLS library says of a connection that was cut off: its own words lead away from that.
+const CUT_OFF: &str = "close_notify";
+
+/// Whether the two sides could not agree on a secure connection. One that was cut off later had been secure.
 pub fn is_tls(error: &kube::Error) -> bool {
+    if text_of_root(error).contains(CUT_OFF) {
+        return false;
+    }
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
         let text = error.to_string();
@@ -48,8 +54,17 @@ pub fn is_tls(error: &kube::Error) -> bool {
     false
 }
 
-/// The last of what an error was caused by.
+/// Describes the last of what an error was caused by.
 pub fn root(error: &(dyn Error + 'static)) -> String {
+    let text = text_of_root(error);
+    if text.contains(CUT_OFF) {
+        "the connection was cut off".to_owned()
+    } else {
+        text
+    }
+}
+
+fn text_of_root(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     while let Some(next) = deeper(last) {
         last = next;
@@ -85,5 +100,24 @@ fn credentials(error: &AuthError) -> String {
             "the credential holds characters that no HTTP header may have".to_owned()
         }
         _ => "the credentials of the kubeconfig could not be used".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_that_was_cut_off_is_told_as_such() {
+        // As rustls words it.
+        let text =
+            "peer closed connection without sending TLS close_notify: https://docs.rs/rustls/latest/rustls/";
+        let cut = kube::Error::Service(Box::new(io::Error::new(io::ErrorKind::UnexpectedEof, text)));
+        assert_eq!(cause(&cut), "the connection was cut off");
+        assert!(!is_tls(&cut));
+        let wrong = io::Error::other("invalid peer certificate: UnknownIssuer");
+        assert!(is_tls(&kube::Error::Service(Box::new(wrong))));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use kube::Client;
 
-use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig};
+use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig, own_credentials::with_credentials};
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
 /// JSON, nearly twice as long.
@@ -36,7 +36,7 @@ impl Connection {
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
         let (client, source, access) = kubeconfig::connect(options).await?;
         Ok(Self {
-            client,
+            client: with_credentials(client, &access),
             source,
             access: Some(access),
         })

@@ -4,7 +4,8 @@ use std::{
     cell::Cell,
     env,
     ffi::OsString,
-    io::ErrorKind,
+    fs::File,
+    io::{self, ErrorKind},
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Once,
@@ -16,7 +17,7 @@ use futures::executor::block_on;
 use http::{HeaderValue, header};
 use kube::{
     Client, Config,
-    config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
+    config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
 use super::{ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause};
@@ -88,6 +89,7 @@ pub fn config(
         &options,
     ));
     let config = config.map_err(|error| unusable(&context, place, flaw(&error)))?;
+    identity(&config.auth_info).map_err(|flaw| unusable(&context, place, flaw))?;
     Ok((config, context))
 }
 
@@ -282,13 +284,52 @@ fn flaw(error: &KubeconfigError) -> ContextError {
         }
         KubeconfigError::ParseCertificates(_) => "its certificate authority is not in PEM".to_owned(),
         KubeconfigError::LoadClientCertificate(error) => format!("its client certificate: {}", file(error)),
-        // Who mixes up `client-key` and `client-key-data` has the key where the path should be.
-        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, _)) => {
-            format!("its client key: the file cannot be read: {source}")
-        }
+        KubeconfigError::LoadClientKey(LoadDataError::ReadFile(source, path)) => unreadable_key(path, source),
         KubeconfigError::LoadClientKey(error) => format!("its client key: {}", file(error)),
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
         _ => "`kubectl config view --minify` may show what is wrong with it".to_owned(),
+    })
+}
+
+/// Checks that a user's files can be read. Whoever makes a client of them does not say which cannot.
+///
+/// # Errors
+/// Which field, and why.
+fn identity(user: &AuthInfo) -> Result<(), ContextError> {
+    let certificate = user.client_certificate.as_ref();
+    if let Some(path) = certificate.filter(|_| user.client_certificate_data.is_none())
+        && let Err(source) = File::open(path)
+    {
+        let flaw = format!("its client-certificate: {path} cannot be read: {source}");
+        return Err(ContextError::Field(flaw));
+    }
+    let key = user
+        .client_key
+        .as_ref()
+        .filter(|_| user.client_key_data.is_none());
+    let opened = key.map(|path| {
+        File::open(path).map_err(|source| ContextError::Field(unreadable_key(Path::new(path), &source)))
+    });
+    opened.transpose().map(|_| ())
+}
+
+fn unreadable_key(path: &Path, source: &io::Error) -> String {
+    let place = if may_be_key(path) {
+        "the file".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    format!("its client-key: {place} cannot be read: {source}")
+}
+
+/// Whether a path may be a key, where `client-key` and `client-key-data` were mixed up: it is in PEM, or too long.
+fn may_be_key(path: &Path) -> bool {
+    const LONGEST_NAME: usize = 64;
+    // How PEM begins in base64.
+    const PEM: &str = "LS0tLS1";
+    path.components().any(|part| {
+        let part = part.as_os_str().to_string_lossy();
+        part.len() > LONGEST_NAME || part.starts_with(PEM) || part.contains("-----")
     })
 }
 
@@ -380,6 +421,25 @@ users: [{name: u, user: {token: CANARY}}]
         );
         let error = refusal(&key, None).await;
         assert!(error.contains("context `first`"), "{error}");
+
+        let key_file = |value: &str| {
+            let user = format!("client-key: {value}, client-certificate-data: YQ==");
+            folder.file("key-file", &ONE.replace("token: CANARY", &user))
+        };
+        let error = refusal(&key_file("keys/gone.key"), None).await;
+        assert!(
+            error.contains("its client-key: ") && error.contains("keys/gone.key cannot be read: "),
+            "{error}"
+        );
+        // The key itself stands where its path belongs.
+        for key in ["LS0tLS1CRUdJTiBDQU5BUlk", &"CANARY".repeat(20)] {
+            let error = refusal(&key_file(key), None).await;
+            assert!(
+                error.contains("its client-key: the file cannot be read: "),
+                "{error}"
+            );
+            assert!(!error.contains("LS0t"), "{error}");
+        }
     }
 
     #[test]

@@ -5,9 +5,11 @@ mod connection;
 mod error;
 mod hub_access;
 pub mod kubeconfig;
+mod own_credentials;
 
 pub use cause::{cause, is_tls, root};
 pub use connection::{Connection, USER_AGENT};
 pub use error::{ClientError, ConnectError, ContextError};
 pub use hub_access::{HubAccess, credentials_in};
 pub use kubeconfig::{KubeconfigOptions, client, config, read};
+pub(crate) use own_credentials::OwnCredentials;

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use evidence::{DriverAction, ObjectRef, redact::without_credentials};
+use evidence::{DriverAction, ObjectRef, redact::without_credentials, runs::LABEL_RUN};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use super::{
     file::{DriverFile, DriverFileError, Members},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
-    writes::{LABEL_RUN, undo_creation, undo_field},
+    writes::{undo_creation, undo_field},
 };
 use crate::{
     CollectError, Plan,

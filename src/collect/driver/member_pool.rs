@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use evidence::runs::member_name;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
@@ -65,9 +66,7 @@ impl MemberPool {
         self.own.is_none()
     }
 
-    /// A DNS label that is unique to the run.
     fn name(&self) -> String {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        format!("conformance-{}-{number}", self.run)
+        member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
     }
 }

@@ -34,4 +34,3 @@ pub(super) use output::{Cutter, Tail};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub(super) use reaper::{Order, Reaper};
 pub(super) use run_context::RunContext;
-pub use writes::LABEL_RUN;

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use evidence::{DriverAction, ProfileKey};
+use evidence::{
+    DriverAction, ProfileKey,
+    runs::{RUN_ID_LENGTH, RUN_ID_LETTERS},
+};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{
@@ -114,14 +117,12 @@ impl fmt::Debug for DriverPlan {
 
 /// A new run's id: short, a valid part of a name and of a label's value, and no word.
 pub fn new_run_id() -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    const LENGTH: usize = 5;
-    let mut random = [0; LENGTH];
+    let mut random = [0; RUN_ID_LENGTH];
     SystemRandom::new()
         .fill(&mut random)
         .expect("the random source works");
     random
         .iter()
-        .map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]))
+        .map(|byte| char::from(RUN_ID_LETTERS[usize::from(*byte) % RUN_ID_LETTERS.len()]))
         .collect()
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use evidence::{DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile};
+use evidence::{
+    DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile,
+    runs::of_other_runs,
+};
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -155,11 +158,16 @@ impl ScenarioMember {
         }
         let record = session.record();
         let scope = &session.context.plan.scope;
-        let strangers = record.after(self.seen_before).iter().filter_map(|history| {
+        let newcomers = record.after(self.seen_before);
+        let other_runs = of_other_runs(newcomers, Some(&session.plan.run));
+        let strangers = newcomers.iter().filter_map(|history| {
             let profile = history.current()?;
-            let ours = session.is_claimed(&profile.metadata.uid) || profile.manager() == OURSELVES;
-            let stranger = scope.holds(profile) && !ours;
-            stranger.then(|| ObjectRef::from(profile).path())
+            let object = ObjectRef::from(profile);
+            let known = session.is_claimed(&profile.metadata.uid)
+                || profile.manager() == OURSELVES
+                || other_runs.contains(&ProfileKey::from(&object));
+            let stranger = scope.holds(profile) && !known;
+            stranger.then(|| object.path())
         });
         let strangers: Vec<String> = strangers.take(3).collect();
         if !strangers.is_empty() {

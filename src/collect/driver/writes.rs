@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use evidence::{ObjectRef, ProfileKey, api::names};
+use evidence::{ObjectRef, ProfileKey, api::names, runs::LABEL_RUN};
 use http::Method;
 use kube::client::Client;
 use parking_lot::Mutex;
@@ -18,8 +18,6 @@ use super::{
     journal::FieldUndo,
 };
 
-/// On whatever the run creates: the run's id.
-pub const LABEL_RUN: &str = "conformance.clusterprofile/run";
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(super) const OURSELVES: &str = "clusterprofile-conformance";
 

@@ -31,7 +31,7 @@ pub enum ProvidersError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: ProvidersFlaw,
+        source: Box<ProvidersFlaw>,
     },
 
     /// A plugin is not on this machine.

@@ -48,9 +48,9 @@ pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
         path: path.to_owned(),
         source,
     })?;
-    let listed = parse(&text).map_err(|source| ProvidersError::Malformed {
+    let listed = parse(&text).map_err(|flaw| ProvidersError::Malformed {
         path: path.to_owned(),
-        source,
+        source: Box::new(flaw),
     })?;
     let mut providers = Vec::new();
     for (mut provider, hint) in listed {

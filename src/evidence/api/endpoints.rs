@@ -7,10 +7,10 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use super::list::strings;
-
-/// The flaw of a host without a port. It still identifies a member.
-const NO_PORT: &str = "endpoint has a host, but neither a scheme nor a port";
+use super::{
+    address::{Address, Fault, Schemes, endpoint_fault},
+    list::strings,
+};
 
 /// The value of the property `cluster-endpoints.k8s.io`, read.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,47 +57,12 @@ impl<'a> Endpoints<'a> {
     }
 }
 
-/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
-pub fn fault(endpoint: &str) -> Option<&'static str> {
-    let endpoint = endpoint.trim();
-    if endpoint.is_empty() {
-        return Some("endpoint is empty");
-    }
-    if endpoint.contains("://") {
-        return url_fault(endpoint);
-    }
-    if is_ip(endpoint) {
-        return None;
-    }
-    match endpoint.rsplit_once(':') {
-        Some((host, port)) if is_host(host) && is_port(port) => None,
-        Some((host, _)) if !is_host(host) => Some("endpoint has no valid host"),
-        Some(_) => Some("endpoint has no valid port"),
-        None if is_host(endpoint) => Some(NO_PORT),
-        None => Some("endpoint is neither a URL, a host with a port, nor an IP address"),
-    }
-}
+/// The schemes of an endpoint.
+const SCHEMES: Schemes = Schemes::Of(&["https", "http"]);
 
-fn url_fault(url: &str) -> Option<&'static str> {
-    let (scheme, place) = Place::split(url);
-    if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Some("endpoint is not a valid URL");
-    }
-    if !matches!(scheme, Some("https" | "http")) {
-        return Some("endpoint is not an http or https URL");
-    }
-    let is_valid = if url.contains('[') {
-        place.host.parse::<Ipv6Addr>().is_ok()
-    } else {
-        is_host(place.host)
-    };
-    if !is_valid {
-        return Some("endpoint has no valid host");
-    }
-    match place.port {
-        Some(port) if !is_port(port) => Some("endpoint has no valid port"),
-        _ => None,
-    }
+/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
+pub fn fault(endpoint: &str) -> Option<Fault> {
+    endpoint_fault(endpoint, SCHEMES)
 }
 
 /// The target of an endpoint. Equality ignores the case of the host, the spelling of an IPv6 address, a scheme that
@@ -117,11 +82,13 @@ impl<'a> Place<'a> {
     /// machine.
     pub fn read(endpoint: &'a str) -> Option<Self> {
         let endpoint = endpoint.trim();
-        if fault(endpoint).is_some_and(|fault| fault != NO_PORT) {
+        // A host without a port still identifies a member.
+        if fault(endpoint).is_some_and(|fault| fault != Fault::NoPort) {
             return None;
         }
-        let (_, place) = Self::split(endpoint);
-        (!means_the_reader(place.host)).then_some(place)
+        let address = Address::split(endpoint);
+        let means_the_reader = address.is_loopback() || address.is_own_api_server();
+        (!means_the_reader).then(|| Self::of(&address))
     }
 
     /// Returns `true` for a private address, which means another machine in each network.
@@ -132,29 +99,12 @@ impl<'a> Place<'a> {
         self.host.parse().is_ok_and(v4) || self.host.parse().is_ok_and(v6)
     }
 
-    /// Splits an endpoint into parts, valid or not.
-    fn split(endpoint: &'a str) -> (Option<&'a str>, Self) {
-        let (scheme, rest) = match endpoint.split_once("://") {
-            Some((scheme, rest)) => (Some(scheme), rest),
-            None => (None, endpoint),
-        };
-        let (authority, path) = match rest.find(['/', '?', '#']) {
-            Some(at) => rest.split_at(at),
-            None => (rest, ""),
-        };
-        let authority = authority.rsplit('@').next().unwrap_or(authority);
-        let (host, port) = split_port(authority);
-        let default_port = match scheme {
-            Some("https") => Some("443"),
-            Some("http") => Some("80"),
-            _ => None,
-        };
-        let place = Self {
-            host: host.strip_suffix('.').unwrap_or(host),
-            port: port.or(default_port),
-            path: path.trim_end_matches('/'),
-        };
-        (scheme, place)
+    fn of(address: &Address<'a>) -> Self {
+        Self {
+            host: address.bare_host(),
+            port: address.known_port(),
+            path: address.path.trim_end_matches('/'),
+        }
     }
 }
 
@@ -213,10 +163,11 @@ impl<'a> Place<'a> {
         if fault(endpoint).is_some() {
             return None;
         }
-        let (scheme, place) = Self::split(endpoint);
-        if scheme.is_some_and(|scheme| scheme != "https") {
+        let address = Address::split(endpoint);
+        if address.scheme.is_some() && !address.has_scheme("https") {
             return None;
         }
+        let place = Self::of(&address);
         let host = if place.host.contains(':') {
             format!("[{}]", place.host)
         } else {
@@ -243,136 +194,9 @@ pub fn normal(endpoint: &str) -> Option<String> {
     Place::read(endpoint).map(|place| place.to_string())
 }
 
-/// Host (an IPv6 address without its brackets) and port of an authority.
-fn split_port(authority: &str) -> (&str, Option<&str>) {
-    if let Some(rest) = authority.strip_prefix('[')
-        && let Some((host, after)) = rest.split_once(']')
-    {
-        return match after {
-            "" => (host, None),
-            after => (host, Some(after.strip_prefix(':').unwrap_or(after))),
-        };
-    }
-    match authority.rsplit_once(':') {
-        Some((host, port)) if !host.contains(':') => (host, Some(port)),
-        _ => (authority, None),
-    }
-}
-
-/// Returns `true` if the host means the reader's own machine or cluster, so that it identifies no member.
-fn means_the_reader(host: &str) -> bool {
-    let in_any_cluster = ["kubernetes", "kubernetes.default"];
-    let is = |name: &str| host.eq_ignore_ascii_case(name);
-    let begins_with = |name: &str| {
-        host.get(..name.len())
-            .is_some_and(|h| h.eq_ignore_ascii_case(name))
-    };
-    is("localhost")
-        || in_any_cluster.into_iter().any(is)
-        || begins_with("kubernetes.default.svc")
-        || host
-            .parse::<Ipv4Addr>()
-            .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
-        || host
-            .parse::<Ipv6Addr>()
-            .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
-}
-
-fn is_port(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
-}
-
-/// An IPv4 address, or an IPv6 address with or without brackets.
-fn is_ip(text: &str) -> bool {
-    text.parse::<Ipv4Addr>().is_ok() || text.parse::<Ipv6Addr>().is_ok() || is_bracketed(text)
-}
-
-fn is_bracketed(text: &str) -> bool {
-    text.strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-        .is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
-}
-
-/// Returns `true` for a valid host: an IPv4 address, an IPv6 address in brackets or a DNS name.
-fn is_host(text: &str) -> bool {
-    if text.parse::<Ipv4Addr>().is_ok() || is_bracketed(text) {
-        return true;
-    }
-    let name = text.strip_suffix('.').unwrap_or(text);
-    let is_label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    // A name that ends in a number is a malformed IPv4 address.
-    let ends_in_number = name
-        .rsplit('.')
-        .next()
-        .is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
-    name.len() <= 253 && !ends_in_number && name.split('.').all(is_label)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn forms_of_an_endpoint() {
-        let good = [
-            "https://a.example",
-            "https://a.example:6443/k8s/clusters/c-1",
-            "http://10.0.0.1:8080",
-            "https://[2001:db8::1]:6443",
-            "a.example:6443",
-            "A.Example.:443",
-            "node1:6443",
-            "100.3.3.4",
-            "100.3.3.4:5683",
-            "2001:db8::1",
-            "[2001:db8::1]",
-            "[2001:db8::1]:6443",
-            "  a.example:1  ",
-        ];
-        for endpoint in good {
-            assert_eq!(fault(endpoint), None, "{endpoint}");
-        }
-        let bad = [
-            "",
-            "a.example",
-            "unknown",
-            "https://",
-            "https://:6443",
-            "https://a.example:0",
-            "https://a.example:port",
-            "https://a.example:65536",
-            "https://300.1.1.1",
-            "tcp://a.example:6443",
-            "https://a b.example",
-            "https://[a.example]:443",
-            "https://2001:db8::1:443",
-            "https://a.example:",
-            "https://[2001:db8::1]x:1",
-            "a.example:",
-            "a.example:0",
-            "a.example:+80",
-            "a.example:70000",
-            ":6443",
-            "a_b.example:443",
-            "-a.example:443",
-            "300.3.3.4:443",
-            "1.2.3:443",
-            "[2001:db8::1",
-            "[a.example]:443",
-            "a.example:443/path",
-            "a b:443",
-        ];
-        for endpoint in bad {
-            assert!(fault(endpoint).is_some(), "{endpoint}");
-        }
-    }
 
     #[test]
     fn forms_of_the_property() {
@@ -447,6 +271,8 @@ mod tests {
             assert!(normal(one).is_some(), "{one}");
         };
         same("https://A.example", "a.example:443");
+        same("HTTPS://a.example:/", "https://a.example");
+        same("https://a_b.example", "A_B.example:443");
         same("https://a.example.:6443/", "a.example:6443");
         same("[2001:DB8::1]:6443", "https://[2001:db8::1]:6443/");
         same("[2001:0db8:0:0::0001]:6443", "[2001:db8::1]:6443");

@@ -1,5 +1,6 @@
 //! The vocabulary of the ClusterProfile documents: editions, kinds, names and shapes.
 
+pub mod address;
 mod edition;
 pub mod endpoints;
 mod json;
@@ -9,6 +10,7 @@ pub mod names;
 mod profile;
 pub mod shape;
 pub mod syntax;
+mod told;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownName};
@@ -18,3 +20,4 @@ pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Metadata, Property, Spec,
     Status, Version, Writer,
 };
+pub use told::no_longer_told;

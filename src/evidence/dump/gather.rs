@@ -17,6 +17,7 @@ use crate::{
     api::names,
     crd, lenient,
     lenient::{MASK, Untyped},
+    runs::of_other_runs,
 };
 
 /// Gathers the objects of a dump one by one.
@@ -30,6 +31,7 @@ pub(super) struct Gatherer<'a> {
     ignored: BTreeMap<String, usize>,
     has_namespaces: bool,
     has_secrets: bool,
+    has_unlabelled_secrets: bool,
     has_writers: bool,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
@@ -59,6 +61,7 @@ impl<'a> Gatherer<'a> {
             ignored: BTreeMap::new(),
             has_namespaces: false,
             has_secrets: false,
+            has_unlabelled_secrets: false,
             has_writers: false,
             partial: Vec::new(),
             failure: None,
@@ -203,6 +206,9 @@ impl<'a> Gatherer<'a> {
             (_, None) => None,
         };
         if labelled == Some(false) {
+            self.has_unlabelled_secrets = true;
+            let unlabelled = value.and_then(|value| self.digester.unlabelled(&value));
+            self.evidence.unlabelled_secrets.extend(unlabelled);
             let label = names::LABEL_SECRET_PROFILE;
             return self.ignore(format!("Secret without the label {label}"));
         }
@@ -311,12 +317,27 @@ impl<'a> Gatherer<'a> {
             .retain(|secret| is_clear("Secret", secret.into()));
     }
 
+    /// Drops what is not in a consumer's namespace, or was in another part of the dump already.
+    fn drop_strangers(&mut self) {
+        let namespaces = self.evidence.namespaces.iter();
+        let consumers: BTreeSet<&str> = namespaces
+            .filter(|namespace| namespace.consumer().is_some())
+            .map(|namespace| namespace.name.as_str())
+            .collect();
+        let mut seen = BTreeSet::new();
+        self.evidence.unlabelled_secrets.retain(|secret| {
+            consumers.contains(secret.namespace.as_str())
+                && seen.insert((secret.namespace.clone(), secret.name.clone()))
+        });
+    }
+
     /// Returns the evidence.
     ///
     /// # Errors
     /// When the dump holds no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
         self.withdraw();
+        self.drop_strangers();
         if self.evidence.profiles.is_empty() {
             if let Some(failure) = self.failure {
                 return Err(failure);
@@ -355,6 +376,7 @@ impl<'a> Gatherer<'a> {
         header.hub.source = format!("dump {file}");
         header.hub.api_version = self.versions.into_iter().next_back();
         header.asked = asked;
+        header.other_runs = of_other_runs(&evidence.profiles, None);
         Ok(Input { evidence, notes })
     }
 
@@ -376,6 +398,13 @@ impl<'a> Gatherer<'a> {
                 yes_if(
                     self.has_secrets,
                     "the dump holds no Secrets: add `kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`",
+                ),
+            ),
+            (
+                Kind::UnlabelledSecrets,
+                yes_if(
+                    self.has_unlabelled_secrets,
+                    "the dump holds no Secret without the label x-k8s.io/cluster-profile",
                 ),
             ),
             (

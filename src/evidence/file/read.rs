@@ -108,6 +108,7 @@ enum Section {
     Driver,
     Namespaces,
     Secrets,
+    UnlabelledSecrets,
     Probes,
     Profiles,
     Requests,
@@ -122,6 +123,7 @@ impl Section {
         match kind {
             Kind::Namespaces => Section::Namespaces,
             Kind::Secrets => Section::Secrets,
+            Kind::UnlabelledSecrets => Section::UnlabelledSecrets,
             Kind::Probe => Section::Probes,
             Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
             Kind::Requests => Section::Requests,
@@ -173,6 +175,10 @@ impl Gathered {
             Record::Secret(secret) => {
                 evidence.secrets.push(secret);
                 Section::Secrets
+            }
+            Record::UnlabelledSecret(secret) => {
+                evidence.unlabelled_secrets.push(secret);
+                Section::UnlabelledSecrets
             }
             Record::Probe(probe) => {
                 evidence.probes.push(probe);

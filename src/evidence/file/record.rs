@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{LineError, change::Change};
 use crate::{
     Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
-    Unreadable, Window,
+    UnlabelledSecret, Unreadable, Window,
     api::{ClusterProfile, names},
     lenient,
     lenient::{Untyped, masked, without_values},
@@ -31,6 +31,7 @@ pub(super) enum Line<'a> {
     Unreadable(&'a Unreadable),
     Namespace(&'a Namespace),
     Secret(&'a Secret),
+    UnlabelledSecret(&'a UnlabelledSecret),
     Probe(&'a Probe),
     Profile(FirstLine<'a>),
     Change(Box<Change>),
@@ -51,6 +52,7 @@ pub(super) enum Record {
     Unreadable(Unreadable),
     Namespace(Namespace),
     Secret(Secret),
+    UnlabelledSecret(UnlabelledSecret),
     Probe(Probe),
     Profile(Box<First>),
     Change(Box<Change>),
@@ -142,6 +144,7 @@ impl Record {
             "unreadable" => Record::Unreadable(parse(content)?),
             "namespace" => Record::Namespace(object(content)?),
             "secret" => Record::Secret(object(content)?),
+            "unlabelledSecret" => Record::UnlabelledSecret(parse(content)?),
             "probe" => Record::Probe(parse(content)?),
             "profile" => {
                 let FirstRaw { at, origin, profile } = parse(content)?;

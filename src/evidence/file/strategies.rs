@@ -184,6 +184,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Inventory,
         Kind::Timeline,
         Kind::Secrets,
+        Kind::UnlabelledSecrets,
         Kind::Requests,
         Kind::Probe,
         Kind::Members,
@@ -247,6 +248,7 @@ fn header() -> impl Strategy<Value = Header> {
         option::of(any::<i64>()),
         few(text()),
         option::of(text()),
+        few(text()),
     );
     (claim, hub, rest, few(permission), asked).prop_map(|(claim, hub, rest, permissions, asked)| Header {
         format: FORMAT.to_owned(),
@@ -263,6 +265,14 @@ fn header() -> impl Strategy<Value = Header> {
         clock_skew_ms: rest.1,
         permissions,
         asked,
+        other_runs: rest
+            .4
+            .into_iter()
+            .map(|name| ProfileKey {
+                namespace: String::new(),
+                name,
+            })
+            .collect(),
     })
 }
 
@@ -320,6 +330,17 @@ fn secret() -> impl Strategy<Value = Secret> {
     })
 }
 
+fn unlabelled_secret() -> impl Strategy<Value = UnlabelledSecret> {
+    (text(), few(text())).prop_map(|(name, servers)| UnlabelledSecret {
+        namespace: name.clone(),
+        uid: name.clone(),
+        resource_version: name.clone(),
+        key: name.clone(),
+        name,
+        servers,
+    })
+}
+
 fn probe() -> impl Strategy<Value = Probe> {
     let outcome = prop_oneof![
         Just(ProbeOutcome::Accepted),
@@ -365,6 +386,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(probe()),
         few(gap),
         few(unreadable),
+        few(unlabelled_secret()),
     );
     let beyond = (
         few(members::member()),
@@ -378,6 +400,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
             namespaces: others.0,
             profiles,
             secrets: others.1,
+            unlabelled_secrets: others.5,
             probes: others.2,
             requests,
             gaps: others.3,

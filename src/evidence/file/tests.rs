@@ -57,6 +57,7 @@ proptest! {
         for (kind, asked) in &evidence.header.asked {
             let count = |e: &Evidence| match kind {
                 Kind::Secrets => e.secrets.len(),
+                Kind::UnlabelledSecrets => e.unlabelled_secrets.len(),
                 Kind::Probe => e.probes.len(),
                 Kind::Requests => e.requests.as_ref().map_or(0, |requests| 1 + requests.events.len()),
                 Kind::Members => e.members.len() + e.endpoint_calls.len() + e.logins.len(),

@@ -135,6 +135,9 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     for secret in &evidence.secrets {
         lines.put(&Line::Secret(secret))?;
     }
+    for secret in &evidence.unlabelled_secrets {
+        lines.put(&Line::UnlabelledSecret(secret))?;
+    }
     for probe in &evidence.probes {
         lines.put(&Line::Probe(probe))?;
     }

@@ -10,12 +10,13 @@ use base64::{
 use regex::Captures;
 use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
     Grade, LeakKind,
     grade::Find,
-    keys::{looks_random, mentioned},
-    patterns::{BASE64, BASIC, BEARER, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
+    keys::{looks_random, mentioned, says_nothing, told_of},
+    patterns::{BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
     scan, userinfo,
 };
 
@@ -40,6 +41,7 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     }
     let mut finds = Vec::new();
     private_keys(text, &mut finds);
+    client_certificates(text, &mut finds);
     web_tokens(text, &mut finds);
     headers(text, &mut finds);
     userinfo::find(text, &mut finds);
@@ -54,14 +56,70 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
     for found in PRIVATE_KEY.captures_iter(text) {
-        // A message may quote only the first line of a key.
-        let is_key = found.name("body").is_some_and(|body| {
-            let of_base64 = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
-            body.as_str().chars().filter(of_base64).count() >= 32
-        });
-        let grade = if is_key { Grade::Certain } else { Grade::Shaped };
+        let grade = match (found.name("body"), found.name("rest")) {
+            (Some(body), _) if count_base64(body.as_str()) >= 32 => Grade::Certain,
+            // A key that was cut or garbled cannot be read, and is not to be there either.
+            (Some(content), _) | (None, Some(content)) if is_garbled_key(content.as_str()) => Grade::Possible,
+            // A message may quote only the first line of a key.
+            _ => Grade::Shaped,
+        };
         finds.push(Find::new(found.get_match().range(), LeakKind::PrivateKey, grade));
     }
+}
+
+fn count_base64(text: &str) -> usize {
+    let of_base64 = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
+    text.chars().filter(of_base64).count()
+}
+
+/// Returns `true` for something on the lines after the first one of a key, unless it is masked.
+fn is_garbled_key(content: &str) -> bool {
+    let content = content.trim_start_matches([' ', '\t']);
+    let lines = ["\r\n", "\n", r"\r\n", r"\n"]
+        .into_iter()
+        .find_map(|end| content.strip_prefix(end));
+    lines.is_some_and(|lines| {
+        let first = lines.lines().next().unwrap_or_default();
+        let first = first.split(r"\n").next().unwrap_or_default().trim();
+        !first.is_empty()
+            && !first.contains("...")
+            && !first.contains(' ')
+            && !says_nothing(first)
+            && !says_nothing(first.trim_matches(['[', ']', '(', ')']))
+    })
+}
+
+/// Certificates that only clients use. Those of servers and authorities are public, and no credential.
+fn client_certificates(text: &str, finds: &mut Vec<Find>) {
+    for found in CERTIFICATE.captures_iter(text) {
+        let body = found["body"].replace(r"\n", "").replace(r"\r", "");
+        let body: String = body
+            .chars()
+            .filter(|c| !c.is_whitespace() && *c != '\\')
+            .collect();
+        let der = WITH_PLUS.decode(body).unwrap_or_default();
+        if is_client_certificate(&der) {
+            let kind = LeakKind::ClientCertificate;
+            finds.push(Find::new(found.get_match().range(), kind, Grade::Certain));
+        }
+    }
+}
+
+/// Returns `true` for a certificate whose key may be used by clients alone.
+fn is_client_certificate(der: &[u8]) -> bool {
+    // What does not begin as one is not parsed.
+    if !matches!(der, [0x30, 0x82, ..]) {
+        return false;
+    }
+    let Ok((_, certificate)) = X509Certificate::from_der(der) else {
+        return false;
+    };
+    let usage = certificate.extended_key_usage().ok().flatten();
+    !certificate.is_ca()
+        && usage.is_some_and(|usage| {
+            let usage = usage.value;
+            usage.client_auth && !usage.server_auth && !usage.any
+        })
 }
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {
@@ -120,20 +178,34 @@ fn named(text: &str, finds: &mut Vec<Find>) {
         // In prose, words follow a name; after an option comes its value.
         let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
+        let key = &found["key"];
         let mentioned = if is_prose {
-            None
+            told_of(key, &text[value.clone()])
         } else {
-            mentioned(&found["key"], &text[value.clone()], is_assigned)
+            mentioned(key, &text[value.clone()], is_assigned)
         };
         start = match mentioned {
             Some((kind, grade)) => {
-                finds.push(Find::new(value.clone(), kind, grade));
+                finds.push(Find {
+                    key: found.name("key").map(|key| key.range()),
+                    ..Find::new(value.clone(), kind, grade)
+                });
                 value.end
             }
             // The value may itself be a name.
             None => value.start,
         };
     }
+}
+
+/// The text in base64 of either alphabet, if there is one.
+pub(super) fn base64_text(value: &str) -> Option<String> {
+    let engine = if value.contains(['-', '_']) {
+        &WITH_DASH
+    } else {
+        &WITH_PLUS
+    };
+    String::from_utf8(engine.decode(value.trim_end_matches('=')).ok()?).ok()
 }
 
 /// Adds the runs of base64 that hold a credential.
@@ -172,6 +244,9 @@ fn within(run: &str, depth: usize) -> Option<(LeakKind, Grade)> {
     let bytes = engine.decode(whole).ok()?;
     if PrivateKeyDer::try_from(&*bytes).is_ok() {
         return Some((LeakKind::PrivateKey, Grade::Certain));
+    }
+    if is_client_certificate(&bytes) {
+        return Some((LeakKind::ClientCertificate, Grade::Certain));
     }
     let text = std::str::from_utf8(&bytes).ok()?;
     let leaks = scan::leaks_within(text, depth + 1);

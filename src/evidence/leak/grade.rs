@@ -34,9 +34,15 @@ pub enum LeakKind {
     Password,
     /// The value of a field with such a name.
     Secret,
+    /// The value of a field with such a name.
+    Credential,
+    /// The value of a field with such a name.
+    Cookie,
+    /// The value of a header `Authorization`, of some scheme.
+    Authorization,
     /// The value of a field with such a name, such as `client-key-data`.
     Key,
-    /// The value of `client-certificate-data`.
+    /// A certificate by which a client logs in.
     ClientCertificate,
 }
 
@@ -52,6 +58,9 @@ impl fmt::Display for LeakKind {
             LeakKind::Token => "a token",
             LeakKind::Password => "a password",
             LeakKind::Secret => "a secret",
+            LeakKind::Credential => "a credential",
+            LeakKind::Cookie => "a cookie",
+            LeakKind::Authorization => "an authorization header",
             LeakKind::Key => "a key",
             LeakKind::ClientCertificate => "a client certificate",
         })
@@ -71,6 +80,10 @@ pub struct Leak {
     pub place: String,
     /// True if it is in base64.
     pub encoded: bool,
+    /// The name that makes it a credential, if its form alone does not.
+    pub key: Option<String>,
+    /// Its first character's place in the text at `place`, from 1, if that text is long.
+    pub at: Option<usize>,
 }
 
 /// A credential in a text.
@@ -84,6 +97,8 @@ pub(crate) struct Find {
     pub grade: Grade,
     /// True if it is in base64.
     pub encoded: bool,
+    /// The bytes of the name that makes it a credential, if its form alone does not.
+    pub key: Option<Range<usize>>,
 }
 
 impl Find {
@@ -94,6 +109,7 @@ impl Find {
             kind,
             grade,
             encoded: false,
+            key: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Recognizes credentials by field names, and rates their values.
 
-use super::{Grade, LeakKind};
+use super::{Grade, LeakKind, finds::base64_text};
 
 /// Placeholders and states: values that are no credential.
 const NOTHING: &[&str] = &[
@@ -47,39 +47,94 @@ const OF_KEYS: &[&str] = &["access", "account", "api", "private", "secret"];
 /// Words for a field that only holds a digest.
 const OF_DIGESTS: &[&str] = &["checksum", "digest", "hash", "sha256"];
 
+/// The last words of fields that hold credentials.
+const ENDINGS: &[&str] = &[
+    "token",
+    "jwt",
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "secretid",
+    "secret_id",
+    "secret-id",
+    "credential",
+    "cookie",
+    "authorization",
+    "auth",
+    "certificate",
+    "cert",
+    "crt",
+    "key",
+    "data",
+];
+
 /// What a field's name suggests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
     Token,
+    /// A JSON web token.
+    WebToken,
     Password,
     /// A secret, or the name of a Secret.
     Secret,
     /// A secret itself.
     OwnSecret,
+    /// A secret that belongs to an id, as Vault gives them out, or the id of a Secret.
+    SecretId,
     /// Most likely the name of a Secret.
     SecretOfSome,
+    /// A credential, or the name of one.
+    Credential,
+    Cookie,
+    /// A header, or how somebody is authorized.
+    Authorization,
+    /// What a Docker configuration has for a registry, or how somebody logs in.
+    RegistryLogin,
+    /// A certificate that a client shows, or the name of one.
+    ClientCertificate,
     Key,
     /// A field of a kubeconfig that only holds credentials.
     Kubeconfig(LeakKind),
 }
 
 /// Rates the value of a field with a credential's name.
+///
+/// A name is no credential, however random it looks: clusters are often named by their ids. So it is a hint at most.
 pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
-    let promise = promise(key)?;
+    let Named { promise, is_plural } = promise(key)?;
     let grade = match promise {
         _ if says_nothing(value) => None,
         Promise::Kubeconfig(_) => Some(Grade::Certain),
+        Promise::ClientCertificate => holds_certificate(value).then_some(Grade::Certain),
+        Promise::Authorization => header_grade(value),
+        Promise::RegistryLogin => is_login(value).then_some(Grade::Certain),
         _ if is_location(value) || is_document(value) => None,
         Promise::Password if value.contains(char::is_whitespace) => Some(Grade::Possible),
         Promise::Password => Some(Grade::Certain),
+        Promise::Cookie => is_cookie(value).then_some(Grade::Certain),
         // A sentence.
         _ if value.trim().contains(char::is_whitespace) => None,
+        Promise::SecretId if is_uuid(value) => Some(Grade::Certain),
+        Promise::SecretOfSome if is_name(value) => None,
+        Promise::Secret if is_name(value) => (!is_plural).then_some(Grade::Possible),
+        Promise::Key if is_name(value) && has_parts(value) => None,
+        _ if is_long_name(value) => (!is_plural).then_some(Grade::Possible),
         _ if looks_random(value) => Some(Grade::Certain),
-        Promise::SecretOfSome => None,
+        // Lists are lists of names rather than of credentials.
+        _ if is_plural => None,
+        Promise::SecretOfSome | Promise::WebToken => None,
         Promise::Key if is_word(value) || is_name(value) => None,
         Promise::Key => Some(Grade::Possible),
-        Promise::Secret if is_name(value) => Some(Grade::Possible),
-        Promise::Token | Promise::OwnSecret if has_parts(value) && is_name(value) => Some(Grade::Possible),
+        Promise::Credential if is_word(value) => None,
+        Promise::Credential
+            if value
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || is_separator(c)) =>
+        {
+            Some(Grade::Possible)
+        }
         _ if is_word(value) || is_number(value) || value.len() < 6 => Some(Grade::Possible),
         _ => Some(Grade::Certain),
     };
@@ -88,9 +143,20 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
 
 /// Rates the value after such a name within a text, where ordinary words may follow too.
 pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(LeakKind, Grade)> {
-    let promise = promise(key)?;
+    let Named { promise, .. } = promise(key)?;
     let grade = match promise {
         _ if says_nothing(value) => return None,
+        Promise::Cookie if is_cookie(value) => Grade::Certain,
+        _ if is_assignment(value) => return None,
+        Promise::RegistryLogin if is_login(value) => Grade::Certain,
+        // Headers and certificates have patterns of their own.
+        Promise::RegistryLogin | Promise::Authorization | Promise::ClientCertificate => return None,
+        Promise::Secret | Promise::SecretOfSome if is_name(value) => Grade::Shaped,
+        Promise::SecretId if is_uuid(value) => Grade::Certain,
+        Promise::Token | Promise::OwnSecret if is_assigned && is_long_name(value) && looks_random(value) => {
+            Grade::Possible
+        }
+        _ if promise != Promise::Password && is_long_name(value) => Grade::Shaped,
         _ if looks_random(value) => Grade::Certain,
         Promise::Password if is_assigned && value.len() >= 6 && value.contains(is_digit) => Grade::Certain,
         _ => Grade::Shaped,
@@ -98,37 +164,53 @@ pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(Le
     Some((promise.kind(), grade))
 }
 
+/// Rates a word that follows such a name in prose: enough to redact it, if it looks random.
+pub(super) fn told_of(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
+    let Named { promise, .. } = promise(key)?;
+    let is_of_one = matches!(
+        promise,
+        Promise::Token | Promise::WebToken | Promise::Password | Promise::OwnSecret
+    );
+    let is_suspect = is_of_one && looks_random(value) && !is_long_name(value) && !is_assignment(value);
+    is_suspect.then_some((promise.kind(), Grade::Shaped))
+}
+
 impl Promise {
     fn kind(self) -> LeakKind {
         match self {
             Promise::Token => LeakKind::Token,
+            Promise::WebToken => LeakKind::WebToken,
             Promise::Password => LeakKind::Password,
-            Promise::Secret | Promise::OwnSecret | Promise::SecretOfSome => LeakKind::Secret,
+            Promise::Secret | Promise::OwnSecret | Promise::SecretId | Promise::SecretOfSome => {
+                LeakKind::Secret
+            }
+            Promise::Credential => LeakKind::Credential,
+            Promise::Cookie => LeakKind::Cookie,
+            Promise::Authorization => LeakKind::Authorization,
+            Promise::RegistryLogin => LeakKind::BasicAuthentication,
+            Promise::ClientCertificate => LeakKind::ClientCertificate,
             Promise::Key => LeakKind::Key,
             Promise::Kubeconfig(kind) => kind,
         }
     }
 }
 
-fn promise(key: &str) -> Option<Promise> {
+/// What a field's name suggests, and whether it is the name of a list.
+struct Named {
+    promise: Promise,
+    is_plural: bool,
+}
+
+fn promise(key: &str) -> Option<Named> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-    let ends_in = |word: &str| {
-        let start = tail.len().wrapping_sub(word.len());
-        tail.get(start..)
-            .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    let singular = tail.strip_suffix(['s', 'S']).unwrap_or(tail);
+    let ending = |tail: &str| ENDINGS.iter().copied().find(|word| ends_in(tail, word));
+    let (tail, last, is_plural) = match (ending(tail), ending(singular)) {
+        (Some(last), _) => (tail, last, false),
+        (None, Some(last)) => (singular, last, true),
+        (None, None) => return None,
     };
-    let last = [
-        "token",
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "key",
-        "data",
-    ]
-    .into_iter()
-    .find(|word| ends_in(word))?;
     let words = words(tail);
     // Charts write `checksum/secret` to keep the secret out.
     if words.iter().any(|word| OF_DIGESTS.contains(&word.as_str())) {
@@ -137,26 +219,42 @@ fn promise(key: &str) -> Option<Promise> {
     // Written as one word, or as several.
     let before = match words.last().map(String::as_str) {
         Some(word) if word == last => words.len().checked_sub(2).map_or("", |index| &words[index]),
-        Some(word) => &word[..word.len() - last.len()],
+        Some(word) => word.strip_suffix(last).unwrap_or_default(),
         None => "",
     };
     let is_alone = before.is_empty();
-    match last {
-        "token" => Some(Promise::Token),
-        "password" | "passwd" | "passphrase" => Some(Promise::Password),
-        "secret" if is_alone => Some(Promise::Secret),
-        "secret" if OF_SECRETS.contains(&before) => Some(Promise::OwnSecret),
-        "secret" => Some(Promise::SecretOfSome),
-        "key" if OF_KEYS.contains(&before) => Some(Promise::Key),
-        "key" => None,
-        _ => match words.concat().as_str() {
-            name if name.ends_with("clientkeydata") => Some(Promise::Kubeconfig(LeakKind::Key)),
+    let promise = match last {
+        "token" => Promise::Token,
+        "jwt" => Promise::WebToken,
+        "password" | "passwd" | "passphrase" | "pwd" => Promise::Password,
+        "secret" if is_alone => Promise::Secret,
+        "secret" if OF_SECRETS.contains(&before) => Promise::OwnSecret,
+        "secret" => Promise::SecretOfSome,
+        "secretid" | "secret_id" | "secret-id" => Promise::SecretId,
+        "credential" => Promise::Credential,
+        "cookie" => Promise::Cookie,
+        "authorization" => Promise::Authorization,
+        "auth" if words.last().is_some_and(|word| word == "auth") => Promise::RegistryLogin,
+        "certificate" | "cert" | "crt" if words.concat().ends_with(&format!("client{last}")) => {
+            Promise::ClientCertificate
+        }
+        "key" if OF_KEYS.contains(&before) => Promise::Key,
+        "data" => match words.concat().as_str() {
+            name if name.ends_with("clientkeydata") => Promise::Kubeconfig(LeakKind::Key),
             name if name.ends_with("clientcertificatedata") => {
-                Some(Promise::Kubeconfig(LeakKind::ClientCertificate))
+                Promise::Kubeconfig(LeakKind::ClientCertificate)
             }
-            _ => None,
+            _ => return None,
         },
-    }
+        _ => return None,
+    };
+    Some(Named { promise, is_plural })
+}
+
+fn ends_in(text: &str, word: &str) -> bool {
+    let start = text.len().wrapping_sub(word.len());
+    text.get(start..)
+        .is_some_and(|end| end.eq_ignore_ascii_case(word))
 }
 
 /// Splits a name into words in lower case: at signs, and where a capital follows a small letter.
@@ -260,4 +358,89 @@ fn has_parts(value: &str) -> bool {
 
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '-' | '.' | '/' | '_' | ':')
+}
+
+/// Returns `true` for a name of several parts, which is no credential even if one of them looks random. Tokens that
+/// kubeadm gives out have two parts, too.
+fn is_long_name(value: &str) -> bool {
+    is_name(value) && has_parts(value) && !is_bootstrap_token(value)
+}
+
+/// A token of kubeadm: six characters, a dot and sixteen characters.
+fn is_bootstrap_token(value: &str) -> bool {
+    let of = |text: &str, length: usize| {
+        text.len() == length
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    value
+        .split_once('.')
+        .is_some_and(|(id, secret)| of(id, 6) && of(secret, 16))
+}
+
+fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.char_indices().all(|(at, c)| match at {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
+        })
+}
+
+/// The longest value of which [`is_assignment`] is asked: the text behind it is searched once more.
+const LONGEST_ASSIGNMENT: usize = 256;
+
+/// Returns `true` for `kid=3f2c`: the name before it is not the value's own.
+fn is_assignment(value: &str) -> bool {
+    let parts = value
+        .split_once('=')
+        .filter(|_| value.len() <= LONGEST_ASSIGNMENT);
+    parts.is_some_and(|(key, value)| {
+        let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic())
+            && key.len() < 20
+            && key
+                .chars()
+                .all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '-'));
+        is_key && !value.trim_start_matches('=').is_empty() && promise(key).is_none()
+    })
+}
+
+/// Returns `true` for a certificate in PEM, or for base64 of a certificate. Names and paths of certificates are none.
+fn holds_certificate(value: &str) -> bool {
+    // `MII` begins a long structure in DER, `LS0tLS1CRUdJTi` a text in PEM.
+    let value = value.trim_start();
+    value.contains("-----BEGIN CERTIFICATE")
+        || (value.len() >= 64 && (value.starts_with("MII") || value.starts_with("LS0tLS1CRUdJTiBDRVJ")))
+}
+
+/// Rates the value of the header `Authorization`.
+fn header_grade(value: &str) -> Option<Grade> {
+    let (scheme, value) = value.trim().split_once(' ')?;
+    let value = value.trim();
+    if scheme.eq_ignore_ascii_case("basic") {
+        return is_login(value).then_some(Grade::Certain);
+    }
+    let is_coded = !value.contains(char::is_whitespace) && (value.len() >= 32 || value.contains(is_digit));
+    let is_known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("token");
+    ((is_known && is_coded && !says_nothing(value)) || looks_random(value)).then_some(Grade::Certain)
+}
+
+/// Returns `true` for base64 of a user's name and password.
+fn is_login(value: &str) -> bool {
+    let decoded = base64_text(value.trim());
+    decoded.is_some_and(|text| {
+        text.split_once(':')
+            .is_some_and(|(_, password)| !says_nothing(password))
+    })
+}
+
+/// Returns `true` for `name=value` with a value that looks like a session.
+fn is_cookie(value: &str) -> bool {
+    let is_coded = |value: &str| value.len() >= 8 && value.contains(is_digit) && !says_nothing(value);
+    let mut pairs = value.split(';').filter_map(|pair| pair.trim().split_once('='));
+    looks_random(value) || pairs.any(|(_, value)| is_coded(value) && !is_location(value))
 }

@@ -17,7 +17,6 @@ pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
 pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
 pub(super) use scan::{places_in_value, short};
-pub use userinfo::has_userinfo;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use regex::Regex;
 /// Part of every find. A text without any of this holds no credential, and most texts hold none of it.
 static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let hints = [
-        r"(?i:token|passw|passphrase|secret|key|bearer|basic|certificate-data)",
+        r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auth|bearer|basic|client.?cert|certificate-data)",
         r"@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
         BASE64_RUN,
     ];
@@ -23,8 +23,13 @@ pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(BASE64_RUN
 /// A private key in PEM, complete or truncated.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(?<body>.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(?<body>.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?<rest>.*))",
     )
+});
+
+/// A certificate in PEM. Its lines may be separated by escaped line breaks.
+pub(super) static CERTIFICATE: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"-----BEGIN CERTIFICATE-----(?<body>[A-Za-z0-9+/=\s\\]*)-----END CERTIFICATE-----")
 });
 
 /// A JSON web token: its header begins with the base64 of `{"`.
@@ -34,12 +39,16 @@ pub(super) static WEB_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The value after `Bearer`, in a header or in prose.
 pub(super) static BEARER: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?i:(?<header>authorization\W{1,5})?(?<scheme>bearer))[ :=]+(?<value>[A-Za-z0-9._~+/=-]{8,})")
+    constant(
+        r"(?i:(?<header>authorization\W{1,5}(?:value\W{1,5})?)?(?<scheme>bearer))[ :=]+(?<value>[A-Za-z0-9._~+/=-]{8,})",
+    )
 });
 
 /// The header of basic authentication.
 pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?i:authorization\W{1,5}(?<scheme>basic))[ :=]+(?<value>[A-Za-z0-9+/=_-]{4,})")
+    constant(
+        r"(?i:authorization\W{1,5}(?:value\W{1,5})?(?<scheme>basic))[ :=]+(?<value>[A-Za-z0-9+/=_-]{4,})",
+    )
 });
 
 /// Credentials in the format of their issuer.
@@ -71,13 +80,14 @@ pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 /// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
-/// `--key value`, and `"name":"key","value":"value"`.
+/// `--key value`, `"name":"key","value":"value"`, and the first item of a list.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
-        r"(?:token|password|passwd|passphrase|secret|key|key-?data|certificate-data)))",
+        r"(?:token|jwt|password|passwd|passphrase|pwd|secret|secret[_-]?id|credential|cookie|auth|key)s?",
+        r"|[A-Za-z0-9_.-]*(?:key-?data|certificate-data)))",
         r#"\\*["']?(?:\s{0,3}(?<sign>[:=])\s{0,3}|\\*["']?\s{0,3},\s{0,3}\\*["']value\\*["']\s{0,3}:\s{0,3}|(?<gap>,\s{0,3}|\s{1,3}))"#,
-        r#"\\*["']?(?<value>[^\s"'\\,;&<>(){}\[\]]+)"#,
+        r#"(?:\[\s{0,3})?\\*["']?(?<value>[^\s"'\\,;&<>(){}\[\]]+)"#,
     ))
 });
 

@@ -14,6 +14,9 @@ pub(super) const DEEPEST: usize = 6;
 /// The largest number of leaks to report for one text.
 const MOST: usize = 20;
 
+/// The length of the text around a credential, in bytes, from which on a find tells where the credential begins.
+const LONG: usize = 80;
+
 /// The longest key in a path, in characters.
 const SHOWN: usize = 60;
 
@@ -91,6 +94,8 @@ impl Found {
                 length: text.len(),
                 place: self.place.clone(),
                 encoded: false,
+                key: key.map(short),
+                at: None,
             });
         }
     }
@@ -116,6 +121,9 @@ impl Found {
                     length: find.length,
                     place: self.place.clone(),
                     encoded: find.encoded,
+                    key: find.key.map(|key| short(&text[key])),
+                    at: (text.len() - find.range.len() > LONG)
+                        .then(|| text[..find.range.start].chars().count() + 1),
                 });
             }
         }

@@ -31,6 +31,9 @@ fn phrases() -> Vec<(String, LeakKind)> {
         ("https://0123456789abcdef0123@a.example".to_owned(), UserInfo),
         ("Bearer magpie0123456789abcdef".to_owned(), BearerToken),
         ("Authorization: Bearer magpie-1".to_owned(), BearerToken),
+        (client_certificate(), ClientCertificate),
+        (client_certificate().replace('\n', "\\n"), ClientCertificate),
+        (base64(&client_certificate()), ClientCertificate),
         (
             "Authorization: Basic bWFncGllOnNlY3JldA==".to_owned(),
             BasicAuthentication,
@@ -60,6 +63,18 @@ fn phrases() -> Vec<(String, LeakKind)> {
     ]
 }
 
+/// A certificate that only a client can use, in PEM.
+fn client_certificate() -> String {
+    certificate(&[rcgen::ExtendedKeyUsagePurpose::ClientAuth])
+}
+
+fn certificate(usages: &[rcgen::ExtendedKeyUsagePurpose]) -> String {
+    let mut params = rcgen::CertificateParams::new(vec!["magpie.example".to_owned()]).expect("a name");
+    params.extended_key_usages = usages.to_vec();
+    let key = rcgen::KeyPair::generate().expect("a key");
+    params.self_signed(&key).expect("a certificate").pem()
+}
+
 /// Credentials that only a whole document reveals.
 fn documents() -> Vec<(String, LeakKind)> {
     use LeakKind::*;
@@ -70,6 +85,24 @@ fn documents() -> Vec<(String, LeakKind)> {
         (r#"[{"name":"CLIENT_SECRET","value":"m4gpie/Mm"}]"#, Secret),
         (r#"["get-token","--password","magpie"]"#, Password),
         (r#"{"client-key-data":"LS0t"}"#, Key),
+        (
+            r#"{"headers":{"Authorization":"Basic bWFncGllOnMzY3JldA=="}}"#,
+            Authorization,
+        ),
+        (
+            r#"[{"name":"Proxy-Authorization","value":"Bearer magpie-1"}]"#,
+            Authorization,
+        ),
+        (
+            r#"{"auths":{"registry.example":{"auth":"bWFncGllOnMzY3JldA=="}}}"#,
+            BasicAuthentication,
+        ),
+        (r#"{"secret_id":"f3b09679-3001-009d-2b80-9c306ab81aa6"}"#, Secret),
+        (r#"{"credential":"m4gpie!Mm"}"#, Credential),
+        (r#"{"Cookie":"session=m4gpie-77"}"#, Cookie),
+        (r#"{"db_pwd":"hunter2"}"#, Password),
+        (r#"{"passwords":["hunter2"]}"#, Password),
+        (r#"{"tokens":["m4gpie0123456789abcdef"]}"#, Token),
         (r#"{"client-certificate-data":"LS0t"}"#, ClientCertificate),
         (
             r#"{"config":"{\"users\":[{\"user\":{\"password\":\"hunter2\"}}]}"}"#,
@@ -138,6 +171,8 @@ fn a_find_tells_what_it_is_and_nothing_of_it() {
         length: 12,
         place: ".users[0].user.token".to_owned(),
         encoded: false,
+        key: Some("token".to_owned()),
+        at: None,
     };
     assert_eq!(leaks, [expected]);
     let leaks = leaks_in_text(&BASE64_STANDARD.encode(PRIVATE_KEY));
@@ -210,6 +245,177 @@ fn names_and_values_of_fields() {
     ] {
         assert_eq!(grade(key, value), expected, "{key}: {value}");
     }
+}
+
+/// A cluster's id, as names hold it: random, and no secret.
+const ID: &str = "2b3cq5hf8j4k2l1m9n0p7q6r5s4t3u2v";
+
+/// The highest grade in a document.
+fn surest(document: &serde_json::Value) -> Option<Grade> {
+    leaks_in_value(document).into_iter().map(|leak| leak.grade).max()
+}
+
+#[test]
+fn names_are_no_secrets_however_random() {
+    use Grade::*;
+    let authority = {
+        let mut params = rcgen::CertificateParams::default();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        params.self_signed(&key).expect("a certificate").pem()
+    };
+    for (document, expected) in [
+        (
+            json!({"kubeconfigSecret": format!("{ID}-admin-kubeconfig")}),
+            None,
+        ),
+        (json!({"pull-secret": format!("registry-{ID}")}), None),
+        (json!({"pull-secret": ID}), None),
+        (
+            json!({"secretName": format!("fleet/{ID}"), "secretRef": ID, "clientSecretName": ID}),
+            None,
+        ),
+        (
+            json!({"kid": ID, "tokenId": ID, "accessKeyId": ID, "clusterId": ID}),
+            None,
+        ),
+        (
+            json!({"imagePullSecrets": [ID, format!("registry-{ID}")], "secrets": [ID]}),
+            None,
+        ),
+        (json!({"credentials": [format!("aws-{ID}")]}), None),
+        (json!({"clientCertificate": format!("member-{ID}")}), None),
+        (
+            json!({"clientCert": "/etc/plugin/client.crt", "client-certificate": ID}),
+            None,
+        ),
+        (
+            json!({"caCertificate": authority, "serverCert": certificate(&[rcgen::ExtendedKeyUsagePurpose::ServerAuth])}),
+            None,
+        ),
+        (
+            json!({"authorization": "RBAC", "auth": "oidc", "PWD": "/home/fleet"}),
+            None,
+        ),
+        (json!({"cookie": "SERVERID", "affinity-cookie": "route"}), None),
+        (json!({"max_tokens": "4096", "jwt": "RS256"}), None),
+        (
+            json!({"secretId": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:Member-1"}),
+            None,
+        ),
+        (
+            json!({"message": format!("could not read secret fleet/member-1-{ID}")}),
+            None,
+        ),
+        (
+            json!({"message": format!("could not read secret: fleet/member-1-{ID}")}),
+            None,
+        ),
+        (
+            json!({"message": format!("secret=fleet/member-1-{ID} not found")}),
+            None,
+        ),
+        (
+            json!({"message": format!("the member rejects the token: kid={ID}")}),
+            None,
+        ),
+        (
+            json!({"message": format!("cannot find secret \"member-1-{ID}\"")}),
+            None,
+        ),
+        (
+            json!({"key": "-----BEGIN PRIVATE KEY-----\n[REDACTED]\n-----END PRIVATE KEY-----"}),
+            None,
+        ),
+        (
+            json!({"key": "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"}),
+            None,
+        ),
+        // A name is a hint, where a secret itself would be expected.
+        (json!(["--secret", format!("fleet/{ID}")]), Some(Possible)),
+        (json!({"secret": ID}), Some(Possible)),
+        (json!({"token": format!("member-1-{ID}")}), Some(Possible)),
+        (json!({"credential": "aws-prod"}), Some(Possible)),
+    ] {
+        assert_eq!(surest(&document), expected, "{document}");
+    }
+}
+
+#[test]
+fn secrets_are_found_under_many_names() {
+    use Grade::*;
+    let login = BASE64_STANDARD.encode("magpie:s3cret");
+    let docker = json!({"auths": {"registry.example": {"auth": login}}}).to_string();
+    for (document, expected) in [
+        (json!({"clientCertificate": certificate(&[])}), Certain),
+        (
+            json!({"clientCert": BASE64_STANDARD.encode(certificate(&[]))}),
+            Certain,
+        ),
+        (json!({"anything": client_certificate()}), Certain),
+        (
+            json!({"headers": {"authorization": format!("Basic {login}")}}),
+            Certain,
+        ),
+        (json!({"headers": {"Authorization": "Bearer s3cr3t-77"}}), Certain),
+        (
+            json!([{"name": "Authorization", "value": format!("Basic {login}")}]),
+            Certain,
+        ),
+        (
+            json!({".dockerconfigjson": BASE64_STANDARD.encode(&docker)}),
+            Certain,
+        ),
+        (json!({"config": docker}), Certain),
+        (
+            json!({"role_id": "x", "secret_id": "f3b09679-3001-009d-2b80-9c306ab81aa6"}),
+            Certain,
+        ),
+        (json!({"SECRET-ID": ID}), Certain),
+        (json!({"credential": "S3cr3t!"}), Certain),
+        (json!({"credentials": "Zm9vYmFyZm9vYmFy0"}), Certain),
+        (json!({"jwt": WEB_TOKEN}), Certain),
+        (json!({"jwt": "Zm9vYmFyZm9vYmFy0"}), Certain),
+        (json!({"MYSQL_PWD": "correct"}), Certain),
+        (json!({"cookies": "a=b; session=0123456789abcdef"}), Certain),
+        (json!({"tokens": ["0123456789abcdef0123"]}), Certain),
+        (json!({"clientSecret": ID}), Certain),
+        (json!({"token": "abcdef.0123456789abcdef"}), Certain),
+        (json!(["--pwd", "magpie"]), Certain),
+        (
+            json!({"key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----"}),
+            Possible,
+        ),
+        (
+            json!({"key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBg"}),
+            Possible,
+        ),
+    ] {
+        assert_eq!(surest(&document), Some(expected), "{document}");
+    }
+}
+
+#[test]
+fn a_find_tells_the_name_and_the_place_that_give_it_away() {
+    let text = format!("{} and then DB_PASSWORD=magpie-7 follows", "é".repeat(80));
+    let leaks = leaks_in_text(&text);
+    assert_eq!(leaks[0].key.as_deref(), Some("DB_PASSWORD"));
+    assert_eq!(leaks[0].at, Some(80 + " and then DB_PASSWORD=".len() + 1));
+    let leaks = leaks_in_value(&json!(["get-token", "--password", "magpie"]));
+    assert_eq!((leaks[0].key.as_deref(), leaks[0].at), (Some("password"), None));
+    // Its form tells, and the text is short.
+    let leaks = leaks_in_text(WEB_TOKEN);
+    assert_eq!((leaks[0].key.as_deref(), leaks[0].at), (None, None));
+}
+
+#[test]
+fn a_random_word_after_token_is_redacted_and_no_finding() {
+    let text = "the member rejects token 3f2c9a8b7d6e5f4a3f2c9a8b of secret fleet/member-1-3f2c9a8b7d6e5f4a";
+    assert_eq!(leaks_in_text(text), []);
+    assert_eq!(
+        without_credentials(text),
+        "the member rejects token … of secret fleet/member-1-3f2c9a8b7d6e5f4a"
+    );
 }
 
 #[test]

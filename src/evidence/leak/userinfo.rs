@@ -29,13 +29,6 @@ pub(super) fn find(text: &str, finds: &mut Vec<Find>) {
     }
 }
 
-/// Returns `true` if a URL has userinfo, with or without a password.
-pub fn has_userinfo(url: &str) -> bool {
-    let mut finds = Vec::new();
-    find(url, &mut finds);
-    !finds.is_empty()
-}
-
 /// Grades userinfo. A plain user name, as in `ssh://git@host`, is no secret unless it looks like a token. An image may
 /// have a tag and a digest, and a password may be masked.
 fn grade(userinfo: &str, host: &str, before: &str) -> Grade {

@@ -49,6 +49,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "identity/member-id-set" => identity::member_id_set,
         "identity/member-id-stable" => identity::member_id_stable,
         "identity/member-id-unique" => identity::member_id_unique,
+        "identity/member-id-no-tie" => identity::member_id_no_tie,
         "clustersets/namespace-labelled" => clustersets::namespace_labelled,
         "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
         "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
@@ -90,6 +91,9 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "access/ca-data-current" => access::ca_data_current,
         "access/no-secrets" => access::no_secrets,
         "access/no-local-paths" => access::no_local_paths,
+        "access/server-told" => access::server_told,
+        "access/not-environment-specific" => access::not_environment_specific,
+        "access/portable" => access::portable,
         "access/tls-verified" => access::tls_verified,
         "access/exec-extension-well-formed" => access::exec_extension_well_formed,
         "access/additional-args-well-formed" => access::additional_args_well_formed,
@@ -108,8 +112,10 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "consumers/least-privilege" => consumers::least_privilege,
         "consumers/declared-consumer-served" => consumers::declared_consumer_served,
         "consumers/secrets-retired" => consumers::secrets_retired,
+        "consumers/secret-labelled" => consumers::secret_labelled,
         "updates/status-writes-within-budget" => updates::status_writes_within_budget,
         "updates/average-rate" => updates::average_rate,
+        "updates/writes-within-burst" => updates::writes_within_burst,
         "updates/no-empty-writes" => updates::no_empty_writes,
         "updates/status-by-subresource" => updates::status_by_subresource,
         "updates/distinct-appliers" => updates::distinct_appliers,
@@ -124,6 +130,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "lifecycle/label-restored" => lifecycle::label_restored,
         "lifecycle/foreign-profiles-untouched" => lifecycle::foreign_profiles_untouched,
         "lifecycle/restart-keeps-profiles" => lifecycle::restart_keeps_profiles,
+        "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
     }
     .into();
     bindings

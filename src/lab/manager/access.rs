@@ -20,6 +20,8 @@ pub(super) struct Access {
     pub ca_file: Option<String>,
     /// True if clients skip the check of the server's certificate.
     pub unchecked: bool,
+    /// The name in the server's certificate, if it is not the server's own.
+    pub tls_name: Option<String>,
     pub proxy: Option<String>,
     /// Settings of the credential plugin, without its further arguments: no published definition accepts them as a list.
     pub extensions: Vec<(String, Value)>,
@@ -45,6 +47,7 @@ impl Access {
             ca_data: ca_data.to_owned(),
             ca_file: None,
             unchecked: false,
+            tls_name: None,
             proxy: None,
             extensions: vec![
                 (EXTENSION_EXEC.to_owned(), json!({"clusterName": member})),
@@ -78,6 +81,9 @@ impl Access {
         });
         if let Some(file) = &self.ca_file {
             cluster["certificate-authority"] = json!(file);
+        }
+        if let Some(name) = &self.tls_name {
+            cluster["tls-server-name"] = json!(name);
         }
         if let Some(proxy) = &self.proxy {
             cluster["proxy-url"] = json!(proxy);

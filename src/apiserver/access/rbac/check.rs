@@ -7,6 +7,7 @@ use crate::{
     object::{
         field::{Errors, Found},
         meta, names,
+        requirement::check_values,
         value::{list, text},
     },
     store::resource::Resource,
@@ -133,21 +134,9 @@ fn check_aggregation(aggregation: &Value, errors: &mut Errors) {
 }
 
 fn check_expression(at: &str, expression: &Value, errors: &mut Errors) {
-    let has_values = !list(expression, "values").is_empty();
-    match text(expression, "operator") {
-        "In" | "NotIn" if !has_values => {
-            let why = "must be specified when `operator` is 'In' or 'NotIn'";
-            errors.required(format!("{at}.values"), why);
-        }
-        "Exists" | "DoesNotExist" if has_values => {
-            let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            errors.forbidden(format!("{at}.values"), why);
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-        other => {
-            let why = "not a valid selector operator";
-            errors.invalid(format!("{at}.operator"), other, why);
-        }
+    if !check_values(at, expression, errors) {
+        let why = "not a valid selector operator";
+        errors.invalid(format!("{at}.operator"), &expression["operator"], why);
     }
     errors.judge(format!("{at}.key"), text(expression, "key"), names::label_key);
 }

@@ -51,7 +51,7 @@ impl<'a> Normaliser<'a> {
     }
 
     /// The answer to `request` (its method and path), normalized for the comparison.
-    pub fn normal(&mut self, request: &str, answer: &Value) -> Value {
+    pub fn normal(&mut self, request: &str, answer: &Value, ordered: bool) -> Value {
         let mut normal = self.rewritten(answer);
         if let (Some(events), Some(seen)) = (normal["events"].as_array_mut(), answer["events"].as_array()) {
             Self::rewrite_bookmarks(events, seen);
@@ -71,7 +71,9 @@ impl<'a> Normaliser<'a> {
         {
             normal["body"]["metadata"]["resourceVersion"] = self.list_version(request, &answer["body"]);
         }
-        without_order(&mut normal);
+        if !ordered {
+            without_order(&mut normal);
+        }
         normal
     }
 

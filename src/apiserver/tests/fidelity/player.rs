@@ -65,7 +65,7 @@ pub async fn play(script: &Script, hub: &Hub) -> Vec<Answer> {
             step: played.step,
             expected: played.expected,
             code: played.code,
-            value: normaliser.normal(&played.request, &played.value),
+            value: normaliser.normal(&played.request, &played.value, played.ordered),
         }
     });
     answers.collect()
@@ -169,6 +169,7 @@ struct Played {
     /// The User-Agent that identifies this request.
     agent: Option<String>,
     is_watch: bool,
+    ordered: bool,
     sent: Value,
     value: Value,
 }
@@ -212,6 +213,7 @@ impl Player<'_> {
                 request: self.filled(&step.request),
                 agent: step.until.is_none().then_some(agent),
                 is_watch: step.events.is_some(),
+                ordered: step.ordered,
                 sent: step
                     .body
                     .as_ref()

@@ -70,6 +70,10 @@ pub struct Step {
     /// JSON pointers to the compared parts of the answer. Empty compares all of it.
     #[serde(default)]
     pub only: Vec<String>,
+    /// Compares the causes of a refusal in their order. Without it, any order will do, as the real API server looks at
+    /// an object's fields in a random one.
+    #[serde(default)]
+    pub ordered: bool,
     /// Saves values of the answer for later steps, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,

@@ -21,7 +21,7 @@ pub enum DriverFileError {
         /// The file.
         path: PathBuf,
         /// What cannot be, and where.
-        source: DriverFileFlaw,
+        source: Box<DriverFileFlaw>,
     },
 }
 

@@ -75,7 +75,10 @@ impl DriverFile {
         };
         let text = fs::read_to_string(path).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
-        Self::parse(&text, path.clone()).map_err(|source| DriverFileError::Wrong { path, source })
+        Self::parse(&text, path.clone()).map_err(|flaw| DriverFileError::Wrong {
+            path,
+            source: Box::new(flaw),
+        })
     }
 
     /// The JSON Schema of such a file.

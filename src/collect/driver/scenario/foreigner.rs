@@ -1,6 +1,6 @@
 //! Puts a profile of another manager beside the implementation's, which must not touch it.
 
-use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names};
+use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names, runs::LABEL_RUN};
 use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
@@ -10,7 +10,7 @@ use crate::{
         hooks::Called,
         journal::UndoEntry,
         session::{STOPPED, Session},
-        writes::{LABEL_RUN, OURSELVES, undo_creation},
+        writes::{OURSELVES, undo_creation},
     },
 };
 

@@ -1,6 +1,9 @@
 //! A member's control plane breaks, and heals.
 
-use evidence::{DriverAction, Scenario, StepOutcome};
+use evidence::{
+    DriverAction, Scenario, StepOutcome,
+    api::{ClusterProfile, no_longer_told},
+};
 
 use super::{NO_PROFILE, with_member};
 use crate::{
@@ -24,6 +27,7 @@ pub(super) async fn outage(session: &Session<'_>) {
                 return;
             }
         };
+        let before = member.profile(&session.record()).cloned();
         let mut step = member.begin(session, DriverAction::Break);
         let called = member.call(session, DriverAction::Break, None).await;
         session.did(&mut step, called);
@@ -36,7 +40,7 @@ pub(super) async fn outage(session: &Session<'_>) {
             .await;
         let broken = step.outcome == StepOutcome::Done;
         session.end(step);
-        if heal(session, member, broken).await {
+        if heal(session, member, broken, before.as_ref()).await {
             session.undone(undo);
         } else {
             session.report_leftover(format!("the member {} is still broken", member.name()));
@@ -64,8 +68,14 @@ async fn healthy_at_first(
     }
 }
 
-/// Heals the member, in any case. Where it was not broken as it should be, the answer to that means nothing.
-async fn heal(session: &Session<'_>, member: &ScenarioMember, broken: bool) -> bool {
+/// Heals the member, in any case, and waits until its profile is as `before`. Where it was not broken as it should be, the
+/// answer to that means nothing.
+async fn heal(
+    session: &Session<'_>,
+    member: &ScenarioMember,
+    broken: bool,
+    before: Option<&ClusterProfile>,
+) -> bool {
     let mut step = member.begin(session, DriverAction::Heal);
     let called = member.call(session, DriverAction::Heal, None).await;
     let healed = called.failure.is_none();
@@ -73,7 +83,10 @@ async fn heal(session: &Session<'_>, member: &ScenarioMember, broken: bool) -> b
     if broken {
         session
             .look(&mut step, |record| {
-                member.profile(record).is_some_and(answers::is_healthy)
+                member.profile(record).is_some_and(|profile| {
+                    let is_whole = before.is_none_or(|before| no_longer_told(before, profile).is_empty());
+                    answers::is_healthy(profile) && is_whole
+                })
             })
             .await;
         session.end(step);

@@ -99,3 +99,82 @@ async fn shows_namespaces_as_they_are_in_the_end() {
     let new = evidence.namespace("new").expect("the new one");
     assert_eq!(new.labels["x-k8s.io/cluster-inventory-consumer"], "c");
 }
+
+/// The paths of the lists of Secrets that the runner asked for.
+fn lists_of_secrets(world: &World) -> Vec<String> {
+    let requests = world.requests().into_iter();
+    requests
+        .filter(|event| event["objectRef"]["resource"] == "secrets" && event["verb"] == "list")
+        .map(|event| event["requestURI"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_without_the_label_are_read_only_where_they_are_claimed() {
+    let world = World::new().await;
+    plant_secrets(&world).await;
+    for (place, consumer) in [("c2", "batch"), ("c3", "")] {
+        let labels = json!({"x-k8s.io/cluster-inventory-consumer": consumer});
+        let namespace = json!({"metadata": {"name": place, "labels": labels}});
+        world.create("/api/v1/namespaces", namespace).await;
+        for (name, kind, text) in [
+            ("own", "Opaque", KUBECONFIG),
+            ("plain", "Opaque", "CANARY-plain"),
+            ("release", "helm.sh/release.v1", KUBECONFIG),
+        ] {
+            let data = json!({"value": BASE64.encode(text)});
+            let secret = json!({"metadata": {"name": name}, "type": kind, "data": data});
+            let path = format!("/api/v1/namespaces/{place}/secrets");
+            world.create(&path, secret).await;
+        }
+    }
+
+    let evidence = world.watch(0, async {}).await;
+    assert!(
+        matches!(evidence.asked(Kind::UnlabelledSecrets), Asked::No(reason) if reason.contains("claimed"))
+    );
+    assert_eq!(evidence.unlabelled_secrets, []);
+    let lists = lists_of_secrets(&world);
+    assert!(
+        lists
+            .iter()
+            .all(|uri| uri.ends_with("labelSelector=x-k8s.io%2Fcluster-profile")),
+        "{lists:?}"
+    );
+
+    let claimed = Plan {
+        secrets: Wish::Asked,
+        ..plan(0)
+    };
+    let evidence = world.collect(&claimed, async {}).await.expect("evidence");
+    assert!(evidence.is_whole(Kind::UnlabelledSecrets), "{:?}", evidence.gaps);
+    let found: Vec<_> = evidence
+        .unlabelled_secrets
+        .iter()
+        .map(|secret| {
+            (
+                secret.namespace.as_str(),
+                secret.name.as_str(),
+                secret.key.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [("c2", "own", "value")]);
+    assert_eq!(evidence.unlabelled_secrets[0].servers, ["https://m.example:6443"]);
+    let told = format!(
+        "{} {evidence:?}",
+        serde_json::to_string(&evidence).expect("writes")
+    );
+    assert!(!told.contains("CANARY"), "{told}");
+    let lists = lists_of_secrets(&world);
+    let unlabelled = lists
+        .iter()
+        .filter(|uri| uri.contains("labelSelector=!") || uri.contains("labelSelector=%21"));
+    assert!(unlabelled.clone().count() == 1, "{lists:?}");
+    assert!(
+        unlabelled
+            .clone()
+            .all(|uri| uri.starts_with("/api/v1/namespaces/c2/secrets?")),
+        "{lists:?}"
+    );
+}

@@ -72,6 +72,12 @@ pub(super) fn filled<'a>(
 }
 
 impl<'a> Entry<'a> {
+    /// Whether it is of the deprecated list, and the newer list has the same provider.
+    pub(super) fn is_replaced(&self) -> bool {
+        let [(newer, providers), _] = lists(self.profile);
+        self.list != newer && providers.iter().any(|other| other.name == self.provider.name)
+    }
+
     /// The path of a field, given as `part` with a leading dot. An entry without a name is identified by its index.
     pub(super) fn path(&self, part: &str) -> String {
         let list = self.list;

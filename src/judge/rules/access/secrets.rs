@@ -4,8 +4,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use evidence::{
     Evidence,
-    api::{AccessProvider, ClusterProfile, ProfileLabels},
-    leak::{Grade, Leak, LeakKind, has_userinfo, leaks_in_text, leaks_under},
+    api::{AccessProvider, ClusterProfile, ProfileLabels, address::Address},
+    leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
 };
 
 use super::{authority, entries::of_profile};
@@ -164,15 +164,32 @@ impl Search<'_> {
                 Grade::Certain => (format!("profile holds {}", leak.kind), true),
                 _ => (format!("profile may hold {}", leak.kind), false),
             };
-            let encoding = if leak.encoded { " in base64" } else { "" };
+            let observed = describe(&leak, &path);
             let finding = Finding::on(self.profile, message)
                 .at(path)
                 .expected("no credential")
-                .observed(format!("{} of {} characters{encoding}", leak.kind, leak.length));
+                .observed(observed);
             self.findings
                 .report(if is_sure { finding } else { finding.advisory() });
         }
     }
+}
+
+/// What was found, without a piece of it: its length, the name that makes it a credential where the path lacks that,
+/// and its place in a long text.
+fn describe(leak: &Leak, path: &str) -> String {
+    let mut text = format!("{} of {} characters", leak.kind, leak.length);
+    if leak.encoded {
+        text.push_str(" in base64");
+    }
+    let is_in_path = |key: &str| path.ends_with(&format!(".{key}")) || path.contains(&format!("[{key}]"));
+    if let Some(key) = leak.key.as_deref().filter(|key| !is_in_path(key)) {
+        text.push_str(&format!(", given as `{key}`"));
+    }
+    if let Some(at) = leak.at {
+        text.push_str(&format!(", from character {at} on"));
+    }
+    text
 }
 
 /// Whether a part of a profile is the one of the version before.
@@ -185,19 +202,24 @@ fn in_address(address: &str) -> Vec<Leak> {
     if !address.contains('@') {
         return leaks_in_text(address);
     }
-    let url = if address.contains("//") {
+    let url = if address.contains("://") {
         address.to_owned()
     } else {
-        format!("https://{address}")
+        format!("https://{}", address.trim_start_matches('/'))
     };
     let leaks = leaks_in_text(&url);
-    if has_userinfo(&url) && leaks.is_empty() {
+    let userinfo = Address::split(&url)
+        .userinfo
+        .filter(|userinfo| !userinfo.is_empty());
+    if let (Some(userinfo), true) = (userinfo, leaks.is_empty()) {
         vec![Leak {
             kind: LeakKind::UserInfo,
             grade: Grade::Possible,
-            length: address.find('@').unwrap_or_default(),
+            length: userinfo.len(),
             place: String::new(),
             encoded: false,
+            key: None,
+            at: None,
         }]
     } else {
         leaks

@@ -1,18 +1,22 @@
 //! How consumers reach the member: server, proxy and TLS.
 
-use evidence::Evidence;
-
-use super::{
-    entries::{entries, examined, filled},
-    url::fault,
+use evidence::{
+    Evidence,
+    api::address::{Address, Schemes, url_fault},
 };
-use crate::rules::{finding::Findings, text::redacted_address};
+
+use super::entries::{entries, examined, filled};
+use crate::rules::{
+    finding::Findings,
+    presence::TOO_EARLY,
+    text::{redacted_address, redacted_or_absent},
+};
 
 /// `access/server-is-url`
 ///
 /// Each server of an access provider is an absolute URL with a host.
 ///
-/// A provider without a server is accepted here: the hub's CRD decides whether a server is required.
+/// A provider without a server is the matter of `access/server-told`.
 pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
     let servers = filled(
         evidence,
@@ -20,14 +24,8 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
         "no access provider tells a server",
         |provider| provider.cluster.server.as_deref(),
     );
-    let silent = entries(evidence).count() - servers.len();
-    if silent > 0 {
-        findings.note(format!(
-            "{silent} access providers have no server, so consumers cannot reach the member with them"
-        ));
-    }
     for (entry, server) in servers {
-        if let Some(fault) = fault(server, &["https", "http"]) {
+        if let Some(fault) = url_fault(server, Schemes::Of(&["https", "http"])) {
             findings.report(
                 entry
                     .finding(".cluster.server", format!("server {fault}"))
@@ -35,6 +33,35 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
                     .observed(redacted_address(server)),
             );
         }
+    }
+}
+
+/// `access/server-told`
+///
+/// Each access provider has a server, once the grace period is over.
+///
+/// An entry of the deprecated list does not count where the newer list has the same provider: consumers take that one.
+pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no profile has an access provider");
+    let mut is_early = false;
+    for entry in entries(evidence).filter(|entry| !entry.is_replaced()) {
+        let server = entry.provider.cluster.server.as_deref().unwrap_or_default();
+        if server.is_empty() && !evidence.is_settled(entry.profile) {
+            is_early = true;
+            continue;
+        }
+        findings.examine();
+        if server.is_empty() {
+            findings.report(
+                entry
+                    .finding(".cluster.server", "access provider tells no server")
+                    .expected("the URL by which consumers reach the member")
+                    .observed(redacted_or_absent(entry.provider.cluster.server.as_deref())),
+            );
+        }
+    }
+    if is_early && findings.examined == 0 {
+        findings.cannot_tell(TOO_EARLY);
     }
 }
 
@@ -55,11 +82,8 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
                     .observed("true"),
             );
         }
-        let scheme = cluster
-            .server
-            .as_deref()
-            .and_then(|server| server.split_once("://"));
-        if scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http")) {
+        let server = cluster.server.as_deref().map(Address::split);
+        if server.is_some_and(|server| server.has_scheme("http")) {
             findings.report(
                 entry
                     .finding(".cluster.server", "server is accessed without TLS")
@@ -81,7 +105,7 @@ pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mu
         |provider| provider.cluster.proxy_url.as_deref(),
     );
     for (entry, proxy) in proxies {
-        if let Some(fault) = fault(proxy, &["http", "https", "socks5"]) {
+        if let Some(fault) = url_fault(proxy, Schemes::Of(&["http", "https", "socks5"])) {
             findings.report(
                 entry
                     .finding(".cluster.proxy-url", format!("proxy {fault}"))

@@ -212,7 +212,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
 }
 
 /// Whether a server is at an endpoint, both normalized. A proxy may add a path, and an endpoint may omit the port.
-fn is_at(server: &str, endpoint: &str) -> bool {
+pub(super) fn is_at(server: &str, endpoint: &str) -> bool {
     server
         .strip_prefix(endpoint)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
@@ -220,7 +220,7 @@ fn is_at(server: &str, endpoint: &str) -> bool {
 
 /// The normalized API servers of the member (verbatim if they cannot be normalized) in recent versions of the
 /// profile: the Secret may be slightly older than a change.
-fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
+pub(super) fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
     let lately = end(evidence).map(|end| end - GRACE_SECONDS * SECOND);
     let next = |index: usize| history.versions.get(index + 1);
     let held_lately = |(index, _): &(usize, &Version)| match (next(*index), lately) {

@@ -114,6 +114,5 @@ pub(super) fn namespaces(evidence: &Evidence) -> HashMap<&str, &Namespace> {
 
 /// The consumer that a namespace belongs to.
 pub(super) fn consumer(namespace: &Namespace) -> Option<&str> {
-    let name = namespace.labels.get(names::LABEL_CONSUMER)?;
-    Some(name.as_str()).filter(|name| !name.is_empty())
+    namespace.consumer()
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
-    Scope, ServedVersion, Window,
+    Scope, ServedVersion, UnlabelledSecret, Window,
     api::{Edition, Feature},
+    runs::of_other_runs,
 };
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -30,6 +31,8 @@ pub struct World {
     profiles: Option<Vec<Value>>,
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
+    /// Secrets without the label, as the runner keeps them.
+    unlabelled_secrets: Vec<Value>,
     consumers: Vec<String>,
     node_tolerance: u64,
     /// ClusterSets that are declared with `--clusterset`, by namespace.
@@ -145,16 +148,26 @@ impl World {
             Some(texts) => Some(requests::all(texts, window)?),
             None => None,
         };
+        let driver = self.driver.as_ref().map(DriverText::driver);
+        let run = driver.as_ref().map(|driver| driver.run.as_str());
         Ok(Evidence {
-            header: self.header(edition, window, observed.is_some())?,
+            header: Header {
+                other_runs: of_other_runs(&profiles, run),
+                ..self.header(edition, window, observed.is_some())?
+            },
             namespaces,
             secrets,
+            unlabelled_secrets: self
+                .unlabelled_secrets
+                .iter()
+                .map(unlabelled)
+                .collect::<Result<_, _>>()?,
             probes,
             requests,
             members: read(&self.members, members::member)?,
             endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
             logins: read(&self.logins, members::login)?,
-            driver: self.driver.as_ref().map(DriverText::driver),
+            driver,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             profiles,
@@ -166,6 +179,7 @@ impl World {
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
             (Kind::Secrets, true),
+            (Kind::UnlabelledSecrets, true),
             (Kind::Writers, self.writers.is_none()),
             (Kind::Timeline, watched),
             (Kind::Requests, self.requests.is_some()),
@@ -219,6 +233,7 @@ impl World {
                 .map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
             permissions: Vec::new(),
             asked,
+            other_runs: BTreeSet::new(),
         })
     }
 
@@ -254,6 +269,10 @@ impl World {
             })
             .collect()
     }
+}
+
+fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {
+    strictly("unlabelledSecret", value)
 }
 
 /// Reads every entry of an optional list.

@@ -13,8 +13,8 @@ use crate::rules::{
     text::{ABSENT, redacted},
 };
 
-const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
-const NONE_SET: &str = "no profile has the label inventory-member-id";
+pub(super) const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
+pub(super) const NONE_SET: &str = "no profile has the label inventory-member-id";
 
 /// `identity/member-id-non-empty`
 ///
@@ -131,7 +131,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
 }
 
 /// The namespace and the member id, if set.
-fn key(profile: &ClusterProfile) -> Option<(&str, &str)> {
+pub(super) fn key(profile: &ClusterProfile) -> Option<(&str, &str)> {
     let id = profile.label(names::LABEL_MEMBER_ID)?;
     (!id.is_empty()).then_some((&*profile.metadata.namespace, id))
 }

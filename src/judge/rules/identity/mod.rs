@@ -5,6 +5,7 @@ mod immutable;
 mod label;
 mod member;
 mod member_id;
+mod member_id_tie;
 mod names;
 mod owners;
 
@@ -15,5 +16,6 @@ pub(super) use label::{
 };
 pub(super) use member::one_profile_per_cluster;
 pub(super) use member_id::{member_id_non_empty, member_id_set, member_id_stable, member_id_unique};
+pub(super) use member_id_tie::member_id_no_tie;
 pub(super) use names::{name_follows_guidance, name_unique};
 pub(super) use owners::{manager_unique, one_manager_per_profile};

@@ -1,12 +1,14 @@
-//! The suite `lifecycle`: profiles when members join and leave, after tampering, and after a restart of the manager.
+//! The suite `lifecycle`: profiles when members join, fail and leave, after tampering, and after a restart of the manager.
 
 mod foreign;
+mod heal;
 mod join;
 mod leave;
 mod restart;
 mod tampering;
 
 pub(super) use foreign::foreign_profiles_untouched;
+pub(super) use heal::heal_restores_status;
 pub(super) use join::{join_creates_profile, join_fills_status, joined_profile};
 pub(super) use leave::leave_retires_profile;
 pub(super) use restart::restart_keeps_profiles;

@@ -51,7 +51,7 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
             }
             for entry in endpoints.entries() {
                 if let Some(fault) = fault(entry) {
-                    faults.add_endpoint(fault, entry);
+                    faults.add_endpoint(&format!("endpoint {fault}"), entry);
                 }
             }
         },

@@ -4,7 +4,11 @@ use std::{borrow::Cow, fmt};
 
 use evidence::{
     Evidence,
-    api::{endpoints::fault, list::Text, names},
+    api::{
+        address::{Schemes, endpoint_fault, without_path},
+        list::Text,
+        names,
+    },
 };
 use serde::{
     Deserialize, Deserializer,
@@ -16,7 +20,7 @@ use crate::rules::finding::Findings;
 
 /// `properties/metrics-endpoints-well-formed`
 ///
-/// The metrics endpoints are a JSON list of pairs, each a type and a URL.
+/// The metrics endpoints are a JSON list of pairs, each a type and a URL of any scheme: the types are an open list.
 pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
     let expected =
         r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;
@@ -46,21 +50,12 @@ pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findi
                 if kind.trim().is_empty() {
                     faults.add_endpoint("entry of the metrics endpoints names no type", url);
                 }
-                if let Some(fault) = fault(without_path(url)) {
-                    faults.add_endpoint(fault, url);
+                if let Some(fault) = endpoint_fault(without_path(url), Schemes::Any) {
+                    faults.add_endpoint(&format!("endpoint {fault}"), url);
                 }
             }
         },
     );
-}
-
-/// A URL without a scheme, as the documents show it, without the path that may follow.
-fn without_path(url: &str) -> &str {
-    if url.contains("://") {
-        url
-    } else {
-        url.split(['/', '?', '#']).next().unwrap_or(url)
-    }
 }
 
 /// One entry: its keys, each with the string that it has. A map would hide that a key is there twice.

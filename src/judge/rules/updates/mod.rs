@@ -1,6 +1,7 @@
 //! The suite `updates`: the load that a manager puts on the hub.
 
 mod budget;
+mod burst;
 mod data;
 mod doors;
 mod driven;
@@ -10,6 +11,7 @@ mod spending;
 mod writers;
 
 pub(super) use budget::{average_rate, status_writes_within_budget};
+pub(super) use burst::writes_within_burst;
 pub(super) use data::no_dynamic_data;
 pub(super) use doors::status_by_subresource;
 pub(super) use driven::{restart_within_burst, scale_within_budget};

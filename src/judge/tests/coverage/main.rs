@@ -19,18 +19,6 @@ use evidence::api::Edition;
 use judge::rules::{self, Applies, Basis, Rule};
 use map::{Entry, Map, Section, Text};
 
-/// Rules of the ledger that are named in the map and still to be added. The tests fail once one of them is there:
-/// then it leaves this list.
-const AWAITED: [&str; 7] = [
-    "identity/member-id-no-tie",
-    "access/server-told",
-    "access/not-environment-specific",
-    "access/portable",
-    "consumers/secret-labelled",
-    "updates/writes-within-burst",
-    "lifecycle/heal-restores-status",
-];
-
 /// The longest reason, in words.
 const LONGEST_REASON: usize = 25;
 
@@ -143,17 +131,8 @@ fn the_map_names_rules_that_exist() {
         .flat_map(|(.., entry)| &entry.rules)
         .map(String::as_str)
         .collect();
-    let there = |rule: &str| rules::find(rule).is_some();
-    let unknown: Vec<&&str> = named
-        .iter()
-        .filter(|rule| !there(rule) && !AWAITED.contains(rule))
-        .collect();
+    let unknown: Vec<&&str> = named.iter().filter(|rule| rules::find(rule).is_none()).collect();
     assert!(unknown.is_empty(), "no such rules: {unknown:?}");
-    let come: Vec<&&str> = AWAITED.iter().filter(|rule| there(rule)).collect();
-    assert!(
-        come.is_empty(),
-        "these rules are there now, take them off the list AWAITED: {come:?}"
-    );
 }
 
 #[test]

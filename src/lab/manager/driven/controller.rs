@@ -75,6 +75,8 @@ pub(super) struct Memory {
     /// The display name last seen.
     display_name: String,
     has_credentials: bool,
+    /// Whether its control plane has failed since the status was first written.
+    pub(super) has_failed: bool,
     /// How many needless rewrites of its status remain.
     pub(super) rewrites: u32,
     /// The status last written.
@@ -212,6 +214,7 @@ impl Controller {
                 .memory
                 .entry(name)
                 .or_insert_with_key(|name| Memory::after_a_restart(name));
+            memory.has_failed |= health != Health::Well && memory.written.is_some();
             memory.health = health;
             if inventory.is_some() && !(asks_once && memory.inventory.is_some()) {
                 memory.inventory = inventory;
@@ -253,6 +256,7 @@ impl Controller {
             self.clock.now(),
         );
         memory.reword(&mut wanted);
+        memory.forget(&self.lapses, &mut wanted);
         if let Some(patch) = difference(&there, &wanted)
             && !holds_back
             && !(self.lapses.has(Lapse::TrustsItsMemory) && memory.written.as_ref() == Some(&wanted))
@@ -296,6 +300,7 @@ impl Memory {
             budget: Budget::full(),
             display_name: display_name(name),
             has_credentials: false,
+            has_failed: false,
             rewrites: 0,
             written: None,
         }

@@ -2,7 +2,7 @@
 //!
 //! The controller calls these hooks, and most of them act on the controller: that recursion is on purpose.
 
-use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER};
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_NODE_COUNT};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -190,6 +190,16 @@ fn twin(name: &str) -> String {
 }
 
 impl Memory {
+    /// Leaves the number of nodes out, once the member has failed.
+    pub(super) fn forget(&self, lapses: &Lapses, status: &mut Value) {
+        if self.has_failed
+            && lapses.has(Lapse::ForgetsNodes)
+            && let Some(properties) = status["properties"].as_array_mut()
+        {
+            properties.retain(|property| property["name"] != PROPERTY_NODE_COUNT);
+        }
+    }
+
     /// Rewords a condition, while rewrites remain.
     pub(super) fn reword(&mut self, status: &mut Value) {
         if self.rewrites > 0 {

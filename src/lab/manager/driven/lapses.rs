@@ -21,6 +21,8 @@ pub(in crate::manager) enum Lapse {
     IgnoresOutages,
     /// A control plane that failed once is never reported healthy again.
     IgnoresRecovery,
+    /// The number of nodes of a member that failed once is never published again.
+    ForgetsNodes,
     /// The first member's profile stays unchanged after it has left.
     ForgetsLeave,
     /// After the leave, the profile is unhealthy, but still joined.

@@ -138,6 +138,53 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "access/server-told",
+        "publishes an access provider without its server",
+        |world| unasked(world, |access| access.server.clear()),
+    ),
+    FaultInfo::new(
+        "access/not-environment-specific",
+        "publishes a path on its own disk among a plugin's settings",
+        |world| {
+            access(world, |access| {
+                if let Some(settings) = access.extension(EXTENSION_EXEC) {
+                    settings["cacheFile"] = "/var/lib/manager/members/lisbon".into();
+                }
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/not-environment-specific:service",
+        "publishes a Service of its own hub as a server",
+        |world| {
+            unasked(world, |access| {
+                access.server = "https://krakow.lab-fleet.svc:6443".to_owned();
+            });
+        },
+    ),
+    FaultInfo::new(
+        "access/portable",
+        "publishes a server whose certificate has another name",
+        |world| {
+            unasked(world, |access| {
+                access.tls_name = Some("krakow.internal.example".to_owned())
+            })
+        },
+    )
+    .since(Edition::Y2026M07),
+    FaultInfo::new(
+        "access/portable:variable",
+        "publishes a plugin's variable for one member alone",
+        |world| {
+            access(world, |access| {
+                if let Some(variables) = access.extension(EXTENSION_ENVS) {
+                    variables["REGION"] = "north".into();
+                }
+            });
+        },
+    )
+    .since(Edition::Y2026M07),
+    FaultInfo::new(
         "access/tls-verified",
         "tells clients to skip the check of a server's certificate",
         |world| unasked(world, |access| access.unchecked = true),

@@ -16,6 +16,8 @@ use crate::{
 
 /// A namespace that belongs to no consumer.
 const STRAY: &str = "lab-stray";
+/// A consumer beside those that the manager usually serves.
+const UNDECLARED: &str = "lab-audit";
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -162,6 +164,19 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             world.alter_secret(QUIET, CONSUMERS[0], |secret| {
                 secret.login.rights = StandIn::CLUSTER_ADMIN;
             });
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-labelled",
+        "gives a consumer a Secret that does not name its profile",
+        |world| {
+            // Nobody has declared this consumer, so only the Secret itself shows that it is served.
+            let profile = world.profile(QUIET).clone();
+            let mut secret = Secret::of(&profile, UNDECLARED);
+            secret.labels.clear();
+            let namespace = Namespace::new(&secret.namespace, [(LABEL_CONSUMER, UNDECLARED)]);
+            world.namespaces.push(namespace);
+            world.secrets.push(secret);
         },
     ),
     FaultInfo::new(

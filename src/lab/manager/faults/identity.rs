@@ -195,12 +195,23 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .since(Edition::Y2026M09),
     FaultInfo::new(
         "identity/member-id-unique",
-        "gives two members of a namespace one member id",
-        |world| label(world, LABEL_MEMBER_ID, "krakow"),
+        "gives a member that joins the member id of another one",
+        |world| {
+            let labels = &mut world.profile(FIRST_TO_JOIN).labels;
+            labels.insert(LABEL_MEMBER_ID.to_owned(), QUIET.to_owned());
+        },
     )
     .since(Edition::Y2026M09)
     // One id means one cluster, which then has two profiles.
     .also(&["identity/one-profile-per-cluster"]),
+    FaultInfo::new(
+        "identity/member-id-no-tie",
+        "creates two profiles with one member id in the same second",
+        |world| label(world, LABEL_MEMBER_ID, "krakow"),
+    )
+    .since(Edition::Y2026M09)
+    // Profiles can tie only if they share an id.
+    .also(&["identity/member-id-unique", "identity/one-profile-per-cluster"]),
     FaultInfo::new(
         "identity/display-name-kept",
         "sets the display name back to its own",

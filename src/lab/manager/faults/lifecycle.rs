@@ -73,4 +73,10 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| world.lapses.add(Lapse::Recreates),
     )
     .driven(),
+    FaultInfo::new(
+        "lifecycle/heal-restores-status",
+        "publishes no number of nodes after a member was down",
+        |world| world.lapses.add(Lapse::ForgetsNodes),
+    )
+    .driven(),
 ];

@@ -43,6 +43,19 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 world.request(at, QUIET, MANAGER, Via::Object, patch);
             }
         },
+    )
+    // A mean beyond the budget overdraws the bucket too.
+    .also(&["updates/writes-within-burst"]),
+    FaultInfo::new(
+        "updates/writes-within-burst",
+        "numbers its rounds in a label, twenty times in a minute and a half",
+        |world| {
+            for turn in 1..=20 {
+                let at = minutes(4) + Duration::from_secs(4) * turn;
+                let patch = json!({"metadata": {"labels": {"example.com/round": turn.to_string()}}});
+                world.request(at, QUIET, MANAGER, Via::Object, patch);
+            }
+        },
     ),
     FaultInfo::new(
         "updates/no-empty-writes",

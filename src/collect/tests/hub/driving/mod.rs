@@ -3,6 +3,7 @@
 mod manager;
 mod safety;
 mod scenarios;
+mod side_by_side;
 
 use std::sync::{Arc, Mutex};
 

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use collect::driver::{Head, Journal, LABEL_RUN};
-use evidence::{Asked, ObjectRef, ProfileKey};
+use collect::driver::{Head, Journal};
+use evidence::{Asked, ObjectRef, ProfileKey, runs::LABEL_RUN};
 
 use super::*;
 

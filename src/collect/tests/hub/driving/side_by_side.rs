@@ -1,0 +1,77 @@
+//! Two runs at the same time on one hub.
+
+use judge::{Selection, Verdict, judge};
+
+use super::*;
+
+/// The plan of a run with that id, with members enough to be in the way of others.
+fn plan_of(run: &str, manager: &Manager) -> Plan {
+    let mut plan = driving(manager);
+    let driver = plan.driver.as_mut().expect("a driver");
+    run.clone_into(&mut driver.run);
+    plan
+}
+
+/// The rules that a run blames the manager for.
+fn blamed(evidence: &Evidence) -> Vec<&'static str> {
+    let judgement = judge(evidence, &Selection::default());
+    let verdicts = judgement.verdicts.iter();
+    let blamed = verdicts.filter(|each| matches!(each.verdict, Verdict::Fail | Verdict::Warn));
+    blamed.map(|each| each.rule.id).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_leaves_out_what_another_makes_and_removes() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default());
+    let alone = blamed(&run(&world, &manager, &plan_of("bcdfg", &manager)).await.evidence);
+    let (first, second) = (plan_of("h2j4k", &manager), plan_of("l5m6n", &manager));
+    let ear = Ear::default();
+    let collect = |plan| {
+        collect(
+            &world.hub.connection,
+            plan,
+            world.clock,
+            &ear,
+            CancellationToken::new(),
+        )
+    };
+    // The second one has members leave while the first one restarts the manager.
+    let later = async {
+        after(45).await;
+        collect(&second).await.expect("evidence")
+    };
+    let evidence = select! {
+        both = futures::future::join(collect(&first), later) => [both.0.expect("evidence"), both.1],
+        () = manager.live() => unreachable!("it never ends"),
+    };
+    for evidence in &evidence {
+        assert_eq!(blamed(evidence), alone);
+        let driver = evidence.driver.as_ref().expect("a driver");
+        assert!(
+            driver.steps.iter().all(|step| step.outcome == StepOutcome::Done),
+            "{:?}",
+            driver.steps
+        );
+        // Members of the other one, and what it put beside.
+        assert!(
+            evidence.header.other_runs.len() > 8,
+            "{:?}",
+            evidence.header.other_runs
+        );
+        let judged = evidence
+            .histories()
+            .map(|history| history.last().metadata.name.to_string());
+        let other = if driver.run == "h2j4k" { "l5m6n" } else { "h2j4k" };
+        let judged: Vec<String> = judged.collect();
+        assert!(judged.iter().all(|name| !name.contains(other)), "{judged:?}");
+    }
+    // Whoever did not know of the second run would blame the manager for its members.
+    let mut unaware = evidence[0].clone();
+    unaware.header.other_runs.clear();
+    let wrongly = blamed(&unaware);
+    assert!(
+        wrongly.contains(&"lifecycle/restart-keeps-profiles"),
+        "{wrongly:?}"
+    );
+}

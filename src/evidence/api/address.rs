@@ -1,0 +1,499 @@
+//! Addresses in profiles: URLs (RFC 3986), hosts with ports and IP addresses. All rules read them here.
+//!
+//! An address is read as clients read it: the case of a scheme does not matter, and a host may hold `_`, which DNS
+//! names of hosts lack and resolvers accept.
+
+use std::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr},
+};
+
+/// The parts of an address, valid or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address<'a> {
+    /// The text before `://`, in any case; none without one.
+    pub scheme: Option<&'a str>,
+    /// The text before the last `@` of the authority: a credential, or a user's name.
+    pub userinfo: Option<&'a str>,
+    /// A name, or an address without brackets.
+    pub host: &'a str,
+    /// The text after the host's colon; none without a colon.
+    pub port: Option<&'a str>,
+    /// The rest: path, query and fragment.
+    pub path: &'a str,
+    /// True if the host is in brackets.
+    bracketed: bool,
+}
+
+/// The schemes that a URL may have.
+#[derive(Clone, Copy, Debug)]
+pub enum Schemes {
+    /// One of these, in lower case.
+    Of(&'static [&'static str]),
+    /// Any that RFC 3986 allows.
+    Any,
+}
+
+/// The flaw of an address. Its text follows a subject, such as "endpoint".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing is there.
+    Empty,
+    /// It has no scheme, where a URL is required.
+    NotAbsolute,
+    /// It holds a character that no URL may hold.
+    NotValid,
+    /// Its scheme is none of those that are allowed.
+    Scheme,
+    /// It has no host.
+    NoHost,
+    /// Its host is neither a name nor an IP address.
+    Host,
+    /// Its port is not a number from 1 to 65535.
+    Port,
+    /// Its host is an IPv6 address without brackets.
+    Brackets,
+    /// It has a host, but neither a scheme nor a port.
+    NoPort,
+    /// It is none of the forms that are allowed without a scheme.
+    Form,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Empty => "is empty",
+            Fault::NotAbsolute => "is not an absolute URL",
+            Fault::NotValid => "is not a valid URL",
+            Fault::Scheme => "is a URL with an unsupported scheme",
+            Fault::NoHost => "has no host",
+            Fault::Host => "has no valid host",
+            Fault::Port => "has no valid port",
+            Fault::Brackets => "has an IPv6 address without brackets",
+            Fault::NoPort => "has a host, but neither a scheme nor a port",
+            Fault::Form => "is neither a URL, a host with a port, nor an IP address",
+        })
+    }
+}
+
+impl<'a> Address<'a> {
+    /// Splits an address into its parts, valid or not.
+    pub fn split(text: &'a str) -> Self {
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
+            None => (None, text),
+        };
+        let (authority, path) = match rest.find(['/', '?', '#']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (userinfo, authority) = match authority.rsplit_once('@') {
+            Some((userinfo, authority)) => (Some(userinfo), authority),
+            None => (None, authority),
+        };
+        let (host, port, bracketed) = split_port(authority);
+        Self {
+            scheme,
+            userinfo,
+            host,
+            port,
+            path,
+            bracketed,
+        }
+    }
+
+    /// Returns `true` if the scheme is this one, which is in lower case.
+    pub fn has_scheme(&self, scheme: &str) -> bool {
+        self.scheme.is_some_and(|own| own.eq_ignore_ascii_case(scheme))
+    }
+
+    /// The port, or the one that the scheme implies, if known.
+    pub fn known_port(&self) -> Option<&'a str> {
+        self.port.filter(|port| !port.is_empty()).or_else(|| {
+            if self.has_scheme("https") {
+                Some("443")
+            } else {
+                self.has_scheme("http").then_some("80")
+            }
+        })
+    }
+
+    /// Returns `true` if the host means the machine of whoever reads it: a loopback or unspecified address.
+    pub fn is_loopback(&self) -> bool {
+        let host = self.bare_host();
+        is_domain_or_below(host, "localhost")
+            || host
+                .parse::<Ipv4Addr>()
+                .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+            || host
+                .parse::<Ipv6Addr>()
+                .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+    }
+
+    /// Returns `true` if the host is the API server's name in any cluster: each reader reaches its own.
+    pub fn is_own_api_server(&self) -> bool {
+        let host = self.bare_host();
+        let begins_with = |name: &str| {
+            host.get(..name.len())
+                .is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+        };
+        ["kubernetes", "kubernetes.default"]
+            .iter()
+            .any(|name| host.eq_ignore_ascii_case(name))
+            || begins_with("kubernetes.default.svc")
+    }
+
+    /// Returns `true` if only the pods of one cluster can resolve the host: the name of a Service there.
+    pub fn is_in_cluster(&self) -> bool {
+        let host = self.bare_host();
+        let is_service = |domain: &str| is_domain_or_below(host, domain) && host.len() > domain.len();
+        self.is_own_api_server() || is_service("svc") || is_service("svc.cluster.local")
+    }
+
+    /// The host without the dot of a fully qualified name.
+    pub fn bare_host(&self) -> &'a str {
+        self.host.strip_suffix('.').unwrap_or(self.host)
+    }
+
+    /// The flaw of the host, if any. An IPv6 address needs brackets.
+    fn host_fault(&self) -> Option<Fault> {
+        let is_valid = if self.bracketed {
+            is_ipv6(self.host)
+        } else {
+            is_host(self.host)
+        };
+        if is_valid {
+            None
+        } else if self.host.is_empty() {
+            Some(Fault::NoHost)
+        } else if !self.bracketed && is_bare_ipv6(self.host) {
+            Some(Fault::Brackets)
+        } else {
+            Some(Fault::Host)
+        }
+    }
+}
+
+/// Returns the flaw of a URL with a host; none if it is one.
+pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
+    let url = Address::split(text);
+    let Some(scheme) = url.scheme else {
+        return Some(if text.is_empty() {
+            Fault::Empty
+        } else {
+            Fault::NotAbsolute
+        });
+    };
+    let may_stand = |c: char| c != '\\' && (c.is_alphanumeric() || c.is_ascii_punctuation());
+    if !text.chars().all(may_stand) {
+        return Some(Fault::NotValid);
+    }
+    let is_known = match schemes {
+        Schemes::Of(known) => known.iter().any(|known| url.has_scheme(known)),
+        Schemes::Any => is_scheme(scheme),
+    };
+    if !is_known {
+        return Some(Fault::Scheme);
+    }
+    // RFC 3986 lets a URL end its authority with a bare colon.
+    let is_valid = |port: &str| port.is_empty() || is_port(port);
+    url.host_fault().or_else(|| {
+        url.port
+            .is_some_and(|port| !is_valid(port))
+            .then_some(Fault::Port)
+    })
+}
+
+/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
+pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(Fault::Empty);
+    }
+    if text.contains("://") {
+        return url_fault(text, schemes);
+    }
+    if is_ip(text) {
+        return None;
+    }
+    let address = Address::split(text);
+    let has_more = address.userinfo.is_some() || !address.path.is_empty();
+    match address.port {
+        _ if address.host_fault() == Some(Fault::Brackets) => Some(Fault::Brackets),
+        None if !has_more && address.host_fault().is_none() => Some(Fault::NoPort),
+        None => Some(Fault::Form),
+        Some(_) if address.userinfo.is_some() || address.host_fault().is_some() => Some(Fault::Host),
+        Some(port) if has_more || !is_port(port) => Some(Fault::Port),
+        Some(_) => None,
+    }
+}
+
+/// An address without a scheme, without the path that may follow; a URL as it is.
+pub fn without_path(text: &str) -> &str {
+    let address = Address::split(text);
+    if address.scheme.is_some() {
+        text
+    } else {
+        &text[..text.len() - address.path.len()]
+    }
+}
+
+/// Host, port, and whether the host is in brackets.
+fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
+    if let Some(rest) = authority.strip_prefix('[')
+        && let Some((host, after)) = rest.split_once(']')
+    {
+        return match after {
+            "" => (host, None, true),
+            // Something else after the bracket is no valid port.
+            after => (host, Some(after.strip_prefix(':').unwrap_or(after)), true),
+        };
+    }
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') => (host, Some(port), false),
+        _ => (authority, None, false),
+    }
+}
+
+/// Returns `true` for an IPv6 address, or one with a port after it, that should have brackets.
+fn is_bare_ipv6(host: &str) -> bool {
+    let before_port = host.rsplit_once(':').map_or(host, |(before, _)| before);
+    is_ipv6(host) || is_ipv6(before_port)
+}
+
+/// An IPv6 address, with or without a zone (RFC 6874).
+fn is_ipv6(text: &str) -> bool {
+    let (address, zone) = text.split_once("%25").unwrap_or((text, "-"));
+    address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty()
+}
+
+/// An IPv4 address, or an IPv6 address with or without brackets.
+fn is_ip(text: &str) -> bool {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(text);
+    text.parse::<Ipv4Addr>().is_ok() || inner.parse::<Ipv6Addr>().is_ok()
+}
+
+/// A scheme as RFC 3986 defines it.
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// An IPv4 address or a name. Names of hosts lack `_` (RFC 1123), but DNS and clients accept it; letters of other
+/// scripts are converted by clients.
+fn is_host(text: &str) -> bool {
+    if text.parse::<Ipv4Addr>().is_ok() {
+        return true;
+    }
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    // A name that ends in a number is a malformed IPv4 address.
+    let ends_in_number = name
+        .rsplit('.')
+        .next()
+        .is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
+    name.len() <= 253 && !ends_in_number && name.split('.').all(is_label)
+}
+
+/// Returns `true` if a name is this domain, or in it.
+fn is_domain_or_below(name: &str, domain: &str) -> bool {
+    let Some(start) = name.len().checked_sub(domain.len()) else {
+        return false;
+    };
+    name.get(start..)
+        .is_some_and(|end| end.eq_ignore_ascii_case(domain))
+        && (start == 0 || name[..start].ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HTTP: Schemes = Schemes::Of(&["http", "https"]);
+
+    #[test]
+    fn forms_of_a_url() {
+        for text in [
+            "https://a.example",
+            "HTTPS://A.Example:6443/",
+            "Http://a.example",
+            "https://a.example:6443/k8s/clusters/c-1?x=y#z",
+            "https://under_score.example",
+            "https://_grpc._tcp.example:443",
+            "https://10.0.0.1",
+            "https://[2001:db8::1]:6443/path",
+            "https://[fe80::1%25eth0]:6443",
+            "https://bücher.example",
+            "https://localhost:6443",
+            "https://user:secret@a.example",
+            "https://a.example:",
+            "https://a.example.:6443",
+        ] {
+            assert_eq!(url_fault(text, HTTP), None, "{text}");
+        }
+        for (text, expected) in [
+            ("", Fault::Empty),
+            ("a.example:6443", Fault::NotAbsolute),
+            ("https:a.example", Fault::NotAbsolute),
+            ("https:\\\\a.example", Fault::NotAbsolute),
+            ("https://", Fault::NoHost),
+            ("https:///path", Fault::NoHost),
+            ("https://:6443", Fault::NoHost),
+            ("https://user@", Fault::NoHost),
+            ("https://?x", Fault::NoHost),
+            ("https://[]:1", Fault::NoHost),
+            ("https://a b.example", Fault::NotValid),
+            (" https://a.example", Fault::NotValid),
+            ("https://a.example\n", Fault::NotValid),
+            ("https://a.example\\x", Fault::NotValid),
+            ("tcp://a.example", Fault::Scheme),
+            ("://a.example", Fault::Scheme),
+            ("https://a.example:port", Fault::Port),
+            ("https://a.example:65536", Fault::Port),
+            ("https://a.example:0", Fault::Port),
+            ("https://a.example:+1", Fault::Port),
+            ("https://[2001:db8::1]x:1", Fault::Port),
+            ("https://2001:db8::1", Fault::Brackets),
+            ("https://2001:db8::1:6443/path", Fault::Brackets),
+            ("https://u@2001:db8:0:0:0:0:0:1:6443", Fault::Brackets),
+            ("https://[2001:db8::1", Fault::Host),
+            ("https://[a.example]:443", Fault::Host),
+            ("https://[fe80::1%25]:443", Fault::Host),
+            ("https://300.1.1.1", Fault::Host),
+            ("https://<server>", Fault::Host),
+            ("https://a..example", Fault::Host),
+            ("https://-a.example", Fault::Host),
+        ] {
+            assert_eq!(url_fault(text, HTTP), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_is_known_by_its_letters_in_any_case() {
+        for (text, schemes, expected) in [
+            ("socks5://[::1]:1080", Schemes::Of(&["socks5"]), None),
+            ("SOCKS5://proxy", Schemes::Of(&["socks5"]), None),
+            ("socks5://", Schemes::Of(&["socks5"]), Some(Fault::NoHost)),
+            ("grpc://thanos.example:10901", Schemes::Any, None),
+            ("dns+grpc://thanos_query:10901", Schemes::Any, None),
+            ("1grpc://thanos.example", Schemes::Any, Some(Fault::Scheme)),
+            ("gr_pc://thanos.example", Schemes::Any, Some(Fault::Scheme)),
+            ("://thanos.example", Schemes::Any, Some(Fault::Scheme)),
+        ] {
+            assert_eq!(url_fault(text, schemes), expected, "{text}");
+        }
+        assert!(Address::split("HTTP://a").has_scheme("http"));
+        assert!(!Address::split("a:80").has_scheme("http"));
+        let port = |text| Address::split(text).known_port();
+        assert_eq!(port("HTTPS://a"), Some("443"));
+        assert_eq!(port("http://a:"), Some("80"));
+        assert_eq!(port("http://a:8080"), Some("8080"));
+        assert_eq!(port("grpc://a"), None);
+    }
+
+    #[test]
+    fn forms_of_an_endpoint() {
+        for endpoint in [
+            "https://a.example",
+            "HTTPS://a.example:6443/k8s/clusters/c-1",
+            "http://10.0.0.1:8080",
+            "https://[2001:db8::1]:6443",
+            "a.example:6443",
+            "A.Example.:443",
+            "a_b.example:443",
+            "node1:6443",
+            "100.3.3.4",
+            "100.3.3.4:5683",
+            "2001:db8::1",
+            "[2001:db8::1]",
+            "[2001:db8::1]:6443",
+            "  a.example:1  ",
+        ] {
+            assert_eq!(endpoint_fault(endpoint, HTTP), None, "{endpoint}");
+        }
+        for (endpoint, expected) in [
+            ("", Fault::Empty),
+            ("a.example", Fault::NoPort),
+            ("unknown", Fault::NoPort),
+            ("https://:6443", Fault::NoHost),
+            ("tcp://a.example:6443", Fault::Scheme),
+            ("https://a b.example", Fault::NotValid),
+            ("https://2001:db8::1:443", Fault::Brackets),
+            ("2001:db8:0:0:0:0:0:1:443", Fault::Brackets),
+            ("[2001:db8::1]x:1", Fault::Port),
+            ("a.example:", Fault::Port),
+            ("a.example:0", Fault::Port),
+            ("a.example:+80", Fault::Port),
+            ("a.example:70000", Fault::Port),
+            ("a.example:443/path", Fault::Port),
+            (":6443", Fault::Host),
+            ("-a.example:443", Fault::Host),
+            ("300.3.3.4:443", Fault::Host),
+            ("1.2.3:443", Fault::Host),
+            ("[a.example]:443", Fault::Host),
+            ("admin:s3cret@a.example:443", Fault::Host),
+            ("a b:443", Fault::Host),
+            ("[2001:db8::1", Fault::Form),
+            ("a b", Fault::Form),
+        ] {
+            assert_eq!(endpoint_fault(endpoint, HTTP), Some(expected), "{endpoint}");
+        }
+    }
+
+    #[test]
+    fn who_is_meant_by_a_host() {
+        let is_loopback = |text| Address::split(text).is_loopback();
+        let is_in_cluster = |text| Address::split(text).is_in_cluster();
+        for text in [
+            "https://localhost:6443",
+            "https://api.LOCALHOST",
+            "127.0.0.1:6443",
+            "https://127.8.9.1/x",
+            "[::1]:6443",
+            "0.0.0.0:6443",
+            "https://u@[::]:1",
+        ] {
+            assert!(is_loopback(text), "{text}");
+            assert!(!is_in_cluster(text), "{text}");
+        }
+        for text in [
+            "https://kubernetes.default.svc",
+            "https://Kubernetes.Default.svc.cluster.local.:443",
+            "https://kubernetes",
+            "https://proxy.fleet.svc:8443",
+            "proxy.fleet.SVC.cluster.local:8443",
+        ] {
+            assert!(is_in_cluster(text), "{text}");
+            assert!(!is_loopback(text), "{text}");
+        }
+        for text in [
+            "https://a.example:6443",
+            "https://localhost.example",
+            "https://mylocalhost",
+            "https://api.svc.example",
+            "https://svc",
+            "https://proxy-svc:1",
+            "https://kubernetes.example",
+            "10.96.0.1:443",
+        ] {
+            assert!(!is_loopback(text), "{text}");
+            assert!(!is_in_cluster(text), "{text}");
+        }
+    }
+}

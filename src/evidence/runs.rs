@@ -1,0 +1,103 @@
+//! Traces of conformance runs, so that runs side by side on one hub leave each other's profiles out.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    ObjectRef, ProfileHistory, ProfileKey,
+    api::{ClusterProfile, names},
+};
+
+/// The label with the run's id, on each object that a run creates.
+pub const LABEL_RUN: &str = "conformance.clusterprofile/run";
+/// The characters of a run's id: without vowels, so that it is no word.
+pub const RUN_ID_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+/// The length of a run's id.
+pub const RUN_ID_LENGTH: usize = 5;
+
+const PREFIX: &str = "conformance-";
+
+/// Names a member that a run offers, or has made: a DNS label that is unique to the run.
+pub fn member_name(run: &str, number: usize) -> String {
+    format!("{PREFIX}{run}-{number}")
+}
+
+/// Lists the profiles of other runs than `own`: they created it, or joined its member and may write to its profile. The
+/// label tells of the former. The name, the display name or the member id tells of the latter.
+pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet<ProfileKey> {
+    let is_other = |profile: &ClusterProfile| runs_of(profile).any(|run| Some(run) != own);
+    profiles
+        .iter()
+        .filter(|history| is_other(history.first()) || is_other(history.last()))
+        .map(|history| ProfileKey::from(&ObjectRef::from(history.last())))
+        .collect()
+}
+
+/// The runs that a profile belongs to.
+fn runs_of(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
+    let names = [
+        Some(&*profile.metadata.name),
+        profile.spec.display_name.as_deref(),
+        profile.label(names::LABEL_MEMBER_ID),
+    ];
+    let members = names.into_iter().flatten().filter_map(run_of_member);
+    profile.label(LABEL_RUN).into_iter().chain(members)
+}
+
+/// The run whose member a text names.
+fn run_of_member(text: &str) -> Option<&str> {
+    text.match_indices(PREFIX).find_map(|(at, _)| {
+        let (run, rest) = text[at + PREFIX.len()..].split_at_checked(RUN_ID_LENGTH)?;
+        let is_id = run.bytes().all(|byte| RUN_ID_LETTERS.contains(&byte));
+        let is_numbered = rest
+            .strip_prefix('-')
+            .is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
+        (is_id && is_numbered).then_some(run)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Origin, Version};
+
+    fn others(profile: Value) -> usize {
+        let version = Version {
+            at: jiff::Timestamp::UNIX_EPOCH,
+            profile: serde_json::from_value(profile).expect("a profile"),
+        };
+        let history = ProfileHistory {
+            origin: Origin::Listed,
+            versions: vec![version],
+            deleted: None,
+        };
+        of_other_runs(&[history], Some("r4n6d")).len()
+    }
+
+    #[test]
+    fn another_run_s_profile_is_known_by_label_or_member() {
+        let member = member_name("bcdfg", 12);
+        for other in [
+            json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "bcdfg"}}}),
+            json!({"metadata": {"name": format!("m-{member}")}}),
+            json!({"metadata": {"name": "a"}, "spec": {"displayName": member}}),
+            json!({"metadata": {"name": "a", "labels": {names::LABEL_MEMBER_ID: member}}}),
+        ] {
+            assert_eq!(others(other.clone()), 1, "{other}");
+        }
+        for name in [
+            "conformance-r4n6d-1",
+            "conformance-tests-1",
+            "conformance-bcdfg",
+            "conformance-bcdfg-a",
+            "conformance-",
+            "bcdfg-1",
+            "conformance-é-1",
+        ] {
+            assert_eq!(others(json!({"metadata": {"name": name}})), 0, "{name}");
+        }
+        let own = json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "r4n6d"}}});
+        assert_eq!(others(own), 0);
+    }
+}

@@ -1,0 +1,157 @@
+//! The budget of all writes on an object (KEP-4322 › Scalability implication).
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, ProfileHistory, Request, api::names};
+
+use super::{
+    budget::{is_told_by, was_watched, watched_writes},
+    log::{Life, Log, Names},
+};
+use crate::rules::{
+    authors::authors,
+    bucket::{BURST, Overdraw, REFILL_SECONDS, overdraw},
+    finding::{Finding, Findings},
+    write_time::{Write, WriteTime, writes},
+};
+
+/// `updates/writes-within-burst`
+///
+/// All writes that change a profile stay within its token bucket, those of labels and spec included.
+///
+/// A profile whose status writes alone exceed the budget is the matter of `updates/status-writes-within-budget`. Writes
+/// of people and controllers that own neither spec nor status are not held against the manager.
+pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("the status writes alone exceed the budget of every profile");
+    let publishers = publishers(evidence);
+    let is_foreign = |request: &Request| {
+        !publishes(request) && !publishers.is_empty() && !publishers.contains(&*request.user)
+    };
+    let counts = |request: &Request| request.changed != Some(false) && !is_foreign(request);
+    let Some(log) = Log::read(evidence, counts) else {
+        if was_watched(evidence) {
+            for history in evidence.histories() {
+                judge(
+                    found_by_watch(evidence, history),
+                    || Finding::on(history.last(), TOO_OFTEN),
+                    findings,
+                );
+            }
+        }
+        return;
+    };
+    let status = Log::read(evidence, Request::is_status_write);
+    let names = Names::of(evidence);
+    for key in names.judged(&log) {
+        let of_status = status.as_ref().map_or(&[][..], |status| status.lives(key));
+        let logged = Found {
+            status: found_by_log(of_status).is_some(),
+            all: found_by_log(log.lives(key)),
+        };
+        let histories = names.histories(key);
+        let seen = histories
+            .iter()
+            .map(|history| counted(evidence, history).len())
+            .sum();
+        let is_enough = !was_watched(evidence) || is_told_by(&log, key, seen);
+        let watched = histories.iter().filter(|_| !is_enough);
+        let found = watched
+            .map(|history| found_by_watch(evidence, history))
+            .fold(logged, Found::or);
+        judge(found, || Finding::on(names.reference(key), TOO_OFTEN), findings);
+    }
+}
+
+const TOO_OFTEN: &str = "the profile is written more often than the budget allows";
+
+/// What overdraws a profile's bucket.
+struct Found {
+    /// Whether the status writes alone do.
+    status: bool,
+    /// The first run of writes that does.
+    all: Option<Overdraw>,
+}
+
+impl Found {
+    fn or(self, other: Self) -> Self {
+        Self {
+            status: self.status || other.status,
+            all: self.all.or(other.all),
+        }
+    }
+}
+
+fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+    if found.status {
+        return;
+    }
+    findings.examine();
+    if let Some(found) = found.all {
+        findings.report(
+            finding()
+                .at("metadata.resourceVersion")
+                .expected(format!(
+                    "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
+                    found.expected()
+                ))
+                .observed(found.observed("writes of any kind")),
+        );
+    }
+}
+
+fn found_by_log(lives: &[Life]) -> Option<Overdraw> {
+    lives.iter().find_map(|life| overdraw(&life.writes, BURST, 0))
+}
+
+fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
+    Found {
+        status: overdraw(&watched_writes(evidence, history), BURST, 0).is_some(),
+        all: overdraw(&counted(evidence, history), BURST, 0),
+    }
+}
+
+/// When the watch saw a profile written by those who publish it.
+fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
+    let publishers = owners(history);
+    let is_foreign = |write: &&Write| {
+        let (before, after) = (&write.before.profile, &write.after.profile);
+        let by = authors(before, after);
+        before.spec == after.spec
+            && before.status == after.status
+            && !by.is_empty()
+            && !publishers.is_empty()
+            && by.is_disjoint(&publishers)
+    };
+    let writes = writes(evidence, history);
+    let own = writes.iter().filter(|write| !is_foreign(write));
+    own.map(|write| write.moment).collect()
+}
+
+/// The field managers that own parts of a profile which only its manager sets.
+fn owners(history: &ProfileHistory) -> BTreeSet<&str> {
+    let label = format!("metadata.labels[{}]", names::LABEL_MANAGER);
+    let is_published =
+        |part: &str| part.starts_with("spec.clusterManager") || part.starts_with("status.") || part == label;
+    let versions = history.versions.iter();
+    let writers =
+        versions.flat_map(|version| version.profile.metadata.writers.as_deref().unwrap_or_default());
+    writers
+        .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
+        .map(|writer| &*writer.manager)
+        .collect()
+}
+
+/// The users who create profiles or write their status, by the audit log.
+fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
+    let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
+    let writes = requests.filter(|request| request.is_write() && !request.is_the_suites());
+    writes
+        .filter(|request| publishes(request))
+        .map(|request| &*request.user)
+        .collect()
+}
+
+/// Whether only a profile's manager sends such a request.
+fn publishes(request: &Request) -> bool {
+    &*request.subresource == "status" || &*request.verb == "create"
+}
