@@ -256,6 +256,30 @@ fn a_narrowed_run_never_calls_itself_conformant() {
 }
 
 #[test]
+fn a_fault_that_another_one_hides_is_told() {
+    let together = |faults: &str| {
+        let manager = format!("reference={faults}");
+        call(&[
+            "run",
+            "--hub",
+            "lab",
+            "--manager",
+            &manager,
+            "identity/",
+            "version/",
+        ])
+        .err
+    };
+    let hidden = together("identity/manager-label-from-creation,identity/manager-label-present");
+    assert!(hidden.is_empty(), "{hidden}");
+    let hidden = together("version/well-formed,version/reported");
+    assert!(
+        hidden.contains("fault version/") && hidden.contains("does not show"),
+        "{hidden}"
+    );
+}
+
+#[test]
 fn what_is_claimed_is_asked_for_in_a_dump_too() {
     let run = ["run", "--from", "conforming.yaml"];
     expect(0, &run);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use collect::clock::Clock;
-use evidence::{Claim, Input, InputError, Scope, read_input};
+use evidence::{Claim, Evidence, Input, InputError, Scope, read_input};
+use judge::{Selection, judge};
 use report::escape;
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     print::print,
     scope::ScopeFlags,
     selection::SelectionFlags,
-    target::TargetFlags,
+    target::{Reference, TargetFlags},
     waivers,
 };
 
@@ -119,17 +120,32 @@ impl Run {
             .chain(files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
+        let reference = target.reference().cloned();
         match observe::observe(target, plan, driving.as_ref(), &selection) {
-            Ok(evidence) => conclude(
-                &evidence,
-                &selection,
-                waivers.as_ref(),
-                outputs,
-                None,
-                self.outputs.format,
-            ),
+            Ok(evidence) => {
+                if let Some(reference) = reference.filter(|reference| reference.faults.len() > 1) {
+                    warn_of_hidden(&reference, &evidence, &selection);
+                }
+                conclude(
+                    &evidence,
+                    &selection,
+                    waivers.as_ref(),
+                    outputs,
+                    None,
+                    self.outputs.format,
+                )
+            }
             Err(failure) => Err(conclude_without_evidence(failure, claim, &source, outputs)),
         }
+    }
+}
+
+/// Faults may undo each other: one that does not show must not pass for one that the suite misses.
+fn warn_of_hidden(reference: &Reference, evidence: &Evidence, selection: &Selection) {
+    for fault in reference.hidden(&judge(evidence, selection)) {
+        anstream::eprintln!(
+            "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
+        );
     }
 }
 

@@ -13,7 +13,7 @@ use evidence::{
     Claim,
     api::{Edition, Feature, UnknownName},
 };
-use judge::rules;
+use judge::{Judgement, Verdict, rules};
 use lab::{
     hub::{Hub, HubError},
     manager::{Fault, Manager},
@@ -122,6 +122,14 @@ impl Target {
         }
     }
 
+    /// The reference manager that plays the implementation, if it does.
+    pub fn reference(&self) -> Option<&Reference> {
+        match self {
+            Target::Kubeconfig(_) => None,
+            Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => Some(reference),
+        }
+    }
+
     /// The kubeconfig file that the user named.
     pub fn kubeconfig(&self) -> Option<&Path> {
         match self {
@@ -151,6 +159,22 @@ impl Target {
 }
 
 impl Reference {
+    /// Returns the faults that the verdicts do not show, though their rules were judged: another fault undid them, or the
+    /// run ended before them.
+    pub fn hidden(&self, judgement: &Judgement) -> Vec<&'static str> {
+        let shows = |id: &str| {
+            let rule = id.split(':').next().unwrap_or(id);
+            let mut verdicts = judgement.verdicts.iter();
+            let verdict = verdicts.find(|verdict| verdict.rule.id == rule);
+            verdict.is_none_or(|verdict| {
+                !matches!(verdict.verdict, Verdict::Pass | Verdict::NotApplicable)
+                    || !verdict.notes.is_empty()
+            })
+        };
+        let ids = self.faults.iter().map(|fault| fault.info().id);
+        ids.filter(|id| !shows(id)).collect()
+    }
+
     /// Refuses faults that no rule of the edition would find.
     fn check(&self, edition: Edition) -> Result<(), Failure> {
         for fault in &self.faults {

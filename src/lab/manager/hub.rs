@@ -7,9 +7,13 @@ use std::time::Duration;
 
 use evidence::api::names::{GROUP, KIND, PLURAL};
 use futures::{StreamExt, stream::BoxStream};
-use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-    PostParams, WatchEvent, WatchParams,
+use http::HeaderValue;
+use kube::{
+    api::{
+        Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+        PostParams, WatchEvent, WatchParams,
+    },
+    client::Body,
 };
 use serde_json::Value;
 
@@ -67,6 +71,20 @@ pub(super) struct Hub {
 impl Hub {
     pub(super) fn new(client: kube::Client) -> Self {
         Self { client }
+    }
+
+    /// The same hub, reached as another user with all rights.
+    pub(super) fn acting_as(&self, user: &str) -> Self {
+        let user = HeaderValue::from_str(user).expect("a fault names a user in ASCII");
+        let client = self.client.clone();
+        let service = tower::service_fn(move |mut request: http::Request<Body>| {
+            let headers = request.headers_mut();
+            headers.insert("Impersonate-User", user.clone());
+            headers.insert("Impersonate-Group", HeaderValue::from_static("system:masters"));
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        Self::new(kube::Client::new(service, "default"))
     }
 
     /// Creates the object, or patches the existing one to match. Returns the result.

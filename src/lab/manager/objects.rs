@@ -21,6 +21,10 @@ impl Profile {
     }
 
     pub(super) async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
+        let hub = match &self.creator {
+            Some(user) => hub.acting_as(user),
+            None => hub.clone(),
+        };
         let created = hub.create(&self.target(), &self.writer, &self.to_json()).await?;
         self.generation = created.metadata.generation.unwrap_or_default();
         Ok(())

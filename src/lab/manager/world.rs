@@ -60,6 +60,8 @@ pub(super) struct Profile {
     pub manager: String,
     /// The field manager of every write.
     pub writer: String,
+    /// The user that creates it; `None` for the manager's own.
+    pub creator: Option<String>,
     pub status: Status,
     /// The profile's generation in the hub's last answer.
     pub generation: i64,
@@ -201,6 +203,7 @@ impl Profile {
             ]),
             manager: manager.to_owned(),
             writer: manager.to_owned(),
+            creator: None,
             status: Status::of(member, number, now),
             generation: 1,
             written: None,

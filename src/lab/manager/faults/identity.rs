@@ -20,6 +20,8 @@ use crate::manager::{
 const OTHER: &str = "other-manager";
 /// One whose name begins with the reference manager's.
 const NAMESAKE: &str = "reference-manager-2";
+/// A second manager under the reference manager's name.
+const STANDBY: &str = "reference-manager-standby";
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -90,8 +92,17 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     .on(HubChange::WithoutImmutability),
     FaultInfo::new(
         "identity/manager-unique",
+        "lets a second user create a profile under its name",
+        |world| {
+            let profile = world.profile(FIRST_TO_JOIN);
+            profile.creator = Some(STANDBY.to_owned());
+            profile.writer = STANDBY.to_owned();
+        },
+    ),
+    FaultInfo::new(
+        "identity/manager-unique:field-managers",
         "publishes a profile by a second writer under the same name",
-        |world| world.profile(QUIET).writer = "reference-manager-standby".to_owned(),
+        |world| world.profile(QUIET).writer = STANDBY.to_owned(),
     ),
     FaultInfo::new(
         "identity/one-manager-per-profile",
