@@ -65,12 +65,7 @@ pub(crate) fn validate(
     let at = |field: &str| format!("{prefix}.{field}");
     let [name, stem, namespace] = ["name", "generateName", "namespace"].map(|field| text(object, field));
     if !stem.is_empty() {
-        // The generated part follows a trailing dash.
-        let probe = match stem.strip_suffix('-') {
-            Some(stem) if !stem.is_empty() => format!("{stem}a"),
-            _ => stem.to_owned(),
-        };
-        errors.judge(at("generateName"), stem, |_| name_rule(&probe));
+        errors.judge(at("generateName"), stem, |_| name_rule(&names::completed(stem)));
     }
     match name {
         "" => errors.required(at("name"), "name or generateName is required"),

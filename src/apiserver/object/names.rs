@@ -57,6 +57,17 @@ pub(crate) fn dns_1035_label(name: &str) -> Vec<String> {
     judged(name, (63, "characters"), what, &LABEL_1035, &examples)
 }
 
+/// A prefix of a name, completed to a whole name: the generated part follows a trailing dash.
+pub(crate) fn completed(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(start) if !start.is_empty() => {
+            let end = start.char_indices().next_back().map_or(0, |(end, _)| end);
+            format!("{}a", &start[..end])
+        }
+        _ => prefix.to_owned(),
+    }
+}
+
 /// Checks `name` as the name of a kind.
 pub(crate) fn kind(name: &str) -> Vec<String> {
     let mixed = |why| format!("may have mixed case, but should otherwise match: {why}");

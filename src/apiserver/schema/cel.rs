@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::{
     at::At,
+    cel_formats,
     cel_rule::{Rule, escaped},
     cel_urls,
     formats::Format,
@@ -38,6 +39,7 @@ thread_local! {
             };
             Ok(i64::try_from(size).unwrap_or(i64::MAX))
         });
+        cel_formats::register(&mut context);
         cel_urls::register(&mut context);
         context
     };

@@ -1,15 +1,14 @@
 //! The string formats that the API server checks. It ignores unknown formats.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::LazyLock,
-};
+use std::{net::Ipv6Addr, sync::LazyLock};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use regex::Regex;
 
 use super::go_url;
-use crate::object::names;
+use crate::object::{
+    names,
+    range::{Range, read_address},
+};
 
 /// A format, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +32,7 @@ impl Format {
     pub(super) const DATE_TIME: Self = Self("date-time");
     pub(super) const DURATION: Self = Self("duration");
     pub(super) const INT32: Self = Self("int32");
+    pub(super) const UUID: Self = Self("uuid");
 
     /// The format that `name` means, with or without its dashes.
     pub(super) fn read(name: &str) -> Option<Self> {
@@ -56,13 +56,13 @@ impl Format {
             return false;
         }
         match self.0 {
-            "byte" => STANDARD.decode(text).is_ok(),
             "date" => is_date(text),
             "date-time" => text.get(..10).is_some_and(is_date) && text.get(11..19).is_some_and(is_time),
-            "hostname" => text.len() <= 255,
-            "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+            "duration" => is_duration(text),
+            "hostname" => is_hostname(text),
+            "ipv4" => text.contains('.') && read_address(text).is_some(),
             "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
-            "cidr" => is_cidr(text),
+            "cidr" => Range::read(text).is_some(),
             "uri" => go_url::check(text).is_ok(),
             "k8s-short-name" => names::dns_label(text).is_empty(),
             "k8s-long-name" => names::dns_subdomain(text).is_empty(),
@@ -84,12 +84,46 @@ fn is_time(text: &str) -> bool {
     text.parse::<jiff::civil::Time>().is_ok()
 }
 
-fn is_cidr(text: &str) -> bool {
-    let (address, bits) = text.split_once('/').unwrap_or_default();
-    match (address.parse(), bits.parse::<u8>()) {
-        (Ok(IpAddr::V4(_)), Ok(bits)) => bits <= 32,
-        (Ok(IpAddr::V6(_)), Ok(bits)) => bits <= 128,
-        _ => false,
+/// Go's durations, or words with numbers before them, whatever is between: `3 days`.
+fn is_duration(text: &str) -> bool {
+    static GO: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"^[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$";
+        Regex::new(pattern).expect("constant pattern")
+    });
+    static WORDS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").expect("constant pattern"));
+    const UNITS: &str = "ns us µs ms s m h hr d w wk";
+    const LONG_UNITS: &str = "nano micro milli sec min hour day week";
+    let is_unit = |word: &str| {
+        let word = word.to_lowercase();
+        let mut long = LONG_UNITS.split(' ');
+        UNITS.split(' ').any(|unit| unit == word) || long.any(|unit| word.starts_with(unit))
+    };
+    let words = || WORDS.captures_iter(text);
+    GO.is_match(text)
+        || words().all(|words| words[1].parse::<i64>().is_ok()) && words().any(|words| is_unit(&words[2]))
+}
+
+/// A single label, or labels before a top-level domain. Unlike DNS, it allows letters and symbols of any script.
+fn is_hostname(text: &str) -> bool {
+    static LETTERS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^[0-9\p{S}\p{L}]*$").expect("constant pattern"));
+    let is_legal = |text: &str| LETTERS.is_match(text);
+    let is_label = |label: &str| {
+        let ends = [label.chars().next(), label.chars().next_back()];
+        is_legal(&label.replace('-', "")) && ends.iter().all(|end| end.is_some_and(|end| end != '-'))
+    };
+    let fits = text.len() <= 255 && text.split('.').all(|label| label.len() <= 63);
+    fits && match text.rsplit_once('.') {
+        // A dash may follow the first letter only.
+        None => {
+            let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+            !first.is_empty() && is_legal(first) && is_legal(rest.strip_prefix('-').unwrap_or(rest))
+        }
+        Some((labels, last)) => {
+            let letters = last.chars().filter(|letter| letter.is_alphabetic()).count();
+            letters == last.chars().count() && letters > 1 && labels.split('.').all(is_label)
+        }
     }
 }
 

@@ -49,6 +49,8 @@ enum Fault {
     Literal,
     #[error("invalid host: ParseAddr({}): unable to parse IP", quoted(.0))]
     Address(String),
+    #[error("invalid host: ParseAddr({}): zone must be a non-empty string", quoted(.0))]
+    Zone(String),
     #[error("invalid URL escape {}", quoted(.0))]
     Escape(String),
 }
@@ -231,7 +233,10 @@ fn read_literal(host: &str) -> Result<String, Fault> {
     if ip.parse::<Ipv4Addr>().is_ok() {
         return Err(Fault::Literal);
     }
-    if ip.parse::<Ipv6Addr>().is_err() || zone.is_empty() {
+    if zone.is_empty() {
+        return Err(Fault::Zone(address));
+    }
+    if ip.parse::<Ipv6Addr>().is_err() {
         return Err(Fault::Address(address));
     }
     Ok(format!("[{address}]{port}"))

@@ -5,6 +5,7 @@ mod cel;
 mod cel_check;
 mod cel_cost;
 mod cel_definitions;
+mod cel_formats;
 mod cel_functions;
 mod cel_rule;
 mod cel_types;

@@ -81,7 +81,8 @@ fn check_secret_type(secret: &Value, errors: &mut Errors) {
     };
     match text(secret, "type") {
         "kubernetes.io/service-account-token" => {
-            if text(&secret["metadata"]["annotations"], ACCOUNT).is_empty() {
+            let account = text(&secret["metadata"]["annotations"], ACCOUNT);
+            if account.is_empty() {
                 errors.required(format!("metadata.annotations[{ACCOUNT}]"), "");
             }
         }

@@ -1,21 +1,14 @@
 //! The address ranges of a Node's pods: `spec.podCIDRs`, and `spec.podCIDR`, the first of them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
 use crate::object::{
     field::{Errors, Found},
+    range::Range,
     value::{list, text},
 };
-
-/// An address and the length of its prefix.
-struct Range {
-    address: IpAddr,
-    length: u32,
-    /// Numbers have leading zeros, which Go once read as decimal.
-    has_zeros: bool,
-}
 
 /// Completes both fields from each other. If they disagree, the single range counts.
 pub(crate) fn agree_on_ranges(spec: &mut Value) {
@@ -38,7 +31,7 @@ pub(super) fn check_ranges(spec: &Value, errors: &mut Errors) {
     for (i, (text, range)) in ranges.iter().enumerate() {
         let complaint = match range {
             None => "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
-            Some(range) => range.complaint(),
+            Some(range) => complaint(range),
         };
         if !complaint.is_empty() {
             errors.invalid(format!("{AT}[{i}]"), text, complaint);
@@ -63,53 +56,16 @@ pub(super) fn check_ranges(spec: &Value, errors: &mut Errors) {
     }
 }
 
-impl Range {
-    /// Reads a range. Numbers may have leading zeros.
-    fn read(text: &str) -> Option<Self> {
-        let (address, length) = text.split_once('/')?;
-        let bare = |number: &str| match number.trim_start_matches('0') {
-            "" if !number.is_empty() => "0".to_owned(),
-            bare => bare.to_owned(),
-        };
-        let (prefix, last) = address.split_at(address.rfind(':').map_or(0, |colon| colon + 1));
-        let last = if last.contains('.') {
-            last.split('.').map(bare).collect::<Vec<_>>().join(".")
-        } else {
-            last.to_owned()
-        };
-        let plain = format!("{prefix}{last}");
-        let is_number = !length.is_empty() && length.bytes().all(|digit| digit.is_ascii_digit());
-        let range = Self {
-            address: plain.parse().ok()?,
-            length: bare(length).parse().ok().filter(|_| is_number)?,
-            has_zeros: plain != address || bare(length) != length,
-        };
-        (range.length <= range.bits()).then_some(range)
-    }
-
-    fn bits(&self) -> u32 {
-        match self.address {
-            IpAddr::V4(_) => Ipv4Addr::BITS,
-            IpAddr::V6(_) => Ipv6Addr::BITS,
-        }
-    }
-
-    /// What kube-apiserver dislikes about a range that can be read, empty if nothing.
-    fn complaint(&self) -> &'static str {
-        let number = match self.address {
-            IpAddr::V4(address) => u128::from(address.to_bits()),
-            IpAddr::V6(address) => address.to_bits(),
-        };
-        let behind = self.bits() - self.length;
-        let is_mapped = matches!(self.address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
-        if self.has_zeros {
-            "must not have leading 0s in IP or prefix length"
-        } else if is_mapped {
-            "must not have an IPv4-mapped IPv6 address"
-        } else if number.trailing_zeros() < behind && number != 0 {
-            "must not have bits set beyond the prefix length"
-        } else {
-            ""
-        }
+/// What kube-apiserver dislikes about a range that can be read, empty if nothing.
+fn complaint(range: &Range) -> &'static str {
+    let is_mapped = matches!(range.address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
+    if range.has_zeros {
+        "must not have leading 0s in IP or prefix length"
+    } else if is_mapped {
+        "must not have an IPv4-mapped IPv6 address"
+    } else if range.has_host_bits() {
+        "must not have bits set beyond the prefix length"
+    } else {
+        ""
     }
 }

@@ -16,7 +16,7 @@ mod script;
 #[path = "../support/scripts.rs"]
 mod scripts;
 mod table;
-mod urls;
+mod texts;
 
 use std::{
     collections::{BTreeSet, HashSet},

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{scripts, urls};
+use super::{scripts, texts};
 
 /// The folder of the scripts.
 pub fn folder() -> PathBuf {
@@ -111,11 +111,11 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts: the files, by name, and the one about URLs.
+    /// All scripts: the files, by name, and those of the tables of texts.
     pub fn all() -> Vec<Self> {
         let files = scripts::of(&folder());
         let files = files.iter().map(|path| Self::read(path));
-        files.chain([urls::script()]).collect()
+        files.chain(texts::scripts()).collect()
     }
 
     /// A script that no file contains.
