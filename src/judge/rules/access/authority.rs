@@ -7,7 +7,7 @@ use evidence::Evidence;
 use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
-use super::entries::{entries, examined, filled};
+use super::entries::{each_filled, each_present, entries};
 use crate::rules::{
     finding::Findings,
     write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
@@ -23,21 +23,23 @@ const TOLD: usize = 3;
 /// The CA data of an access provider decode to PEM with at least one certificate.
 pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
     let none = "no access provider has certificate-authority-data";
-    let authorities = filled(evidence, findings, none, |provider| {
-        provider.cluster.certificate_authority_data.as_deref()
-    });
-    for (entry, data) in authorities {
-        let pem = match decode(data) {
-            Some(pem) if validities(&pem).next().is_some() => continue,
-            pem => pem,
-        };
-        findings.report(
-            entry
+    each_filled(
+        evidence,
+        findings,
+        none,
+        |provider| provider.cluster.certificate_authority_data.as_deref(),
+        |entry, data| {
+            let pem = decode(data);
+            if pem.as_deref().is_some_and(|pem| validities(pem).next().is_some()) {
+                return None;
+            }
+            let finding = entry
                 .finding(DATA, "certificate-authority-data contains no certificate")
                 .expected("base64 of PEM with at least one X.509 certificate")
-                .observed(shape(pem.as_deref())),
-        );
-    }
+                .observed(shape(pem.as_deref()));
+            Some(finding)
+        },
+    );
 }
 
 /// `access/ca-data-current`
@@ -85,20 +87,19 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
 ///
 /// No access provider refers to a file: only the manager has the manager's files.
 pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
-    for entry in examined(evidence, findings) {
+    each_present(evidence, findings, |entry| {
         let path = entry.provider.cluster.certificate_authority.as_deref();
-        if path.is_some_and(|path| !path.is_empty()) {
-            findings.report(
-                entry
-                    .finding(
-                        ".cluster.certificate-authority",
-                        "access provider refers to a file, which its readers do not have",
-                    )
-                    .expected("the certificates themselves, in certificate-authority-data")
-                    .observed("a path"),
-            );
-        }
-    }
+        let file = path.filter(|path| !path.is_empty()).map(|_| {
+            entry
+                .finding(
+                    ".cluster.certificate-authority",
+                    "access provider refers to a file, which its readers do not have",
+                )
+                .expected("the certificates themselves, in certificate-authority-data")
+                .observed("a path")
+        });
+        file.into_iter().collect()
+    });
 }
 
 /// Decodes base64, which may be broken into lines.

@@ -10,9 +10,11 @@ use evidence::{
 };
 
 use crate::rules::{
+    clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
     finding::{Finding, Findings},
+    state::{Fault, State, each_state, same_conditions},
     text::{self, ABSENT, redacted_or_absent},
-    write_time::{CLOCKS_APART, Micros, end, skew, timestamp},
+    write_time::{CLOCKS_APART, Micros, end, timestamp},
 };
 
 /// Maximum lengths that the API allows.
@@ -24,40 +26,74 @@ const LONGEST_REASON: usize = 1024;
 /// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
-    let now = end(evidence).map(|end| end.saturating_add(skew(evidence)));
+    let now = end(evidence);
     if now.is_none() {
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
-    for profile in evidence.inventory() {
-        if profile.status.conditions.is_empty() {
-            continue;
+    let mut has_doubt = false;
+    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+        let conditions = &profile.status.conditions;
+        if conditions.is_empty() {
+            return None;
         }
-        findings.examine();
-        for (index, condition) in profile.status.conditions.iter().enumerate() {
-            judge(profile, index, condition, now, findings);
+        let mut faults = Vec::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            judge(profile, index, condition, &mut faults);
+            let Some(end) = now else { continue };
+            match in_future(evidence, profile, condition, end) {
+                Some(_) if known_skew(evidence).is_none() => has_doubt = true,
+                fault => faults.extend(fault),
+            }
         }
+        Some(faults)
+    });
+    if has_doubt {
+        findings.cannot_tell(HUB_CLOCK_UNKNOWN);
     }
 }
 
-/// Judges one condition; `now` is by the hub's clock.
-fn judge(
+const OF_CONDITIONS: State = State {
+    same: Some(same_conditions),
+    called_by: &[],
+    filled_later: false,
+};
+
+/// A fault for as long as a condition's transition time is in the future, if the window saw any of that.
+fn in_future(
+    evidence: &Evidence,
     profile: &ClusterProfile,
-    index: usize,
     condition: &Condition,
-    now: Option<Micros>,
-    findings: &mut Findings,
-) {
+    end: Micros,
+) -> Option<Fault> {
+    let text = condition.last_transition_time.as_deref()?;
+    let time = parse_time(text)?.as_microsecond();
+    let begin = evidence.header.window?.from.as_microsecond();
+    if time <= latest_stamp(evidence, begin) {
+        return None;
+    }
+    let tolerance = latest_stamp(evidence, 0);
+    let now = end.min(time.saturating_sub(tolerance));
+    let now = timestamp(now.saturating_add(tolerance - CLOCKS_APART));
+    let finding = Finding::on(profile, "a condition's transition time is in the future")
+        .at(path(condition, ".lastTransitionTime"))
+        .expected(format!("not after {now}, give or take 5 min"))
+        .observed(text);
+    Some(Fault::until(finding, time.saturating_sub(tolerance)))
+}
+
+fn path(condition: &Condition, field: &str) -> String {
+    format!("status.conditions[{}]{field}", text::redacted(&condition.kind))
+}
+
+/// Judges the form of one condition.
+fn judge(profile: &ClusterProfile, index: usize, condition: &Condition, faults: &mut Vec<Fault>) {
     let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
-        findings.report(
-            Finding::on(profile, message)
-                .at(format!(
-                    "status.conditions[{}]{field}",
-                    text::redacted(&condition.kind)
-                ))
-                .expected(expected)
-                .observed(observed),
-        );
+        let finding = Finding::on(profile, message)
+            .at(path(condition, field))
+            .expected(expected)
+            .observed(observed);
+        faults.push(finding.into());
     };
     let earlier = &profile.status.conditions[..index];
     if earlier.iter().any(|other| other.kind == condition.kind) {
@@ -92,33 +128,22 @@ fn judge(
             &redacted(&condition.reason),
         );
     }
-    let path = ".lastTransitionTime";
+    let field = ".lastTransitionTime";
     let Some(text) = condition.last_transition_time.as_deref() else {
         report(
-            path,
+            field,
             "a condition has no transition time",
             "a time in RFC 3339",
             ABSENT,
         );
         return;
     };
-    let Some(time) = parse_time(text).map(|time| time.as_microsecond()) else {
+    if parse_time(text).is_none() {
         report(
-            path,
+            field,
             "a condition's transition time is not in RFC 3339",
             "a time in RFC 3339",
             &redacted(text),
-        );
-        return;
-    };
-    let Some(now) = now else { return };
-    if time > now.saturating_add(CLOCKS_APART) {
-        let expected = format!("not after {}, give or take 5 min", timestamp(now));
-        report(
-            path,
-            "a condition's transition time is in the future",
-            &expected,
-            text,
         );
     }
 }
@@ -158,35 +183,28 @@ fn is_type(text: &str) -> bool {
 /// No condition has an `observedGeneration` greater than the object's generation.
 pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition tells the generation that it was set upon");
-    for profile in evidence.inventory() {
-        let Some(generation) = profile.metadata.generation else {
-            continue;
-        };
+    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+        let generation = profile.metadata.generation?;
+        let conditions = profile.status.conditions.iter();
+        let told = conditions.filter_map(|condition| Some((condition, condition.observed_generation?)));
         let mut examined = false;
-        for condition in profile.status.conditions.iter() {
-            let Some(observed) = condition.observed_generation else {
-                continue;
-            };
+        let mut faults = Vec::new();
+        for (condition, observed) in told {
             examined = true;
             if observed > generation {
-                findings.report(
-                    Finding::on(
-                        profile,
-                        "a condition has an observedGeneration that does not exist yet",
-                    )
+                let message = "a condition has an observedGeneration that does not exist yet";
+                let finding = Finding::on(profile, message)
                     .at(format!(
                         "status.conditions[{}].observedGeneration",
                         condition.kind
                     ))
                     .expected(format!("at most {generation}"))
-                    .observed(observed.to_string()),
-                );
+                    .observed(observed.to_string());
+                faults.push(finding.into());
             }
         }
-        if examined {
-            findings.examine();
-        }
-    }
+        examined.then_some(faults)
+    });
 }
 
 #[cfg(test)]
