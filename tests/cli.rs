@@ -616,7 +616,11 @@ fn the_list_can_be_short_or_for_machines() {
     for line in done.out.lines() {
         serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
-    assert!(done.err.contains("no violation among the 1 of "), "{}", done.err);
+    assert!(
+        done.err.contains("no violation among the 1 of "),
+        "{}",
+        done.err
+    );
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(super) struct Fault {
     finding: Finding,
     /// When it ceases to be a fault without a change; none if never.
     passes: Option<Micros>,
+    /// Why it may be no fault, if so.
+    doubt: Option<&'static str>,
 }
 
 /// How a rule judges a profile's state.
@@ -79,6 +81,8 @@ struct Stretch {
     since_creation: bool,
     /// The findings of its last version.
     findings: Vec<Finding>,
+    /// Why it may be no fault, if so.
+    doubt: Option<&'static str>,
     /// When the version without a fault, or what else ended it, came.
     stop: Micros,
 }
@@ -121,6 +125,7 @@ impl From<Finding> for Fault {
         Self {
             finding,
             passes: None,
+            doubt: None,
         }
     }
 }
@@ -131,6 +136,15 @@ impl Fault {
         Self {
             finding,
             passes: Some(passes),
+            doubt: None,
+        }
+    }
+
+    /// Makes it one of which the evidence does not tell whether it is a fault.
+    pub(super) fn doubtful(self, reason: Option<&'static str>) -> Self {
+        Self {
+            doubt: reason,
+            ..self
         }
     }
 }
@@ -215,7 +229,8 @@ impl<'e> Walk<'e, '_, '_> {
     /// Reports what one profile's versions showed.
     fn settle(&mut self, story: Story, is_excused: bool) {
         for stretch in &story.short {
-            if stretch.since_creation && self.state.filled_later {
+            let is_filled = stretch.since_creation && self.state.filled_later;
+            if is_filled || stretch.doubt.is_some() {
                 continue;
             }
             let finding = &stretch.findings[0];
@@ -242,6 +257,10 @@ impl<'e> Walk<'e, '_, '_> {
             latest.insert(path, (stretch, ending, times));
         }
         for (mut stretch, ending, times) in latest.into_values() {
+            if let Some(doubt) = stretch.doubt {
+                self.findings.cannot_tell(doubt);
+                continue;
+            }
             let span = stretch.describe(ending, times, self.end.is_some());
             for finding in stretch.findings.drain(..) {
                 let observed = match &span {
@@ -313,10 +332,12 @@ impl Story {
             }
             let before = open.remove(*path);
             let stop = segment.until.min(passes);
+            let doubt = faults.iter().find_map(|fault| fault.doubt);
             let findings = faults.iter().map(|fault| fault.finding.clone()).collect();
             let stretch = match before {
                 Some(before) if !segment.after_gap => Stretch {
                     findings,
+                    doubt,
                     stop,
                     ..before
                 },
@@ -333,6 +354,7 @@ impl Story {
                         ever_since_listed,
                         since_creation: is_first && is_created,
                         findings,
+                        doubt,
                         stop,
                     }
                 }

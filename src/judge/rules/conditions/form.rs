@@ -31,7 +31,6 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
-    let mut has_doubt = false;
     each_state(evidence, findings, OF_CONDITIONS, |profile| {
         let conditions = &profile.status.conditions;
         if conditions.is_empty() {
@@ -41,16 +40,10 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         for (index, condition) in conditions.iter().enumerate() {
             judge(profile, index, condition, &mut faults);
             let Some(end) = now else { continue };
-            match in_future(evidence, profile, condition, end) {
-                Some(_) if known_skew(evidence).is_none() => has_doubt = true,
-                fault => faults.extend(fault),
-            }
+            faults.extend(in_future(evidence, profile, condition, end));
         }
         Some(faults)
     });
-    if has_doubt {
-        findings.cannot_tell(HUB_CLOCK_UNKNOWN);
-    }
 }
 
 const OF_CONDITIONS: State = State {
@@ -79,7 +72,8 @@ fn in_future(
         .at(path(condition, ".lastTransitionTime"))
         .expected(format!("not after {now}, give or take 5 min"))
         .observed(text);
-    Some(Fault::until(finding, time.saturating_sub(tolerance)))
+    let doubt = known_skew(evidence).is_none().then_some(HUB_CLOCK_UNKNOWN);
+    Some(Fault::until(finding, time.saturating_sub(tolerance)).doubtful(doubt))
 }
 
 fn path(condition: &Condition, field: &str) -> String {
