@@ -11,6 +11,10 @@ pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
 /// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
 const BELIEVABLE: Micros = 86_400 * SECOND;
 
+/// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
+pub(super) const CLOCKS_UNKNOWN: &str =
+    "too early to tell: the clocks do not show whether a fault is older than the grace of 2 min";
+
 /// The reason for no verdict on a time that is later than the runner's clock.
 pub(super) const HUB_CLOCK_UNKNOWN: &str =
     "the hub's clock is unknown, so a time after the runner's present may not be in the future";

@@ -9,7 +9,7 @@ use evidence::{Evidence, Kind, ObjectRef, Origin, ProfileHistory, Version, api::
 use jiff::SignedDuration;
 
 use super::{
-    clocks::{Age, GRACE, age, age_of_transitions},
+    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
     write_time::{Micros, end, timestamp},
 };
@@ -17,10 +17,6 @@ use super::{
 /// The reason for no verdict if all profiles are new.
 pub(super) const TOO_EARLY: &str =
     "too early to tell: no profile has been there for longer than the grace of 2 min";
-
-/// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
-const CLOCKS_UNKNOWN: &str =
-    "too early to tell: the clocks do not show whether a fault is older than the grace of 2 min";
 
 /// A fault of one version. Faults of the same path are one fault that lasts.
 pub(super) struct Fault {

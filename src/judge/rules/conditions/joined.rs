@@ -9,7 +9,7 @@ use evidence::{
 };
 
 use crate::rules::{
-    clocks::{GRACE, transition},
+    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
     finding::{Finding, Findings},
     state::{State, each_state, same_conditions},
     write_time::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
@@ -90,8 +90,19 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
         }
         if examined {
             findings.examine();
+        } else if lacking_since.is_some() && age_of_joining(evidence, history) == Age::Unsure {
+            findings.cannot_tell(CLOCKS_UNKNOWN);
         }
     }
+}
+
+/// Whether a member had joined for longer than the grace when the profile was listed.
+fn age_of_joining(evidence: &Evidence, history: &ProfileHistory) -> Age {
+    age(evidence, history).max(age_of_transitions(
+        evidence,
+        history.first(),
+        &[CONDITION_JOINED],
+    ))
 }
 
 /// A terminating profile need not be filled any more.
@@ -99,11 +110,11 @@ fn is_joined(profile: &ClusterProfile) -> bool {
     has_status(profile, CONDITION_JOINED, "True") && profile.metadata.deletion_timestamp.is_none()
 }
 
-/// When a version began: when it was seen or, if it existed before the watch, when the member joined.
+/// When a version began: when it was seen or, if it existed before the watch and the clocks tell, when the member joined.
 fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros {
     let version = &history.versions[index];
     let seen = version.at.as_microsecond();
-    if index > 0 || history.origin != Origin::Listed {
+    if index > 0 || history.origin != Origin::Listed || age_of_joining(evidence, history) != Age::Settled {
         return seen;
     }
     let created = version.profile.metadata.creation_timestamp.as_deref();
