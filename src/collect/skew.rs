@@ -29,11 +29,15 @@ impl Skew {
         };
     }
 
-    /// In milliseconds, where the answers cannot be explained by clocks that agree.
+    /// In milliseconds: 0 where clocks that agree explain the answers, and none where no answer told the time.
     pub fn millis(&self) -> Option<i64> {
         let (low, high) = self.0?;
         let agree = low <= SignedDuration::ZERO && high >= SignedDuration::ZERO;
-        (!agree).then(|| i64::try_from((low + high).as_millis() / 2).unwrap_or(i64::MAX))
+        Some(if agree {
+            0
+        } else {
+            i64::try_from((low + high).as_millis() / 2).unwrap_or(i64::MAX)
+        })
     }
 }
 
@@ -59,9 +63,12 @@ mod tests {
         let date = "Fri, 20 Nov 2026 11:00:00 GMT";
         assert_eq!(
             skew(date, "2026-11-20T11:00:00.2Z", "2026-11-20T11:00:00.3Z"),
-            None
+            Some(0)
         );
-        assert_eq!(skew(date, "2026-11-20T11:00:00.9Z", "2026-11-20T11:00:03Z"), None);
+        assert_eq!(
+            skew(date, "2026-11-20T11:00:00.9Z", "2026-11-20T11:00:03Z"),
+            Some(0)
+        );
         assert_eq!(
             skew(date, "2026-11-20T11:01:00Z", "2026-11-20T11:01:01Z"),
             Some(-60_000)

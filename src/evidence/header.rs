@@ -36,7 +36,7 @@ pub struct Header {
     /// Why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
-    /// How far the hub's clock is ahead of the runner's, in milliseconds, if known.
+    /// How far the hub's clock is ahead of the runner's, in milliseconds: 0 if they agree, none if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_skew_ms: Option<i64>,
     /// The runner's permissions on the hub.

@@ -103,12 +103,6 @@ impl Evidence {
         self.histories().filter_map(ProfileHistory::current)
     }
 
-    /// Like [`Self::inventory`], without profiles that are too young or being deleted: managers fill in the rest after
-    /// creation.
-    pub fn settled(&self) -> impl Iterator<Item = &ClusterProfile> {
-        self.inventory().filter(|profile| self.is_settled(profile))
-    }
-
     /// The last versions of all profiles that still exist, in scope or not: for rules that compare.
     pub fn everyone(&self) -> impl Iterator<Item = &ClusterProfile> {
         self.profiles.iter().filter_map(ProfileHistory::current)
@@ -139,23 +133,6 @@ impl Evidence {
             let metadata = &history.last().metadata;
             *metadata.namespace == *namespace && *metadata.name == *name
         })
-    }
-
-    /// Returns `true` if a profile is older than the grace and not being deleted. Without a window, as in a dump, every
-    /// profile is settled.
-    pub fn is_settled(&self, profile: &ClusterProfile) -> bool {
-        if profile.metadata.deletion_timestamp.is_some() {
-            return false;
-        }
-        let created = profile
-            .metadata
-            .creation_timestamp
-            .as_deref()
-            .and_then(parse_time);
-        match (created, self.header.window) {
-            (Some(created), Some(window)) => window.until.duration_since(created).as_secs() >= GRACE_SECONDS,
-            _ => true,
-        }
     }
 
     /// The namespace of that name, if it was seen.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{
     HeaderName, HeaderValue, Request, Response,
-    header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT},
+    header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT},
 };
 use http_body::Body;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use tower::BoxError;
 
 use super::body;
@@ -90,6 +91,11 @@ where
     let mut response = reply.into_response(warnings);
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    // Clients compare their clock with this one. An HTTP server would stamp the machine's time.
+    let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&state.now());
+    if let Some(date) = date.ok().and_then(|date| HeaderValue::try_from(date).ok()) {
+        response.headers_mut().insert(DATE, date);
     }
     response
 }

@@ -11,6 +11,8 @@ use evidence::{
 };
 use jiff::Timestamp;
 
+use super::clocks::known_skew;
+
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
 /// timestamp.
 pub(super) type Micros = i64;
@@ -58,12 +60,9 @@ impl WriteTime {
     }
 }
 
-/// How far the hub's clock is ahead of the runner's; 0 if unknown. Limited to a year either way, so that sums of
-/// times stay in range.
+/// How far the hub's clock is ahead of the runner's; 0 if unknown.
 pub(super) fn skew(evidence: &Evidence) -> Micros {
-    const YEAR: Micros = 366 * 86_400 * SECOND;
-    let told = evidence.header.clock_skew_ms.unwrap_or(0);
-    told.saturating_mul(1000).clamp(-YEAR, YEAR)
+    known_skew(evidence).unwrap_or(0)
 }
 
 /// A time that the hub or a manager wrote, by the runner's clock.

@@ -7,7 +7,7 @@ use evidence::Evidence;
 use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
-use super::entries::{entries, examined, filled};
+use super::entries::{each_filled, each_present, entries};
 use crate::rules::{
     finding::Findings,
     write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
@@ -23,21 +23,23 @@ const TOLD: usize = 3;
 /// The CA data of an access provider decode to PEM with at least one certificate.
 pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
     let none = "no access provider has certificate-authority-data";
-    let authorities = filled(evidence, findings, none, |provider| {
-        provider.cluster.certificate_authority_data.as_deref()
-    });
-    for (entry, data) in authorities {
-        let pem = match decode(data) {
-            Some(pem) if validities(&pem).next().is_some() => continue,
-            pem => pem,
-        };
-        findings.report(
-            entry
+    each_filled(
+        evidence,
+        findings,
+        none,
+        |provider| provider.cluster.certificate_authority_data.as_deref(),
+        |entry, data| {
+            let pem = decode(data);
+            if pem.as_deref().is_some_and(|pem| validities(pem).next().is_some()) {
+                return None;
+            }
+            let finding = entry
                 .finding(DATA, "certificate-authority-data contains no certificate")
                 .expected("base64 of PEM with at least one X.509 certificate")
-                .observed(shape(pem.as_deref())),
-        );
-    }
+                .observed(shape(pem.as_deref()));
+            Some(finding)
+        },
+    );
 }
 
 /// `access/ca-data-current`
@@ -87,32 +89,32 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
 ///
 /// Certificates beside the path override it, so that such a path is only noted.
 pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
-    let mut overridden = 0;
-    for entry in examined(evidence, findings) {
-        let cluster = &entry.provider.cluster;
-        let is_set = |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| !text.is_empty());
-        if !is_set(&cluster.certificate_authority) {
-            continue;
-        }
-        if is_set(&cluster.certificate_authority_data) {
-            overridden += 1;
-        } else {
-            findings.report(
-                entry
-                    .finding(
-                        ".cluster.certificate-authority",
-                        "access provider refers to a file, which its readers do not have",
-                    )
-                    .expected("the certificates themselves, in certificate-authority-data")
-                    .observed("a path"),
-            );
-        }
-    }
+    let is_set = |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| !text.is_empty());
+    let overridden = entries(evidence)
+        .map(|entry| &entry.provider.cluster)
+        .filter(|cluster| {
+            is_set(&cluster.certificate_authority) && is_set(&cluster.certificate_authority_data)
+        })
+        .count();
     if overridden > 0 {
         findings.note(format!(
             "{overridden} access providers have certificate-authority beside certificate-authority-data, which overrides it"
         ));
     }
+    each_present(evidence, findings, |entry| {
+        let cluster = &entry.provider.cluster;
+        let relies = is_set(&cluster.certificate_authority) && !is_set(&cluster.certificate_authority_data);
+        let file = relies.then(|| {
+            entry
+                .finding(
+                    ".cluster.certificate-authority",
+                    "access provider refers to a file, which its readers do not have",
+                )
+                .expected("the certificates themselves, in certificate-authority-data")
+                .observed("a path")
+        });
+        file.into_iter().collect()
+    });
 }
 
 /// Decodes base64, which may be broken into lines.

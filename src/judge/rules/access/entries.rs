@@ -5,7 +5,20 @@ use evidence::{
     api::{AccessProvider, ClusterProfile},
 };
 
-use crate::rules::finding::{Finding, Findings};
+use crate::rules::{
+    finding::{Finding, Findings},
+    state::{Fault, State, each_state, same_access},
+};
+
+/// The reason for no verdict without access providers.
+pub(super) const NO_PROVIDER: &str = "no profile has an access provider";
+
+/// Rules that see nothing of a profile but its access providers.
+pub(super) const OF_ACCESS: State = State {
+    same: Some(same_access),
+    called_by: &[],
+    filled_later: false,
+};
 
 /// One access provider.
 #[derive(Clone, Copy)]
@@ -46,29 +59,43 @@ pub(super) fn of_profile(profile: &ClusterProfile) -> impl Iterator<Item = Entry
     })
 }
 
-/// Returns all access providers and counts each as examined. Without any, the rule is not applicable.
-pub(super) fn examined<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<Entry<'a>> {
-    findings.not_applicable("no profile has an access provider");
-    let entries: Vec<Entry> = entries(evidence).collect();
-    entries.iter().for_each(|_| findings.examine());
-    entries
+/// Judges the access providers in every version of each profile. `faults` returns the faults of one, or none if the rule
+/// does not apply to it.
+pub(super) fn each_entry<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    faults: impl Fn(Entry<'a>) -> Option<Vec<Finding>>,
+) {
+    each_state(evidence, findings, OF_ACCESS, |profile| {
+        let judged: Vec<Vec<Finding>> = of_profile(profile).filter_map(&faults).collect();
+        (!judged.is_empty()).then(|| judged.into_iter().flatten().map(Fault::from).collect())
+    });
 }
 
-/// Returns the access providers that set a field, each with its text, and counts them as examined. Without any, the
-/// rule is not applicable for the reason `none`. An empty text is unset: Go serializes unset fields so.
-pub(super) fn filled<'a>(
+/// Judges all access providers. Without any, the rule is not applicable.
+pub(super) fn each_present<'a>(
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    faults: impl Fn(Entry<'a>) -> Vec<Finding>,
+) {
+    findings.not_applicable(NO_PROVIDER);
+    each_entry(evidence, findings, |entry| Some(faults(entry)));
+}
+
+/// Judges the access providers that set a field, each with its text. Without any, the rule is not applicable for the
+/// reason `none`. An empty text is unset: Go serializes unset fields so.
+pub(super) fn each_filled<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
     none: &str,
     field: fn(&AccessProvider) -> Option<&str>,
-) -> Vec<(Entry<'a>, &'a str)> {
+    fault: impl Fn(Entry<'a>, &'a str) -> Option<Finding>,
+) {
     findings.not_applicable(none);
-    let filled: Vec<(Entry, &str)> = entries(evidence)
-        .filter_map(|entry| Some((entry, field(entry.provider)?)))
-        .filter(|(_, text)| !text.is_empty())
-        .collect();
-    filled.iter().for_each(|_| findings.examine());
-    filled
+    each_entry(evidence, findings, |entry| {
+        let text = field(entry.provider).filter(|text| !text.is_empty())?;
+        Some(fault(entry, text).into_iter().collect())
+    });
 }
 
 impl<'a> Entry<'a> {

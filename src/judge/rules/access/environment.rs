@@ -10,9 +10,9 @@ use evidence::{
 };
 use serde_json::Value;
 
-use super::entries::{Entry, examined};
+use super::entries::{Entry, each_present};
 use crate::rules::{
-    finding::Findings,
+    finding::{Finding, Findings},
     text::{redacted, redacted_address},
 };
 
@@ -62,12 +62,13 @@ const OF_ADDRESSES: [&str; 7] = ["addr", "address", "endpoint", "host", "proxy",
 ///
 /// What an access provider and its plugin's settings hold is the same for every consumer.
 pub(in crate::rules) fn not_environment_specific(evidence: &Evidence, findings: &mut Findings) {
-    for entry in examined(evidence, findings) {
+    each_present(evidence, findings, |entry| {
+        let mut faults = Vec::new();
         let cluster = &entry.provider.cluster;
         for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
             let address = address.as_deref().unwrap_or_default();
             if let Some(what) = whose(address) {
-                findings.report(
+                faults.push(
                     entry
                         .finding(&format!(".cluster.{field}"), format!("{field} {what}"))
                         .expected("an address that every consumer reaches")
@@ -77,9 +78,10 @@ pub(in crate::rules) fn not_environment_specific(evidence: &Evidence, findings: 
         }
         let extensions = cluster.extensions.iter();
         for extension in extensions.filter(|extension| EXTENSIONS.contains(&&*extension.name)) {
-            judge_settings(entry, extension, findings);
+            judge_settings(entry, extension, &mut faults);
         }
-    }
+        faults
+    });
 }
 
 /// What is special about an address that means something else to each reader.
@@ -99,7 +101,7 @@ fn whose(address: &str) -> Option<&'static str> {
     }
 }
 
-fn judge_settings(entry: Entry, extension: &Extension, findings: &mut Findings) {
+fn judge_settings(entry: Entry, extension: &Extension, faults: &mut Vec<Finding>) {
     // Nearly all settings are plain names.
     let json = extension.extension.text();
     let hosts = ["localhost", ".svc", "127.", "::1"];
@@ -113,7 +115,7 @@ fn judge_settings(entry: Entry, extension: &Extension, findings: &mut Findings) 
             ".cluster.extensions[{}].extension{}",
             extension.name, setting.path
         );
-        findings.report(
+        faults.push(
             entry
                 .finding(&path, setting.what)
                 .expected("a setting that is the same for every consumer")

@@ -8,6 +8,7 @@ use evidence::{
 };
 
 use crate::rules::{
+    clocks::is_settled,
     finding::{Finding, Findings},
     member::{Doubts, is_joined, stood, vouches},
     text::redacted,
@@ -43,7 +44,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             LoginOutcome::Accepted { .. } if stood(is_joined) => findings.examine(),
             // An issuer of credentials may not know a new member yet.
             LoginOutcome::Refused { .. } | LoginOutcome::NoCredential { .. }
-                if !evidence.is_settled(profile) => {}
+                if !is_settled(evidence, history) => {}
             LoginOutcome::Refused { code, message } if stood(is_joined) => {
                 findings.examine();
                 findings.report(

@@ -8,7 +8,7 @@ use evidence::{
 };
 use serde_json::Value;
 
-use super::entries::{Entry, examined};
+use super::entries::{Entry, NO_PROVIDER, entries};
 use crate::rules::{finding::Findings, text::redacted};
 
 /// What [`Extra::names`] holds for arguments that are no options.
@@ -24,9 +24,10 @@ const TOLD: usize = 5;
 /// That release leaves out `tls-server-name`. It also appends an entry's arguments and variables to the provider's own,
 /// and keeps them for the next cluster. Options that every entry of a provider sets are harmless: the last one counts.
 pub(in crate::rules) fn portable(evidence: &Evidence, findings: &mut Findings) {
-    let entries = examined(evidence, findings);
-    let entries: Vec<Entry> = entries.into_iter().filter(|entry| !entry.is_replaced()).collect();
+    findings.not_applicable(NO_PROVIDER);
+    let entries: Vec<Entry> = entries(evidence).filter(|entry| !entry.is_replaced()).collect();
     for entry in &entries {
+        findings.examine();
         let cluster = &entry.provider.cluster;
         let name = cluster.tls_server_name.as_deref().unwrap_or_default();
         let server = Address::split(cluster.server.as_deref().unwrap_or_default());

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use evidence::Evidence;
 
-use super::entries::{lists, of_profile};
+use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
 use crate::rules::{
     finding::{Finding, Findings},
+    state::each_state,
     text::{ABSENT, redacted},
 };
 
@@ -16,52 +17,49 @@ use crate::rules::{
 ///
 /// The two lists may name the same provider: the newer list takes precedence.
 pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has an access provider");
-    for profile in evidence.inventory() {
+    findings.not_applicable(NO_PROVIDER);
+    each_state(evidence, findings, OF_ACCESS, |profile| {
         let mut names = HashSet::new();
+        let mut faults = Vec::new();
+        let mut any = false;
         for entry in of_profile(profile) {
-            findings.examine();
+            any = true;
             let name = &*entry.provider.name;
             if name.trim().is_empty() {
-                findings.report(
-                    entry
-                        .finding(".name", "access provider has no name")
-                        .expected("the name by which consumers pick a plugin")
-                        .observed(ABSENT),
-                );
+                let nameless = entry
+                    .finding(".name", "access provider has no name")
+                    .expected("the name by which consumers pick a plugin")
+                    .observed(ABSENT);
+                faults.push(nameless.into());
             } else if !names.insert((entry.list, name)) {
-                findings.report(
-                    entry
-                        .finding(".name", "two access providers of a list have the same name")
-                        .expected("a name of its own")
-                        .observed(redacted(name)),
-                );
+                let twin = entry
+                    .finding(".name", "two access providers of a list have the same name")
+                    .expected("a name of its own")
+                    .observed(redacted(name));
+                faults.push(twin.into());
             }
         }
-    }
+        any.then_some(faults)
+    });
 }
 
 /// `access/not-deprecated-only`
 ///
 /// A profile that fills the deprecated provider list also fills its replacement.
 pub(in crate::rules) fn not_deprecated_only(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has an access provider");
-    for profile in evidence.inventory() {
+    findings.not_applicable(NO_PROVIDER);
+    each_state(evidence, findings, OF_ACCESS, |profile| {
         let [(list, providers), (deprecated, old)] = lists(profile);
-        if providers.is_empty() && old.is_empty() {
-            continue;
-        }
-        findings.examine();
-        if providers.is_empty() {
-            findings.report(
-                Finding::on(
-                    profile,
-                    format!("only the deprecated list {deprecated} is filled"),
-                )
+        let is_old = providers.is_empty() && !old.is_empty();
+        let alone = is_old.then(|| {
+            let message = format!("only the deprecated list {deprecated} is filled");
+            Finding::on(profile, message)
                 .at(format!("status.{deprecated}"))
                 .expected(format!("the same in status.{list}"))
-                .observed(format!("{} in status.{deprecated} alone", old.len())),
-            );
-        }
-    }
+                .observed(format!("{} in status.{deprecated} alone", old.len()))
+                .into()
+        });
+        let has_any = is_old || !providers.is_empty();
+        has_any.then(|| alone.into_iter().collect())
+    });
 }

@@ -5,10 +5,9 @@ use evidence::{
     api::address::{Address, Schemes, url_fault},
 };
 
-use super::entries::{entries, examined, filled};
+use super::entries::{NO_PROVIDER, each_entry, each_filled, each_present};
 use crate::rules::{
     finding::Findings,
-    presence::TOO_EARLY,
     text::{redacted_address, redacted_or_absent},
 };
 
@@ -18,22 +17,20 @@ use crate::rules::{
 ///
 /// A provider without a server is the matter of `access/server-told`.
 pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
-    let servers = filled(
+    each_filled(
         evidence,
         findings,
         "no access provider tells a server",
         |provider| provider.cluster.server.as_deref(),
+        |entry, server| {
+            let fault = url_fault(server, Schemes::Of(&["https", "http"]))?;
+            let finding = entry
+                .finding(".cluster.server", format!("server {fault}"))
+                .expected("an absolute URL with a host, such as https://a.example:6443")
+                .observed(redacted_address(server));
+            Some(finding)
+        },
     );
-    for (entry, server) in servers {
-        if let Some(fault) = url_fault(server, Schemes::Of(&["https", "http"])) {
-            findings.report(
-                entry
-                    .finding(".cluster.server", format!("server {fault}"))
-                    .expected("an absolute URL with a host, such as https://a.example:6443")
-                    .observed(redacted_address(server)),
-            );
-        }
-    }
 }
 
 /// `access/server-told`
@@ -42,76 +39,63 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
 ///
 /// An entry of the deprecated list does not count where the newer list has the same provider: consumers take that one.
 pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile has an access provider");
-    let mut is_early = false;
-    for entry in entries(evidence).filter(|entry| !entry.is_replaced()) {
-        let server = entry.provider.cluster.server.as_deref().unwrap_or_default();
-        if server.is_empty() && !evidence.is_settled(entry.profile) {
-            is_early = true;
-            continue;
-        }
-        findings.examine();
-        if server.is_empty() {
-            findings.report(
-                entry
-                    .finding(".cluster.server", "access provider tells no server")
-                    .expected("the URL by which consumers reach the member")
-                    .observed(redacted_or_absent(entry.provider.cluster.server.as_deref())),
-            );
-        }
-    }
-    if is_early && findings.examined == 0 {
-        findings.cannot_tell(TOO_EARLY);
-    }
+    findings.not_applicable(NO_PROVIDER);
+    each_entry(evidence, findings, |entry| {
+        let server = entry.provider.cluster.server.as_deref();
+        let is_told = server.is_some_and(|server| !server.is_empty());
+        let silent = (!is_told).then(|| {
+            entry
+                .finding(".cluster.server", "access provider tells no server")
+                .expected("the URL by which consumers reach the member")
+                .observed(redacted_or_absent(server))
+        });
+        (!entry.is_replaced()).then(|| silent.into_iter().collect())
+    });
 }
 
 /// `access/tls-verified`
 ///
 /// Clients use TLS and verify the server's certificate.
 pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Findings) {
-    for entry in examined(evidence, findings) {
+    each_present(evidence, findings, |entry| {
         let cluster = &entry.provider.cluster;
-        if cluster.insecure_skip_tls_verify == Some(true) {
-            findings.report(
-                entry
-                    .finding(
-                        ".cluster.insecure-skip-tls-verify",
-                        "the server's certificate is not verified",
-                    )
-                    .expected("false")
-                    .observed("true"),
-            );
-        }
+        let unverified = (cluster.insecure_skip_tls_verify == Some(true)).then(|| {
+            entry
+                .finding(
+                    ".cluster.insecure-skip-tls-verify",
+                    "the server's certificate is not verified",
+                )
+                .expected("false")
+                .observed("true")
+        });
         let server = cluster.server.as_deref().map(Address::split);
-        if server.is_some_and(|server| server.has_scheme("http")) {
-            findings.report(
-                entry
-                    .finding(".cluster.server", "server is accessed without TLS")
-                    .expected("https")
-                    .observed("http"),
-            );
-        }
-    }
+        let is_plain = server.is_some_and(|server| server.has_scheme("http"));
+        let plain = is_plain.then(|| {
+            entry
+                .finding(".cluster.server", "server is accessed without TLS")
+                .expected("https")
+                .observed("http")
+        });
+        unverified.into_iter().chain(plain).collect()
+    });
 }
 
 /// `access/proxy-url-well-formed`
 ///
 /// Each proxy is a URL that clients support.
 pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mut Findings) {
-    let proxies = filled(
+    each_filled(
         evidence,
         findings,
         "no access provider tells a proxy",
         |provider| provider.cluster.proxy_url.as_deref(),
+        |entry, proxy| {
+            let fault = url_fault(proxy, Schemes::Of(&["http", "https", "socks5"]))?;
+            let finding = entry
+                .finding(".cluster.proxy-url", format!("proxy {fault}"))
+                .expected("an http, https or socks5 URL with a host")
+                .observed(redacted_address(proxy));
+            Some(finding)
+        },
     );
-    for (entry, proxy) in proxies {
-        if let Some(fault) = url_fault(proxy, Schemes::Of(&["http", "https", "socks5"])) {
-            findings.report(
-                entry
-                    .finding(".cluster.proxy-url", format!("proxy {fault}"))
-                    .expected("an http, https or socks5 URL with a host")
-                    .observed(redacted_address(proxy)),
-            );
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
+    clocks::is_settled,
     presence::lasts,
     same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity},
     sets::{ClusterSets, claims},
@@ -59,7 +60,7 @@ pub(super) fn is_steady(evidence: &Evidence, history: &ProfileHistory) -> bool {
         let (earlier, now) = (claims(earlier), claims(profile));
         earlier.map(|(_, set)| set).eq(now.map(|(_, set)| set))
     };
-    evidence.is_settled(profile)
+    is_settled(evidence, history)
         && (history.versions.len() == 1 || lasts(evidence, history, &[], says_the_same))
 }
 

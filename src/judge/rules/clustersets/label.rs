@@ -12,8 +12,8 @@ use crate::{
     reasons::NO_CLUSTERSET,
     rules::{
         finding::{Finding, Findings},
-        presence::TOO_EARLY,
         sets::{ClusterSets, label},
+        state::TOO_EARLY,
         text::{redacted, redacted_or_absent},
     },
 };

@@ -7,6 +7,7 @@ use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
+        clocks::is_settled,
         finding::{Finding, Findings},
         same_cluster::{
             Candidates, DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds, note_uncertain,
@@ -38,13 +39,15 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     let scope = &evidence.header.scope;
     let sets = ClusterSets::of(evidence);
     let members: Vec<Member> = evidence
-        .everyone()
-        .filter_map(|profile| {
+        .profiles
+        .iter()
+        .filter_map(|history| {
+            let profile = history.current()?;
             let set = sets.of_namespace(&profile.metadata.namespace)?;
             Some(Member {
                 profile,
                 set,
-                is_settled: evidence.is_settled(profile),
+                is_settled: is_settled(evidence, history),
             })
         })
         .collect();

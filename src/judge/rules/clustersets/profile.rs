@@ -7,8 +7,8 @@ use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
         finding::{Finding, Findings},
-        presence::TOO_EARLY,
         sets::{ClusterSets, claims},
+        state::TOO_EARLY,
         text::redacted,
     },
 };

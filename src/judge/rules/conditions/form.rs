@@ -11,9 +11,11 @@ use evidence::{
 
 use crate::rules::{
     answer::to_the_second,
+    clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
     finding::{Finding, Findings},
+    state::{Fault, State, each_state, same_conditions},
     text::{self, ABSENT, redacted_or_absent},
-    write_time::{CLOCKS_APART, Micros, SECOND, end, skew, timestamp},
+    write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
 };
 
 /// One day.
@@ -28,68 +30,88 @@ const LONGEST_REASON: usize = 1024;
 /// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
-    let latest = Latest::of(evidence);
-    if latest.is_none() {
+    let now = end(evidence);
+    if now.is_none() && evidence.header.read_at.is_none() {
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
-    for profile in evidence.inventory() {
-        if profile.status.conditions.is_empty() {
-            continue;
+    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+        let conditions = &profile.status.conditions;
+        if conditions.is_empty() {
+            return None;
         }
-        findings.examine();
-        for (index, condition) in profile.status.conditions.iter().enumerate() {
-            judge(profile, index, condition, latest.as_ref(), findings);
-        }
-    }
-}
-
-/// The latest time that a manager can have written.
-struct Latest {
-    time: Micros,
-    /// The time, for a finding.
-    expected: String,
-}
-
-impl Latest {
-    /// By the hub's clock at the end of a run or, for a dump, by the day on which it was read.
-    fn of(evidence: &Evidence) -> Option<Self> {
-        if let Some(end) = end(evidence) {
-            let now = end.saturating_add(skew(evidence));
-            return Some(Self {
-                time: now.saturating_add(CLOCKS_APART),
-                expected: format!("not after {}, give or take 5 min", timestamp(now)),
+        let mut faults = Vec::new();
+        for (index, condition) in conditions.iter().enumerate() {
+            judge(profile, index, condition, &mut faults);
+            faults.extend(match now {
+                Some(end) => in_future(evidence, profile, condition, end),
+                None => after_reading(evidence, profile, condition),
             });
         }
-        let read = evidence.header.read_at?;
-        Some(Self {
-            time: read.as_microsecond().saturating_add(DAY),
-            expected: format!(
-                "not after {}, when the dump was read, give or take a day",
-                to_the_second(read)
-            ),
-        })
-    }
+        Some(faults)
+    });
 }
 
-/// Judges one condition.
-fn judge(
+const OF_CONDITIONS: State = State {
+    same: Some(same_conditions),
+    called_by: &[],
+    filled_later: false,
+};
+
+/// A fault for as long as a condition's transition time is in the future, if the window saw any of that.
+fn in_future(
+    evidence: &Evidence,
     profile: &ClusterProfile,
-    index: usize,
     condition: &Condition,
-    latest: Option<&Latest>,
-    findings: &mut Findings,
-) {
+    end: Micros,
+) -> Option<Fault> {
+    let text = condition.last_transition_time.as_deref()?;
+    let time = parse_time(text)?.as_microsecond();
+    let begin = evidence.header.window?.from.as_microsecond();
+    if time <= latest_stamp(evidence, begin) {
+        return None;
+    }
+    let tolerance = latest_stamp(evidence, 0);
+    let now = end.min(time.saturating_sub(tolerance));
+    let now = timestamp(now.saturating_add(tolerance - CLOCKS_APART));
+    let finding = Finding::on(profile, "a condition's transition time is in the future")
+        .at(path(condition, ".lastTransitionTime"))
+        .expected(format!("not after {now}, give or take 5 min"))
+        .observed(text);
+    let doubt = known_skew(evidence).is_none().then_some(HUB_CLOCK_UNKNOWN);
+    Some(Fault::until(finding, time.saturating_sub(tolerance)).doubtful(doubt))
+}
+
+/// A fault if a condition's transition time in a dump is later than the day on which the dump was read.
+fn after_reading(evidence: &Evidence, profile: &ClusterProfile, condition: &Condition) -> Option<Fault> {
+    let read = evidence.header.read_at?;
+    let text = condition.last_transition_time.as_deref()?;
+    let time = parse_time(text)?.as_microsecond();
+    let is_later = time > read.as_microsecond().saturating_add(DAY);
+    is_later.then(|| {
+        Finding::on(profile, "a condition's transition time is in the future")
+            .at(path(condition, ".lastTransitionTime"))
+            .expected(format!(
+                "not after {}, when the dump was read, give or take a day",
+                to_the_second(read)
+            ))
+            .observed(text)
+            .into()
+    })
+}
+
+fn path(condition: &Condition, field: &str) -> String {
+    format!("status.conditions[{}]{field}", text::redacted(&condition.kind))
+}
+
+/// Judges the form of one condition.
+fn judge(profile: &ClusterProfile, index: usize, condition: &Condition, faults: &mut Vec<Fault>) {
     let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
-        findings.report(
-            Finding::on(profile, message)
-                .at(format!(
-                    "status.conditions[{}]{field}",
-                    text::redacted(&condition.kind)
-                ))
-                .expected(expected)
-                .observed(observed),
-        );
+        let finding = Finding::on(profile, message)
+            .at(path(condition, field))
+            .expected(expected)
+            .observed(observed);
+        faults.push(finding.into());
     };
     let earlier = &profile.status.conditions[..index];
     if earlier.iter().any(|other| other.kind == condition.kind) {
@@ -132,31 +154,22 @@ fn judge(
             &generation.to_string(),
         );
     }
-    let path = ".lastTransitionTime";
+    let field = ".lastTransitionTime";
     let Some(text) = condition.last_transition_time.as_deref() else {
         report(
-            path,
+            field,
             "a condition has no transition time",
             "a time in RFC 3339",
             ABSENT,
         );
         return;
     };
-    let Some(time) = parse_time(text).map(|time| time.as_microsecond()) else {
+    if parse_time(text).is_none() {
         report(
-            path,
+            field,
             "a condition's transition time is not in RFC 3339",
             "a time in RFC 3339",
             &redacted(text),
-        );
-        return;
-    };
-    if let Some(latest) = latest.filter(|latest| time > latest.time) {
-        report(
-            path,
-            "a condition's transition time is in the future",
-            &latest.expected,
-            text,
         );
     }
 }
@@ -196,35 +209,28 @@ fn is_type(text: &str) -> bool {
 /// No condition has an `observedGeneration` greater than the object's generation.
 pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no condition tells the generation that it was set upon");
-    for profile in evidence.inventory() {
-        let Some(generation) = profile.metadata.generation else {
-            continue;
-        };
+    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+        let generation = profile.metadata.generation?;
+        let conditions = profile.status.conditions.iter();
+        let told = conditions.filter_map(|condition| Some((condition, condition.observed_generation?)));
         let mut examined = false;
-        for condition in profile.status.conditions.iter() {
-            let Some(observed) = condition.observed_generation else {
-                continue;
-            };
+        let mut faults = Vec::new();
+        for (condition, observed) in told {
             examined = true;
             if observed > generation {
-                findings.report(
-                    Finding::on(
-                        profile,
-                        "a condition has an observedGeneration that does not exist yet",
-                    )
+                let message = "a condition has an observedGeneration that does not exist yet";
+                let finding = Finding::on(profile, message)
                     .at(format!(
                         "status.conditions[{}].observedGeneration",
                         condition.kind
                     ))
                     .expected(format!("at most {generation}"))
-                    .observed(observed.to_string()),
-                );
+                    .observed(observed.to_string());
+                faults.push(finding.into());
             }
         }
-        if examined {
-            findings.examine();
-        }
-    }
+        examined.then_some(faults)
+    });
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use evidence::{
 };
 
 use crate::rules::{
+    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
     finding::{Finding, Findings},
-    presence::{GRACE, lasts, transition},
+    state::{State, each_state, same_conditions},
     write_time::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
 };
 
@@ -19,35 +20,27 @@ use crate::rules::{
 /// A member with Joined=False does not have ControlPlaneHealthy=True.
 pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has both conditions");
-    for history in evidence.histories() {
-        let Some(profile) = history.current().filter(|profile| evidence.is_settled(profile)) else {
-            continue;
-        };
-        if profile.condition(CONDITION_HEALTHY).is_none() || profile.condition(CONDITION_JOINED).is_none() {
-            continue;
-        }
-        findings.examine();
-        if !is_contradiction(profile) {
-            continue;
-        }
-        // A manager may write the two one after the other.
-        if lasts(
-            evidence,
-            history,
-            &[CONDITION_HEALTHY, CONDITION_JOINED],
-            is_contradiction,
-        ) {
-            findings.report(
-                Finding::on(
-                    profile,
-                    "the control plane is reported as healthy though the member is not joined",
-                )
-                .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
-                .expected("Unknown or False, as Joined is False")
-                .observed("True"),
-            );
-        }
-    }
+    // A manager may write the two one after the other.
+    let state = State {
+        same: Some(same_conditions),
+        called_by: &[CONDITION_HEALTHY, CONDITION_JOINED],
+        filled_later: false,
+    };
+    each_state(evidence, findings, state, |profile| {
+        profile.condition(CONDITION_HEALTHY)?;
+        profile.condition(CONDITION_JOINED)?;
+        let contradiction = is_contradiction(profile).then(|| {
+            Finding::on(
+                profile,
+                "the control plane is reported as healthy though the member is not joined",
+            )
+            .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
+            .expected("Unknown or False, as Joined is False")
+            .observed("True")
+            .into()
+        });
+        Some(contradiction.into_iter().collect())
+    });
 }
 
 /// Whether a condition exists with that status.
@@ -97,8 +90,15 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
         }
         if examined {
             findings.examine();
+        } else if lacking_since.is_some() && age_of_joining(evidence, history) == Age::Unsure {
+            findings.cannot_tell(CLOCKS_UNKNOWN);
         }
     }
+}
+
+/// Whether a member had joined for longer than the grace when the profile was listed.
+fn age_of_joining(evidence: &Evidence, history: &ProfileHistory) -> Age {
+    age(evidence, history).max(age_of_transitions(evidence, history.first(), &[CONDITION_JOINED]))
 }
 
 /// A terminating profile need not be filled any more.
@@ -106,11 +106,11 @@ fn is_joined(profile: &ClusterProfile) -> bool {
     has_status(profile, CONDITION_JOINED, "True") && profile.metadata.deletion_timestamp.is_none()
 }
 
-/// When a version began: when it was seen or, if it existed before the watch, when the member joined.
+/// When a version began: when it was seen or, if it existed before the watch and the clocks tell, when the member joined.
 fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros {
     let version = &history.versions[index];
     let seen = version.at.as_microsecond();
-    if index > 0 || history.origin != Origin::Listed {
+    if index > 0 || history.origin != Origin::Listed || age_of_joining(evidence, history) != Age::Settled {
         return seen;
     }
     let created = version.profile.metadata.creation_timestamp.as_deref();

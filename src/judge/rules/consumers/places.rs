@@ -11,9 +11,10 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::rules::{
+    clocks::known_skew,
     finding::{Finding, Findings},
     text::{ABSENT, redacted},
-    write_time::{Micros, SECOND, end, on_our_clock},
+    write_time::{CLOCKS_APART, Micros, SECOND, end, on_our_clock},
 };
 
 /// `consumers/secret-namespace-labelled`
@@ -97,9 +98,11 @@ fn went_lately(evidence: &Evidence, subject: &Subject) -> bool {
 /// Whether the Secret was created within the grace period before the end: its profile may be newer than the list.
 fn is_young(evidence: &Evidence, subject: &Subject) -> bool {
     let created = subject.secret.creation_timestamp.as_deref();
+    // A hub whose clock is unknown may be behind.
+    let behind = known_skew(evidence).map_or(CLOCKS_APART, |_| 0);
     created
         .and_then(|text| on_our_clock(evidence, text))
-        .is_some_and(|created| is_late(evidence, created))
+        .is_some_and(|created| is_late(evidence, created.saturating_add(behind)))
 }
 
 fn is_late(evidence: &Evidence, at: Micros) -> bool {

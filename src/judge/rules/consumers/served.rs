@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Evidence, GRACE_SECONDS, Kind,
+    Evidence, Kind, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
@@ -11,9 +11,11 @@ use super::subject::{consumer, namespaces};
 use crate::{
     reasons::NO_CONSUMER,
     rules::{
+        clocks::is_settled,
+        conditions::has_status,
         finding::{Finding, Findings},
+        presence::lasts,
         text::ABSENT,
-        write_time::{SECOND, end, on_our_clock},
     },
 };
 
@@ -68,7 +70,12 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
             unread.is_none()
         })
         .collect();
-    for profile in evidence.settled().filter(|profile| is_due(evidence, profile)) {
+    for history in evidence.histories() {
+        let is_due =
+            |profile: &&ClusterProfile| is_settled(evidence, history) && is_due(evidence, history, profile);
+        let Some(profile) = history.current().filter(is_due) else {
+            continue;
+        };
         findings.examine();
         let (name, namespace) = (&*profile.metadata.name, &*profile.metadata.namespace);
         for consumer in &consumers {
@@ -107,17 +114,10 @@ fn is_read(evidence: &Evidence, namespace: &str) -> bool {
 }
 
 /// A member that is not joined, or joined moments ago, need not have credentials.
-fn is_due(evidence: &Evidence, profile: &ClusterProfile) -> bool {
-    let Some(joined) = profile.condition(names::CONDITION_JOINED) else {
-        return true;
-    };
-    let since = joined.last_transition_time.as_deref();
-    let since = since.and_then(|text| on_our_clock(evidence, text));
-    let lately = match (since, end(evidence)) {
-        (Some(since), Some(end)) => end - since < GRACE_SECONDS * SECOND,
-        _ => false,
-    };
-    &*joined.status == "True" && !lately
+fn is_due(evidence: &Evidence, history: &ProfileHistory, profile: &ClusterProfile) -> bool {
+    let is_joined = |profile: &ClusterProfile| has_status(profile, names::CONDITION_JOINED, "True");
+    profile.condition(names::CONDITION_JOINED).is_none()
+        || is_joined(profile) && lasts(evidence, history, &[names::CONDITION_JOINED], is_joined)
 }
 
 #[cfg(test)]

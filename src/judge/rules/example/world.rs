@@ -49,11 +49,19 @@ pub struct World {
     gaps: Vec<GapText>,
     claims: BTreeSet<Feature>,
     scope: Option<Value>,
-    clock_skew: Option<SignedDuration>,
+    clock_skew: Option<SkewText>,
     not_asked: Vec<Kind>,
     writers: Option<Absent>,
     window: Option<Absent>,
     read_at: Option<SignedDuration>,
+}
+
+/// How far the hub's clock is ahead of the runner's; `none` if that is unknown. By default, they agree.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum SkewText {
+    Unknown(Absent),
+    Known(SignedDuration),
 }
 
 /// The only value for something that exists by default: its absence.
@@ -228,9 +236,11 @@ impl World {
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
             cut_short: None,
-            clock_skew_ms: self
-                .clock_skew
-                .map(|skew| i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
+            clock_skew_ms: match self.clock_skew {
+                None => Some(0),
+                Some(SkewText::Unknown(Absent::None)) => None,
+                Some(SkewText::Known(skew)) => Some(i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
+            },
             permissions: Vec::new(),
             asked,
             other_runs: BTreeSet::new(),

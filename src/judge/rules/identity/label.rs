@@ -10,27 +10,34 @@ use evidence::{
 use super::owners::{created_name, is_creation};
 use crate::rules::{
     finding::{Finding, Findings},
+    state::{State, each_state, same_labels},
     text::{ABSENT, redacted, redacted_or_absent},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
 const NAME_PATH: &str = "spec.clusterManager.name";
 
+const OF_LABELS: State = State {
+    same: Some(same_labels),
+    called_by: &[],
+    filled_later: false,
+};
+
 /// `identity/manager-label-present`
 ///
 /// Every profile has the manager label.
 pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mut Findings) {
-    for profile in evidence.inventory() {
-        findings.examine();
-        if profile.label(names::LABEL_MANAGER).is_none() {
-            findings.report(
-                Finding::on(profile, "profile lacks the manager label")
-                    .at(LABEL_PATH)
-                    .expected(expected_value(profile.manager()))
-                    .observed(ABSENT),
-            );
-        }
-    }
+    each_state(evidence, findings, OF_LABELS, |profile| {
+        let is_missing = profile.label(names::LABEL_MANAGER).is_none();
+        let missing = is_missing.then(|| {
+            Finding::on(profile, "profile lacks the manager label")
+                .at(LABEL_PATH)
+                .expected(expected_value(profile.manager()))
+                .observed(ABSENT)
+                .into()
+        });
+        Some(missing.into_iter().collect())
+    });
 }
 
 /// `identity/manager-label-matches`
@@ -42,32 +49,30 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
     findings.not_applicable(
         "no profile has both the manager label and a manager name that is a valid label value",
     );
-    for profile in evidence.inventory() {
+    each_state(evidence, findings, OF_LABELS, |profile| {
         let manager = profile.manager();
-        let Some(label) = profile.label(names::LABEL_MANAGER).filter(|_| is_usable(manager)) else {
-            continue;
-        };
-        findings.examine();
-        if label != manager {
-            findings.report(
-                Finding::on(profile, "manager label differs from the manager's name")
-                    .at(LABEL_PATH)
-                    .expected(manager)
-                    .observed(redacted(label)),
-            );
-        }
-    }
+        let label = profile
+            .label(names::LABEL_MANAGER)
+            .filter(|_| is_usable(manager))?;
+        let differs = (label != manager).then(|| {
+            Finding::on(profile, "manager label differs from the manager's name")
+                .at(LABEL_PATH)
+                .expected(manager)
+                .observed(redacted(label))
+                .into()
+        });
+        Some(differs.into_iter().collect())
+    });
 }
 
 /// `identity/manager-name-usable`
 ///
 /// The manager's name is a valid label value, so that the manager label can hold it.
 pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut Findings) {
-    for profile in evidence.inventory() {
-        findings.examine();
+    each_state(evidence, findings, OF_LABELS, |profile| {
         let manager = profile.manager();
         if is_usable(manager) {
-            continue;
+            return Some(Vec::new());
         }
         let message = if manager.is_empty() {
             "profile names no manager"
@@ -79,13 +84,12 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
             .cluster_manager
             .as_ref()
             .map(|manager| &*manager.name);
-        findings.report(
-            Finding::on(profile, message)
-                .at(NAME_PATH)
-                .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
-                .observed(redacted_or_absent(name)),
-        );
-    }
+        let unusable = Finding::on(profile, message)
+            .at(NAME_PATH)
+            .expected("1 to 63 letters, digits, `-`, `_` or `.`, a letter or digit at both ends")
+            .observed(redacted_or_absent(name));
+        Some(vec![unusable.into()])
+    });
 }
 
 /// `identity/manager-label-from-creation`

@@ -9,7 +9,9 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
+    presence::each_has,
     same_cluster::{DigestIndex, digest},
+    state::{State, each_state},
     text::{ABSENT, redacted},
 };
 
@@ -21,37 +23,34 @@ pub(super) const NONE_SET: &str = "no profile has the label inventory-member-id"
 /// A member id label that is present is not empty.
 pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    for profile in evidence.inventory() {
-        let Some(id) = profile.label(names::LABEL_MEMBER_ID) else {
-            continue;
-        };
-        findings.examine();
-        if id.is_empty() {
-            findings.report(
-                Finding::on(profile, "member id is empty")
-                    .at(PATH)
-                    .expected("an id that is not empty, or no such label")
-                    .observed(""),
-            );
-        }
-    }
+    each_state(evidence, findings, State::default(), |profile| {
+        let id = profile.label(names::LABEL_MEMBER_ID)?;
+        let empty = id.is_empty().then(|| {
+            Finding::on(profile, "member id is empty")
+                .at(PATH)
+                .expected("an id that is not empty, or no such label")
+                .observed("")
+                .into()
+        });
+        Some(empty.into_iter().collect())
+    });
 }
 
 /// `identity/member-id-set`
 ///
 /// Every profile has the member id label.
 pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findings) {
-    for profile in evidence.inventory() {
-        findings.examine();
-        if profile.label(names::LABEL_MEMBER_ID).is_none() {
-            findings.report(
-                Finding::on(profile, "profile has no member id")
-                    .at(PATH)
-                    .expected("an id that is the same for as long as the member is in the inventory")
-                    .observed(ABSENT),
-            );
-        }
-    }
+    each_has(
+        evidence,
+        findings,
+        |profile| profile.label(names::LABEL_MEMBER_ID).is_some(),
+        |profile| {
+            Finding::on(profile, "profile has no member id")
+                .at(PATH)
+                .expected("an id that is the same for as long as the member is in the inventory")
+                .observed(ABSENT)
+        },
+    );
 }
 
 /// `identity/member-id-stable`

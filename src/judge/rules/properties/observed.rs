@@ -2,13 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use evidence::{Evidence, ProfileHistory, Version, api::Property};
+use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 
 use crate::rules::{
+    clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
     finding::{Finding, Findings},
     text::redacted,
-    write_time::{CLOCKS_APART, Micros, SECOND, on_our_clock, skew, timestamp},
+    write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
 };
+
+const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
 
 /// `properties/observed-time-sane`
 ///
@@ -44,6 +47,10 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
                 continue;
             };
             *known = Known::Faulty;
+            if message == IN_FUTURE && known_skew(evidence).is_none() {
+                findings.cannot_tell(HUB_CLOCK_UNKNOWN);
+                continue;
+            }
             findings.report(
                 Finding::on(&version.profile, message)
                     .at(format!(
@@ -62,7 +69,7 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
 enum Known<'a> {
     /// None yet.
     Nothing,
-    /// The latest one, by the runner's clock and as written.
+    /// The latest one, as a number and as written.
     Time(Micros, &'a str),
     /// A fault was reported: one is enough.
     Faulty,
@@ -75,15 +82,15 @@ fn fault<'a>(
     text: &'a str,
     known: &mut Known<'a>,
 ) -> Option<(&'static str, String)> {
-    let Some(time) = on_our_clock(evidence, text) else {
+    let Some(time) = parse_time(text).map(|time| time.as_microsecond()) else {
         let message = "lastObservedTime of a property is not in RFC 3339";
         return Some((message, "a time in RFC 3339".to_owned()));
     };
     let seen = version.at.as_microsecond();
-    if time > seen.saturating_add(CLOCKS_APART) {
-        let now = timestamp(seen.saturating_add(skew(evidence)));
-        let message = "lastObservedTime of a property is in the future";
-        return Some((message, format!("not after {now}, give or take 5 min")));
+    let latest = latest_stamp(evidence, seen);
+    if time > latest {
+        let now = timestamp(latest.saturating_sub(CLOCKS_APART));
+        return Some((IN_FUTURE, format!("not after {now}, give or take 5 min")));
     }
     match known {
         // Times may have fractions of a second or not.

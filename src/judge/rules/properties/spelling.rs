@@ -6,6 +6,7 @@ use evidence::{Evidence, api::names};
 
 use crate::rules::{
     finding::{Finding, Findings},
+    state::{State, each_state, same_properties},
     text::redacted,
 };
 
@@ -19,26 +20,26 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
     findings.not_applicable("no profile has properties");
     // All profiles have the same few names.
     let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::new();
-    for profile in evidence.inventory() {
-        if profile.status.properties.is_empty() {
-            continue;
-        }
-        findings.examine();
-        let names = profile.status.properties.iter().map(|property| &*property.name);
+    let state = State {
+        same: Some(same_properties),
+        ..State::default()
+    };
+    each_state(evidence, findings, state, |profile| {
+        let properties = &profile.status.properties;
+        let names = properties.iter().map(|property| &*property.name);
+        let mut faults = Vec::new();
         for name in names.filter(|name| is_candidate(name)) {
             if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
-                findings.report(
-                    Finding::on(
-                        profile,
-                        "name of a property is a likely misspelling of a standard one",
-                    )
+                let message = "name of a property is a likely misspelling of a standard one";
+                let finding = Finding::on(profile, message)
                     .at(format!("status.properties[{}].name", redacted(name)))
                     .expected(*meant)
-                    .observed(redacted(name)),
-                );
+                    .observed(redacted(name));
+                faults.push(finding.into());
             }
         }
-    }
+        (!properties.is_empty()).then_some(faults)
+    });
 }
 
 /// Whether a name may be a misspelling, judging by its length alone: cheap, and seldom true.

@@ -4,6 +4,7 @@ use evidence::{Evidence, api::ClusterProfile};
 
 use crate::rules::{
     finding::{Finding, Findings},
+    state::{Fault, State, each_state, same_properties},
     text::{redacted_address, redacted_part},
 };
 
@@ -12,12 +13,11 @@ const MOST: usize = 20;
 
 /// The faults of one value.
 pub(super) struct Faults<'f> {
-    findings: &'f mut Findings,
+    list: Vec<Fault>,
     profile: &'f ClusterProfile,
     name: &'f str,
     value: &'f str,
     expected: &'f str,
-    count: usize,
 }
 
 /// Examines the value of a property in each profile that has it. `expected` describes its format.
@@ -31,44 +31,43 @@ pub(super) fn each_value(
     findings.not_applicable(format!("no profile has the property {name}"));
     // Often the next profile has the same value.
     let mut good: Option<&str> = None;
-    for profile in evidence.inventory() {
-        let Some(property) = profile.property(name) else {
-            continue;
-        };
-        findings.examine();
+    let state = State {
+        same: Some(same_properties),
+        ..State::default()
+    };
+    each_state(evidence, findings, state, |profile| {
+        let property = profile.property(name)?;
         if good == Some(&property.value) {
-            continue;
+            return Some(Vec::new());
         }
         let mut faults = Faults {
-            findings,
+            list: Vec::new(),
             profile,
             name,
             value: &property.value,
             expected,
-            count: 0,
         };
         judge(&property.value, &mut faults);
-        if faults.count == 0 {
+        if faults.list.is_empty() {
             good = Some(&property.value);
         }
-    }
+        Some(faults.list)
+    });
 }
 
 impl Faults<'_> {
     /// Adds a fault of the whole value or of one entry, which is `observed`.
     pub(super) fn add(&mut self, message: &str, observed: &str) {
-        let (message, observed) = match self.count {
+        let (message, observed) = match self.list.len() {
             count if count < MOST => (message, redacted_part(observed, self.value)),
             MOST => ("there are more such entries", "…".to_owned()),
             _ => return,
         };
-        self.count += 1;
-        self.findings.report(
-            Finding::on(self.profile, message)
-                .at(format!("status.properties[{}].value", self.name))
-                .expected(self.expected)
-                .observed(observed),
-        );
+        let finding = Finding::on(self.profile, message)
+            .at(format!("status.properties[{}].value", self.name))
+            .expected(self.expected)
+            .observed(observed);
+        self.list.push(finding.into());
     }
 
     /// Adds a fault of an endpoint. Text before an `@` is a credential, even without a scheme.

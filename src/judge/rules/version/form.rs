@@ -6,6 +6,7 @@ use semver::Version;
 use super::{PATH, reported_version};
 use crate::rules::{
     finding::{Finding, Findings},
+    state::{State, each_state},
     text::redacted,
 };
 
@@ -17,20 +18,18 @@ const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 /// Every reported version parses as a Kubernetes version.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile tells a version");
-    for profile in evidence.inventory() {
-        let Some(version) = reported_version(profile) else {
-            continue;
-        };
-        findings.examine();
+    each_state(evidence, findings, State::default(), |profile| {
+        let version = reported_version(profile)?;
+        let mut faults = Vec::new();
         if read(version).is_none() && !version.starts_with(UNSTAMPED) {
-            findings.report(
-                Finding::on(profile, "version is not a Kubernetes version")
-                    .at(PATH)
-                    .expected("a version such as v1.34.1, 1.34.1, v1.32.4+k3s1 or v1.31.9-gke.1046000")
-                    .observed(redacted(version)),
-            );
+            let wrong = Finding::on(profile, "version is not a Kubernetes version")
+                .at(PATH)
+                .expected("a version such as v1.34.1, 1.34.1, v1.32.4+k3s1 or v1.31.9-gke.1046000")
+                .observed(redacted(version));
+            faults.push(wrong.into());
         }
-    }
+        Some(faults)
+    });
 }
 
 /// Parses a version as API servers report it: an optional `v`, then a semantic version. Vendors append to it with `-`

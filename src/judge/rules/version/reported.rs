@@ -11,7 +11,7 @@ use evidence::{
 use super::{PATH, reported_version};
 use crate::rules::{
     finding::{Finding, Findings},
-    presence::{TOO_EARLY, lasts},
+    state::{State, each_state},
     text::ABSENT,
 };
 
@@ -22,32 +22,26 @@ use crate::rules::{
 /// A missing version counts once the member was joined and healthy for longer than the grace period.
 pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile says that its member is joined and healthy");
-    let mut excused = false;
-    for history in evidence.histories() {
-        let Some(profile) = history.current().filter(|profile| is_well(profile)) else {
-            continue;
-        };
+    let state = State {
+        called_by: &[CONDITION_JOINED, CONDITION_HEALTHY],
+        filled_later: true,
+        ..State::default()
+    };
+    each_state(evidence, findings, state, |profile| {
+        if !is_well(profile) {
+            return None;
+        }
         if reported_version(profile).is_some() {
-            findings.examine();
-            continue;
+            return Some(Vec::new());
         }
-        let conditions = [CONDITION_JOINED, CONDITION_HEALTHY];
-        let owes = |earlier: &ClusterProfile| is_well(earlier) && reported_version(earlier).is_none();
-        if evidence.is_settled(profile) && lasts(evidence, history, &conditions, owes) {
-            findings.examine();
-            findings.report(
-                Finding::on(profile, "profile of a healthy member has no Kubernetes version")
-                    .at(PATH)
-                    .expected("the version that the member's API server reports, such as v1.34.1")
-                    .observed(ABSENT),
-            );
-        } else {
-            excused = true;
-        }
-    }
-    if excused && findings.examined == 0 {
-        findings.cannot_tell(TOO_EARLY);
-    }
+        let missing = Finding::on(profile, "profile of a healthy member has no Kubernetes version")
+            .at(PATH)
+            .expected("the version that the member's API server reports, such as v1.34.1")
+            .observed(ABSENT);
+        // What terminates need not be filled any more.
+        let is_terminating = profile.metadata.deletion_timestamp.is_some();
+        (!is_terminating).then(|| vec![missing.into()])
+    });
 }
 
 /// Whether the member is joined and its control plane healthy, so that its version is available.

@@ -1,0 +1,103 @@
+//! Compares times of different clocks. The hub stamps creations, managers stamp what they report, and the runner stamps
+//! what it sees.
+
+use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, api::ClusterProfile, parse_time};
+
+use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end, on_our_clock};
+
+/// The default grace of the ledger: 2 min.
+pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
+
+/// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
+const BELIEVABLE: Micros = 86_400 * SECOND;
+
+/// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
+pub(super) const CLOCKS_UNKNOWN: &str =
+    "too early to tell: the clocks do not show whether a fault is older than the grace of 2 min";
+
+/// The reason for no verdict on a time that is later than the runner's clock.
+pub(super) const HUB_CLOCK_UNKNOWN: &str =
+    "the hub's clock is unknown, so a time after the runner's present may not be in the future";
+
+/// Whether something has lasted for longer than the grace period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Age {
+    /// Longer than the grace.
+    Settled,
+    /// The clocks do not tell.
+    Unsure,
+    /// Not longer than the grace.
+    New,
+}
+
+/// How far the hub's clock is ahead of the runner's, if that is known.
+pub(super) fn known_skew(evidence: &Evidence) -> Option<Micros> {
+    let told = evidence.header.clock_skew_ms?.saturating_mul(1000);
+    (told.saturating_abs() <= BELIEVABLE).then_some(told)
+}
+
+/// The latest time that a stamp may have without lying in the future of `now`, which is by the runner's clock. Managers
+/// may follow the hub's clock or the runner's, so the later one counts.
+pub(super) fn latest_stamp(evidence: &Evidence, now: Micros) -> Micros {
+    let ahead = known_skew(evidence).unwrap_or_default().max(0);
+    now.saturating_add(ahead).saturating_add(CLOCKS_APART)
+}
+
+/// Whether a profile is older than the grace and not terminating. Without a window, as in a dump, every profile is.
+pub(super) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool {
+    history.last().metadata.deletion_timestamp.is_none() && age(evidence, history) == Age::Settled
+}
+
+/// Whether a profile existed for longer than the grace when the window ended. If the watch saw too little of that, the
+/// creation time decides, as far as the clocks can be compared.
+pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
+    let Some(end) = end(evidence) else {
+        return Age::Settled;
+    };
+    let first = &history.versions[0];
+    let seen = first.at.as_microsecond();
+    if end.saturating_sub(seen) >= GRACE {
+        return Age::Settled;
+    }
+    if history.origin == Origin::Created {
+        return Age::New;
+    }
+    let created = first.profile.metadata.creation_timestamp.as_deref();
+    let Some(created) = created.and_then(parse_time).map(|time| time.as_microsecond()) else {
+        return Age::Settled;
+    };
+    match known_skew(evidence).map(|skew| created.saturating_sub(skew)) {
+        // A creation after the first sight shows that the skew is wrong.
+        Some(created) if created <= seen.saturating_add(LATE) => {
+            if end.saturating_sub(created) >= GRACE {
+                Age::Settled
+            } else {
+                Age::New
+            }
+        }
+        _ if end.saturating_sub(created) >= GRACE.saturating_add(CLOCKS_APART) => Age::Settled,
+        _ => Age::Unsure,
+    }
+}
+
+/// Whether the last transitions of these conditions are longer ago than the grace. The manager stamps them by a clock
+/// that may differ from the runner's.
+pub(super) fn age_of_transitions(evidence: &Evidence, profile: &ClusterProfile, conditions: &[&str]) -> Age {
+    let Some(end) = end(evidence) else {
+        return Age::Settled;
+    };
+    let transitions = conditions
+        .iter()
+        .filter_map(|kind| transition(evidence, profile, kind));
+    match transitions.max().map(|last| end.saturating_sub(last)) {
+        Some(age) if age < GRACE => Age::New,
+        Some(age) if age < GRACE.saturating_add(CLOCKS_APART) => Age::Unsure,
+        _ => Age::Settled,
+    }
+}
+
+/// The last transition time of a condition, by the runner's clock if the manager follows the hub's.
+pub(super) fn transition(evidence: &Evidence, profile: &ClusterProfile, kind: &str) -> Option<Micros> {
+    let time = profile.condition(kind)?.last_transition_time.as_deref()?;
+    on_our_clock(evidence, time)
+}

@@ -1,0 +1,512 @@
+//! State over time: how long a profile had each fault in the versions that the watch saw.
+//!
+//! A fault counts if it lasted for longer than the grace, mended or not. Only confirmed time counts: from the first
+//! version that has the fault to the version that mends it, the end of the window, or a gap in the timeline.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use evidence::{Evidence, Kind, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
+use jiff::SignedDuration;
+
+use super::{
+    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
+    finding::{Finding, Findings},
+    write_time::{Micros, end, timestamp},
+};
+
+/// The reason for no verdict if all profiles are new.
+pub(super) const TOO_EARLY: &str =
+    "too early to tell: no profile has been there for longer than the grace of 2 min";
+
+/// A fault of one version. Faults of the same path are one fault that lasts.
+pub(super) struct Fault {
+    /// What is wrong.
+    finding: Finding,
+    /// When it ceases to be a fault without a change; none if never.
+    passes: Option<Micros>,
+    /// Why it may be no fault, if so.
+    doubt: Option<&'static str>,
+}
+
+/// How a rule judges a profile's state.
+#[derive(Clone, Copy, Default)]
+pub(super) struct State<'r> {
+    /// Whether the rule sees the same in two versions, so that it need not judge the later one.
+    pub(super) same: Option<fn(&ClusterProfile, &ClusterProfile) -> bool>,
+    /// The conditions whose last transition calls for an answer.
+    pub(super) called_by: &'r [&'r str],
+    /// Whether managers fill the field after the creation, so that a new profile deserves no remark.
+    pub(super) filled_later: bool,
+}
+
+/// The profiles' faults, judged by how long they lasted.
+struct Walk<'e, 'r, 'f> {
+    evidence: &'e Evidence,
+    state: State<'r>,
+    end: Option<Micros>,
+    findings: &'f mut Findings,
+    is_any_excused: bool,
+    remarks: BTreeMap<String, Remark>,
+}
+
+/// The faults of one kind that lasted no longer than the grace.
+struct Remark {
+    first: ObjectRef,
+    longest: Micros,
+    count: usize,
+}
+
+/// A span in which a version is known to have existed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    from: Micros,
+    until: Micros,
+    /// Whether the watch missed the time before it.
+    after_gap: bool,
+}
+
+/// A fault that lasts.
+struct Stretch {
+    /// When it was first seen.
+    from: Micros,
+    /// Whether it began with the version that was first seen then, or may be older.
+    begins: bool,
+    /// Whether no version was seen without it.
+    ever_since_listed: bool,
+    /// Whether it exists since the creation of the profile, which the watch saw.
+    since_creation: bool,
+    /// The findings of its last version.
+    findings: Vec<Finding>,
+    /// Why it may be no fault, if so.
+    doubt: Option<&'static str>,
+    /// When the version without a fault, or what else ended it, came.
+    stop: Micros,
+}
+
+/// How a stretch ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Mended,
+    /// The time that was in the future has come.
+    Passed,
+    Deleted,
+    Gap,
+    WindowEnd,
+}
+
+/// Judges every version of each profile. `faults` returns the faults of one version, or none if the rule does not apply
+/// to it.
+pub(super) fn each_state<'e>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    state: State,
+    mut faults: impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
+) {
+    let mut walk = Walk {
+        evidence,
+        state,
+        end: end(evidence),
+        findings,
+        is_any_excused: false,
+        remarks: BTreeMap::new(),
+    };
+    for history in evidence.histories() {
+        walk.history(history, &mut faults);
+    }
+    walk.conclude();
+}
+
+impl From<Finding> for Fault {
+    fn from(finding: Finding) -> Self {
+        Self {
+            finding,
+            passes: None,
+            doubt: None,
+        }
+    }
+}
+
+impl Fault {
+    /// A fault that ceases at a time.
+    pub(super) fn until(finding: Finding, passes: Micros) -> Self {
+        Self {
+            finding,
+            passes: Some(passes),
+            doubt: None,
+        }
+    }
+
+    /// Makes it one of which the evidence does not tell whether it is a fault.
+    pub(super) fn doubtful(self, reason: Option<&'static str>) -> Self {
+        Self {
+            doubt: reason,
+            ..self
+        }
+    }
+}
+
+impl<'e> Walk<'e, '_, '_> {
+    fn history(
+        &mut self,
+        history: &'e ProfileHistory,
+        faults: &mut impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
+    ) {
+        let mut story = Story::default();
+        let mut known: Option<Vec<Fault>> = None;
+        let mut gaps: Option<Vec<(Micros, Micros)>> = None;
+        for (index, version) in history.versions.iter().enumerate() {
+            let before = index
+                .checked_sub(1)
+                .map(|before| &history.versions[before].profile);
+            let is_same = self.state.same.zip(before);
+            if !is_same.is_some_and(|(same, before)| same(before, &version.profile)) {
+                known = faults(&version.profile);
+            }
+            story.applies |= known.is_some();
+            let by_path = by_path(known.as_deref().unwrap_or_default());
+            if by_path.is_empty() && story.open.is_empty() {
+                story.clean = true;
+                continue;
+            }
+            let gaps = gaps.get_or_insert_with(|| gaps_of(self.evidence, &version.profile));
+            for segment in segments(gaps, version.at.as_microsecond(), self.stop(history, index)) {
+                story.segment(version, &by_path, segment, history.origin == Origin::Created);
+            }
+        }
+        let ending = match history.deleted {
+            Some(_) => Ending::Deleted,
+            None => Ending::WindowEnd,
+        };
+        let open = std::mem::take(&mut story.open);
+        let mut is_excused = false;
+        for (path, stretch) in open {
+            if ending == Ending::WindowEnd && stretch.length() < GRACE {
+                match self.age(history, &stretch) {
+                    Age::Settled => story.violations.push((path, stretch, Ending::WindowEnd)),
+                    Age::Unsure => {
+                        self.findings.cannot_tell(CLOCKS_UNKNOWN);
+                        is_excused = self.state.filled_later;
+                    }
+                    Age::New => {
+                        is_excused = self.state.filled_later;
+                        story.short.push(stretch);
+                    }
+                }
+            } else if ending == Ending::WindowEnd {
+                story.violations.push((path, stretch, ending));
+            } else {
+                story.close(path, stretch, ending);
+            }
+        }
+        self.settle(story, is_excused);
+    }
+
+    /// When the next version replaced one.
+    fn stop(&self, history: &ProfileHistory, index: usize) -> Micros {
+        let next = history.versions.get(index + 1).map(|next| next.at);
+        let at = history.versions[index].at.as_microsecond();
+        next.or(history.deleted)
+            .map(|stop| stop.as_microsecond())
+            .or(self.end)
+            .unwrap_or(at)
+            .max(at)
+    }
+
+    /// How long a fault has lasted at the end of the window that the watch has not seen for longer than the grace. One
+    /// that was there from the first list on is as old as the profile, or as the transition that called for an answer.
+    fn age(&self, history: &ProfileHistory, stretch: &Stretch) -> Age {
+        if !stretch.ever_since_listed {
+            return Age::New;
+        }
+        let first = &history.versions[0].profile;
+        age(self.evidence, history).max(age_of_transitions(self.evidence, first, self.state.called_by))
+    }
+
+    /// Reports what one profile's versions showed.
+    fn settle(&mut self, story: Story, is_excused: bool) {
+        for stretch in &story.short {
+            let is_filled = stretch.since_creation && self.state.filled_later;
+            if is_filled || stretch.doubt.is_some() {
+                continue;
+            }
+            let finding = &stretch.findings[0];
+            let remark = self
+                .remarks
+                .entry(finding.message.clone())
+                .or_insert_with(|| Remark {
+                    first: finding.object.clone(),
+                    longest: 0,
+                    count: 0,
+                });
+            remark.longest = remark.longest.max(stretch.length());
+            remark.count += 1;
+        }
+        let is_excused = is_excused && story.violations.is_empty();
+        self.is_any_excused |= is_excused;
+        if story.applies && !is_excused {
+            self.findings.examine();
+        }
+        // Of a fault that came again, the last stretch tells the most.
+        let mut latest: BTreeMap<String, (Stretch, Ending, usize)> = BTreeMap::new();
+        for (path, stretch, ending) in story.violations {
+            let times = latest.remove(&path).map_or(1, |(.., times)| times + 1);
+            latest.insert(path, (stretch, ending, times));
+        }
+        for (mut stretch, ending, times) in latest.into_values() {
+            if let Some(doubt) = stretch.doubt {
+                self.findings.cannot_tell(doubt);
+                continue;
+            }
+            let span = stretch.describe(ending, times, self.end.is_some());
+            for finding in stretch.findings.drain(..) {
+                let observed = match &span {
+                    Some(span) => format!("{}; {span}", finding.observed),
+                    None => finding.observed.clone(),
+                };
+                self.findings.report(finding.observed(observed));
+            }
+        }
+    }
+
+    /// Reports what lasted no longer than the grace.
+    fn conclude(self) {
+        for (message, remark) in self.remarks {
+            let others = match remark.count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            self.findings.note(format!(
+                "{}{others}: {message}, but for no longer than {}, within the grace of 2 min",
+                remark.first,
+                Length(remark.longest)
+            ));
+        }
+        if self.is_any_excused && self.findings.examined == 0 {
+            self.findings.cannot_tell(TOO_EARLY);
+        }
+    }
+}
+
+/// What the versions of one profile showed.
+#[derive(Default)]
+struct Story {
+    /// Whether the rule applied to any version.
+    applies: bool,
+    /// Whether a version without any fault was seen.
+    clean: bool,
+    /// The faults that the present version has.
+    open: BTreeMap<String, Stretch>,
+    /// The faults that lasted for longer than the grace.
+    violations: Vec<(String, Stretch, Ending)>,
+    /// Those that did not.
+    short: Vec<Stretch>,
+    /// The number of segments so far.
+    segments: usize,
+}
+
+impl Story {
+    /// Continues with a segment of a version and its faults.
+    fn segment(
+        &mut self,
+        version: &Version,
+        faults: &BTreeMap<&str, Vec<&Fault>>,
+        segment: Segment,
+        is_created: bool,
+    ) {
+        let is_first = self.segments == 0 && !self.clean;
+        self.segments += 1;
+        let mut open = std::mem::take(&mut self.open);
+        for (path, faults) in faults {
+            // A time that has come is no fault any more.
+            let passes = faults
+                .iter()
+                .map(|fault| fault.passes.unwrap_or(Micros::MAX))
+                .max();
+            let passes = passes.unwrap_or(Micros::MAX);
+            if passes <= segment.from {
+                continue;
+            }
+            let before = open.remove(*path);
+            let stop = segment.until.min(passes);
+            let doubt = faults.iter().find_map(|fault| fault.doubt);
+            let findings = faults.iter().map(|fault| fault.finding.clone()).collect();
+            let stretch = match before {
+                Some(before) if !segment.after_gap => Stretch {
+                    findings,
+                    doubt,
+                    stop,
+                    ..before
+                },
+                before => {
+                    let ever_since_listed = before
+                        .as_ref()
+                        .map_or(is_first && !is_created, |before| before.ever_since_listed);
+                    if let Some(before) = before {
+                        self.close((*path).to_owned(), before, Ending::Gap);
+                    }
+                    Stretch {
+                        from: segment.from,
+                        begins: !segment.after_gap && (!is_first || is_created),
+                        ever_since_listed,
+                        since_creation: is_first && is_created,
+                        findings,
+                        doubt,
+                        stop,
+                    }
+                }
+            };
+            if passes <= segment.until {
+                self.close((*path).to_owned(), stretch, Ending::Passed);
+            } else {
+                self.open.insert((*path).to_owned(), stretch);
+            }
+        }
+        for (path, stretch) in open {
+            let ending = if segment.after_gap {
+                Ending::Gap
+            } else if version.profile.metadata.deletion_timestamp.is_some() {
+                Ending::Deleted
+            } else {
+                Ending::Mended
+            };
+            self.close(path, stretch, ending);
+        }
+        self.clean |= self.open.is_empty();
+    }
+
+    fn close(&mut self, path: String, stretch: Stretch, ending: Ending) {
+        if stretch.is_long() {
+            self.violations.push((path, stretch, ending));
+        } else {
+            self.short.push(stretch);
+        }
+    }
+}
+
+impl Stretch {
+    fn length(&self) -> Micros {
+        self.stop.saturating_sub(self.from)
+    }
+
+    fn is_long(&self) -> bool {
+        self.length() > GRACE
+    }
+
+    /// Says from when till when it lasted. Nothing if it is the state that the first list showed.
+    fn describe(&self, ending: Ending, times: usize, has_window: bool) -> Option<String> {
+        if !has_window || (ending == Ending::WindowEnd && self.ever_since_listed) {
+            return None;
+        }
+        let (from, until) = (timestamp(self.from), timestamp(self.stop));
+        let least = if self.begins { "" } else { "at least " };
+        let ending = match ending {
+            Ending::Mended => ", then mended",
+            Ending::Passed => ", when that time came",
+            Ending::Deleted => ", when the profile was deleted",
+            Ending::Gap => ", when the watch was interrupted",
+            Ending::WindowEnd => ", when the window ended",
+        };
+        let times = match times {
+            1 => String::new(),
+            times => format!(", the last of {times} times"),
+        };
+        let length = Length(self.length());
+        Some(format!(
+            "wrong for {least}{length}, from {from} until {until}{ending}{times}"
+        ))
+    }
+}
+
+/// A length of time for people, such as `15 min 20 s`.
+struct Length(Micros);
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = SignedDuration::from_micros(self.0).as_secs();
+        match (seconds / 60, seconds % 60) {
+            (0, seconds) => write!(f, "{seconds} s"),
+            (minutes, 0) => write!(f, "{minutes} min"),
+            (minutes, seconds) => write!(f, "{minutes} min {seconds} s"),
+        }
+    }
+}
+
+/// The faults of one version by their path.
+fn by_path(faults: &[Fault]) -> BTreeMap<&str, Vec<&Fault>> {
+    let mut by_path: BTreeMap<&str, Vec<&Fault>> = BTreeMap::new();
+    for fault in faults {
+        by_path.entry(&fault.finding.path).or_default().push(fault);
+    }
+    by_path
+}
+
+/// The gaps in the timeline of a profile, in order.
+fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
+    let metadata = &profile.metadata;
+    let concerns =
+        |object: &ObjectRef| *object.name == *metadata.name && *object.namespace == *metadata.namespace;
+    let mut gaps: Vec<(Micros, Micros)> = evidence
+        .gaps(Kind::Timeline)
+        .filter(|gap| gap.object.as_ref().is_none_or(concerns))
+        .map(|gap| {
+            let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
+            let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
+            (from, until)
+        })
+        .collect();
+    gaps.sort_unstable();
+    gaps
+}
+
+/// The known parts of the span in which a version existed: at least one, which may be empty.
+fn segments(gaps: &[(Micros, Micros)], from: Micros, until: Micros) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let (mut at, mut after_gap) = (from, false);
+    for (start, stop) in gaps
+        .iter()
+        .filter(|(start, stop)| *stop >= from && *start <= until)
+    {
+        if *start > at {
+            segments.push(Segment {
+                from: at,
+                until: *start,
+                after_gap,
+            });
+        }
+        at = at.max(*stop);
+        after_gap = true;
+    }
+    if at < until || segments.is_empty() {
+        segments.push(Segment {
+            from: at.min(until),
+            until,
+            after_gap,
+        });
+    }
+    segments
+}
+
+/// Whether two versions have the same labels and spec.
+pub(super) fn same_labels(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels) && Arc::ptr_eq(&one.spec, &other.spec)
+}
+
+/// Whether two versions have the same properties.
+pub(super) fn same_properties(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.properties, &other.status.properties)
+}
+
+/// Whether two versions have the same conditions and generation.
+pub(super) fn same_conditions(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.conditions, &other.status.conditions)
+        && one.metadata.generation == other.metadata.generation
+}
+
+/// Whether two versions have the same access providers.
+pub(super) fn same_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    Arc::ptr_eq(&one.status.access_providers, &other.status.access_providers)
+        && Arc::ptr_eq(
+            &one.status.credential_providers,
+            &other.status.credential_providers,
+        )
+}
