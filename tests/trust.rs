@@ -587,9 +587,17 @@ fn no_secret_of_the_runner_gets_out() {
         (server, "username: n, password: \"CANARY\\u0001\"".to_owned()),
         (server, "tokenFile: /CANARY".to_owned()),
         (server, "client-certificate: /none, client-key: CANARY".to_owned()),
+        // The key itself in the place of its path, in PEM and in DER.
         (
             server,
-            "client-certificate-data: YQ==, client-key: /CANARY".to_owned(),
+            "client-certificate-data: YQ==, client-key: LS0tLS1CRUdJTiBCANARY".to_owned(),
+        ),
+        (
+            server,
+            format!(
+                "client-certificate-data: YQ==, client-key: MII{}",
+                "CANARY".repeat(20)
+            ),
         ),
         (
             server,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use evidence::{Asked, Driver, Evidence, Gap, Kind, Window, runs::of_other_runs};
+use evidence::{
+    Asked, Driver, Evidence, Gap, Kind, Window,
+    runs::{left_out, of_other_runs},
+};
 use futures::{
     future::{join, join_all, try_join_all},
     try_join,
@@ -230,6 +233,9 @@ impl Run<'_> {
         self.evidence.header.window = Some(Window { from, until });
         let own = self.plan.driver.as_ref().map(|driver| driver.run.as_str());
         self.evidence.header.other_runs = of_other_runs(&recorded.profiles, own);
+        if let Some(others) = left_out(&self.evidence.header.other_runs) {
+            self.progress.warn(&others);
+        }
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);

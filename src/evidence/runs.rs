@@ -32,6 +32,15 @@ pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet
         .collect()
 }
 
+/// Says which profiles of other runs are left out; nothing if there are none.
+pub fn left_out(others: &BTreeSet<ProfileKey>) -> Option<String> {
+    let ProfileKey { namespace, name } = others.first()?;
+    Some(format!(
+        "profiles of other conformance runs are not judged: {}, such as {namespace}/{name}",
+        others.len()
+    ))
+}
+
 /// The runs that a profile belongs to.
 fn runs_of(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     let names = [
@@ -99,5 +108,6 @@ mod tests {
         }
         let own = json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "r4n6d"}}});
         assert_eq!(others(own), 0);
+        assert_eq!(left_out(&BTreeSet::new()), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evidence::LoginOutcome;
+use evidence::{LoginOutcome, api::address::Address};
 use jiff::Timestamp;
 use kube::Config;
 use serde_json::json;
@@ -72,7 +72,7 @@ pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) 
 fn trusted(request: &Request) -> Result<(), NotTrusted> {
     let provider = || request.provider.clone();
     let server = request.cluster["server"].as_str().unwrap_or_default();
-    if !server.starts_with("https://") {
+    if !Address::split(server).has_scheme("https") {
         return Err(NotTrusted::NoTls(provider()));
     }
     if server.contains('@') {

@@ -1,5 +1,6 @@
 //! Uses a consumer's kubeconfig to reach its member. It comes from the hub, so nothing that it names is run or read.
 
+use evidence::api::address::Address;
 use futures::executor::block_on;
 use kube::{
     Config,
@@ -88,7 +89,7 @@ impl Hidden {
             return Err(KubeconfigFlaw::NoCredential);
         }
         let server = cluster.get("server").and_then(Value::as_str).unwrap_or_default();
-        if !server.starts_with("https://") {
+        if !Address::split(server).has_scheme("https") {
             return Err(KubeconfigFlaw::NoTls);
         }
         if server.contains('@') {
@@ -127,6 +128,12 @@ impl Hidden {
 pub(super) fn config(mut kubeconfig: Hidden) -> Result<Config, KubeconfigFlaw> {
     kubeconfig.0["contexts"] = json!([{"name": "x", "context": {"cluster": "c", "user": "u"}}]);
     kubeconfig.0["current-context"] = json!("x");
+    // Connections know schemes in small letters only.
+    if let Some(Value::String(server)) = kubeconfig.0.pointer_mut("/clusters/0/cluster/server")
+        && let Some((scheme, rest)) = server.split_once("://")
+    {
+        *server = format!("{}://{rest}", scheme.to_ascii_lowercase());
+    }
     // Its own errors may quote what it could not read.
     let typed =
         serde_json::from_value::<Kubeconfig>(kubeconfig.0.clone()).map_err(|_| KubeconfigFlaw::Malformed)?;
@@ -161,6 +168,9 @@ mod tests {
         let server = json!({"server": "https://m.example:6443"});
         let token = json!({"token": "CANARY"});
         let config = hidden(server.clone(), token.clone()).config().expect("a way");
+        assert_eq!(config.cluster_url, "https://m.example:6443/");
+        let capitals = json!({"server": "HTTPS://m.example:6443"});
+        let config = hidden(capitals, token.clone()).config().expect("a way");
         assert_eq!(config.cluster_url, "https://m.example:6443/");
         assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
         let cases = [

@@ -7,9 +7,11 @@ use std::{sync::Arc, time::Duration};
 use evidence::{ObjectRef, Origin};
 use futures::future::join;
 use jiff::Timestamp;
+use kube::client::Client;
+use parking_lot::Mutex;
 use tokio::{select, time::sleep};
 
-use super::{LAST_WORD, QUIET, Watch, gap};
+use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
     call::{Failure, retry},
     list::list,
@@ -71,7 +73,17 @@ impl Watch {
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
         }
         let attempts = if self.outage.is_some() { 1 } else { ATTEMPTS };
-        let compared = retry(attempts, Failure::may_pass, || self.compare()).await;
+        let (client, path) = (self.client.clone(), self.path.clone());
+        let (record, namespace) = (Arc::clone(&self.record), self.namespace.clone());
+        let comparing = retry(attempts, Failure::may_pass, || {
+            compare(&client, &path, &record, namespace.as_deref())
+        });
+        // A long list must not keep the watch waiting: hubs end watches that lag.
+        let compared = select! {
+            biased;
+            compared = comparing => compared,
+            never = self.follow() => match never {},
+        };
         let mut untold = match compared {
             Ok(untold) => untold,
             Err(failure) => {
@@ -80,7 +92,6 @@ impl Watch {
                 return false;
             }
         };
-        let record = Arc::clone(&self.record);
         let settled = async {
             while !untold.settle(&record.lock()) {
                 sleep(TICK).await;
@@ -98,25 +109,6 @@ impl Watch {
             () = sleep(CATCH_UP) => false,
         };
         settled || self.take_list(&untold).await
-    }
-
-    /// Lists the profiles, and returns what the record lacks of them.
-    async fn compare(&self) -> Result<Untold, Failure> {
-        let pass = self.record.lock().begin(Origin::Relisted);
-        let (record, untold) = (
-            Arc::clone(&self.record),
-            Arc::new(parking_lot::Mutex::new(Vec::new())),
-        );
-        let into = Arc::clone(&untold);
-        let each = move |json: &[u8]| {
-            let lacking = record.lock().compare(json, pass);
-            into.lock().extend(lacking);
-        };
-        list(&self.client, &self.path, each).await?;
-        Ok(Untold {
-            versions: std::mem::take(&mut *untold.lock()),
-            deletions: self.record.lock().unmet(pass, self.namespace.as_deref()),
-        })
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
@@ -156,4 +148,25 @@ impl Watch {
             }
         }
     }
+}
+
+/// Lists the profiles at `path`, and returns what the record lacks of them.
+async fn compare(
+    client: &Client,
+    path: &str,
+    record: &Shared,
+    namespace: Option<&str>,
+) -> Result<Untold, Failure> {
+    let pass = record.lock().begin(Origin::Relisted);
+    let lacking = Arc::new(Mutex::new(Vec::new()));
+    let (known, into) = (Arc::clone(record), Arc::clone(&lacking));
+    let each = move |json: &[u8]| {
+        let lacks = known.lock().compare(json, pass);
+        into.lock().extend(lacks);
+    };
+    list(client, path, each).await?;
+    Ok(Untold {
+        versions: std::mem::take(&mut *lacking.lock()),
+        deletions: record.lock().unmet(pass, namespace),
+    })
 }

@@ -17,7 +17,7 @@ use crate::{
     api::names,
     crd, lenient,
     lenient::{MASK, Untyped},
-    runs::of_other_runs,
+    runs::{left_out, of_other_runs},
 };
 
 /// Gathers the objects of a dump one by one.
@@ -350,7 +350,7 @@ impl<'a> Gatherer<'a> {
                 });
             }
         }
-        let notes = if self.ignored.is_empty() {
+        let mut notes = if self.ignored.is_empty() {
             Vec::new()
         } else {
             vec![format!("ignored in the dump: {}", counted(&self.ignored))]
@@ -377,6 +377,7 @@ impl<'a> Gatherer<'a> {
         header.hub.api_version = self.versions.into_iter().next_back();
         header.asked = asked;
         header.other_runs = of_other_runs(&evidence.profiles, None);
+        notes.extend(left_out(&header.other_runs));
         Ok(Input { evidence, notes })
     }
 

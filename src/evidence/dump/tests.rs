@@ -475,3 +475,17 @@ fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
     }
     assert_eq!(partial(&with_profile(list("PodList", cut, &[]))), []);
 }
+
+#[test]
+fn profiles_of_conformance_runs_are_left_out_with_a_note() {
+    let input = read(&format!(
+        "{}---\n{}",
+        profile("a"),
+        profile("m-conformance-bcdfg-1")
+    ))
+    .expect("reads");
+    let judged = input.evidence.inventory().map(|profile| &*profile.metadata.name);
+    assert_eq!(judged.collect::<Vec<_>>(), ["a"]);
+    let note = "profiles of other conformance runs are not judged: 1, such as n/m-conformance-bcdfg-1";
+    assert_eq!(input.notes, [note]);
+}

@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use base64::{
-    Engine as _,
-    alphabet::{STANDARD, URL_SAFE},
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
+use base64::Engine as _;
 use regex::Captures;
 use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
@@ -14,17 +10,13 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
     Grade, LeakKind,
+    encoding::{WITH_DASH, WITH_PLUS},
     grade::Find,
-    keys::{looks_random, mentioned, says_nothing, told_of},
+    keys::{mentioned, told_of},
     patterns::{BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
     scan, userinfo,
+    values::{looks_random, says_nothing},
 };
-
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-    .with_decode_allow_trailing_bits(true);
-const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENIENT);
-const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
 /// The start of a private key in base64. Other text may precede it.
 const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
@@ -196,16 +188,6 @@ fn named(text: &str, finds: &mut Vec<Find>) {
             None => value.start,
         };
     }
-}
-
-/// The text in base64 of either alphabet, if there is one.
-pub(super) fn base64_text(value: &str) -> Option<String> {
-    let engine = if value.contains(['-', '_']) {
-        &WITH_DASH
-    } else {
-        &WITH_PLUS
-    };
-    String::from_utf8(engine.decode(value.trim_end_matches('=')).ok()?).ok()
 }
 
 /// Adds the runs of base64 that hold a credential.

@@ -6,12 +6,14 @@
 //!
 //! The scanner looks into JSON, YAML and base64, up to a depth.
 
+mod encoding;
 mod finds;
 mod grade;
 mod keys;
 mod patterns;
 mod scan;
 mod userinfo;
+mod values;
 
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};

@@ -297,7 +297,10 @@ fn names_are_no_secrets_however_random() {
             json!({"authorization": "RBAC", "auth": "oidc", "PWD": "/home/fleet"}),
             None,
         ),
-        (json!({"cookie": "SERVERID", "affinity-cookie": "route"}), None),
+        (
+            json!({"cookie": "SERVERID", "affinity-cookie": "route; max-age=31536000; domain=a1.example.com"}),
+            None,
+        ),
         (json!({"max_tokens": "4096", "jwt": "RS256"}), None),
         (
             json!({"secretId": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:Member-1"}),
@@ -331,7 +334,15 @@ fn names_are_no_secrets_however_random() {
             json!({"key": "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"}),
             None,
         ),
+        (
+            json!({"credentials": format!("fleet-{ID}@project.example.com")}),
+            None,
+        ),
         // A name is a hint, where a secret itself would be expected.
+        (
+            json!({"credential": "fleet-1@project.example.com"}),
+            Some(Possible),
+        ),
         (json!(["--secret", format!("fleet/{ID}")]), Some(Possible)),
         (json!({"secret": ID}), Some(Possible)),
         (json!({"token": format!("member-1-{ID}")}), Some(Possible)),

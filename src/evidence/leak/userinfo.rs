@@ -3,7 +3,7 @@
 use super::{
     Grade, LeakKind,
     grade::Find,
-    keys::{looks_random, says_nothing},
+    values::{looks_random, says_nothing},
 };
 
 /// Adds the userinfo of each URL, with or without a scheme.

@@ -15,6 +15,7 @@ pub(super) struct Access {
     /// The name of the provider.
     pub name: String,
     pub server: String,
+    /// Certificates in base64; empty for none.
     pub ca_data: String,
     /// A file of the same certificates.
     pub ca_file: Option<String>,
@@ -76,9 +77,11 @@ impl Access {
             .collect();
         let mut cluster = json!({
             "server": self.server,
-            "certificate-authority-data": self.ca_data,
             "extensions": extensions,
         });
+        if !self.ca_data.is_empty() {
+            cluster["certificate-authority-data"] = json!(self.ca_data);
+        }
         if let Some(file) = &self.ca_file {
             cluster["certificate-authority"] = json!(file);
         }

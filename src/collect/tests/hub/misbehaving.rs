@@ -39,6 +39,9 @@ async fn verdicts(misbehaviours: &[Misbehaviour]) -> Vec<(&'static str, Verdict)
     verdicts.map(|each| (each.rule.id, each.verdict)).collect()
 }
 
+/// Longer than any window.
+const FOREVER: Duration = Duration::from_secs(1_000_000);
+
 /// What of the suite's own requests is hit.
 fn looks(verb: &str) -> Affected {
     Affected::verb_on(verb, "clusterprofiles")
@@ -83,6 +86,7 @@ async fn what_is_lost_is_no_blame() {
         ],
         vec![Misbehaviour::DropWatchesAfter(2), Misbehaviour::Remember(1)],
         vec![Misbehaviour::HoldEvents(Duration::from_secs(90))],
+        vec![Misbehaviour::HoldEvents(FOREVER)],
         vec![Misbehaviour::Delay {
             affected: looks("watch"),
             by: Duration::from_secs(3),
@@ -96,5 +100,21 @@ async fn what_is_lost_is_no_blame() {
             .filter(|(_, verdict)| matches!(verdict, Verdict::Fail | Verdict::Warn))
             .collect();
         assert!(blamed.is_empty(), "{misbehaviours:?}: {blamed:?}");
+    }
+}
+
+/// A watch that tells nothing shows no quiet manager.
+#[tokio::test(start_paused = true)]
+async fn what_was_not_told_is_not_passed() {
+    let verdicts = verdicts(&[Misbehaviour::HoldEvents(FOREVER)]).await;
+    let found = verdicts
+        .iter()
+        .find(|(rule, _)| *rule == "updates/status-writes-within-budget");
+    assert_eq!(found.map(|(_, verdict)| *verdict), Some(Verdict::Inconclusive));
+    let judged_by_time = ["identity/manager-immutable", "conditions/transition-time-kept"];
+    for (rule, verdict) in verdicts {
+        if judged_by_time.contains(&rule) {
+            assert_eq!(verdict, Verdict::Inconclusive, "{rule}");
+        }
     }
 }

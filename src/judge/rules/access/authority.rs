@@ -83,11 +83,20 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
 
 /// `access/no-local-paths`
 ///
-/// No access provider refers to a file: only the manager has the manager's files.
+/// No access provider relies on a file: only the manager has the manager's files.
+///
+/// Certificates beside the path override it, so that such a path is only noted.
 pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
+    let mut overridden = 0;
     for entry in examined(evidence, findings) {
-        let path = entry.provider.cluster.certificate_authority.as_deref();
-        if path.is_some_and(|path| !path.is_empty()) {
+        let cluster = &entry.provider.cluster;
+        let is_set = |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| !text.is_empty());
+        if !is_set(&cluster.certificate_authority) {
+            continue;
+        }
+        if is_set(&cluster.certificate_authority_data) {
+            overridden += 1;
+        } else {
             findings.report(
                 entry
                     .finding(
@@ -98,6 +107,11 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
                     .observed("a path"),
             );
         }
+    }
+    if overridden > 0 {
+        findings.note(format!(
+            "{overridden} access providers have certificate-authority beside certificate-authority-data, which overrides it"
+        ));
     }
 }
 

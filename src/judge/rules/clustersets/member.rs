@@ -8,7 +8,9 @@ use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
         finding::{Finding, Findings},
-        same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds},
+        same_cluster::{
+            Candidates, DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds, note_uncertain,
+        },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
     },
@@ -72,15 +74,18 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     }
 
     let mut twins = BTreeMap::new();
+    let mut uncertain = BTreeSet::new();
     for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
         for group in index.groups() {
-            for (place, twin) in across_sets(&members, &sets, &group) {
+            for (place, twin) in across_sets(&members, &sets, kind, &group, &mut uncertain) {
                 twins.entry(place).or_insert((kind, twin));
             }
         }
     }
+    uncertain.retain(|place| !twins.contains_key(place));
+    note_uncertain(uncertain.len(), findings);
     for (place, (kind, twin)) in twins {
-        let (later, earlier) = (members[place], members[twin]);
+        let (later, earlier) = (members[place], twin);
         let (object, twin) = if scope.holds(later.profile) {
             (later, earlier)
         } else {
@@ -93,22 +98,46 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
 }
 
 /// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's
-/// namespace. Returns each with that one.
-fn across_sets<'a>(members: &[Member<'a>], sets: &ClusterSets<'a>, group: &[usize]) -> Vec<(usize, usize)> {
-    let mut known: Vec<usize> = Vec::new();
+/// namespace. Returns each with that one, and adds to `uncertain` those that were not compared with all others.
+fn across_sets<'a>(
+    members: &[Member<'a>],
+    sets: &ClusterSets<'a>,
+    kind: SharedIdentity,
+    group: &[usize],
+    uncertain: &mut BTreeSet<usize>,
+) -> Vec<(usize, Member<'a>)> {
+    let mut known: BTreeMap<&str, Candidates> = BTreeMap::new();
     let mut twins = Vec::new();
     for place in group {
         let member = members[*place];
         if !member.is_settled {
             continue;
         }
-        let of_set = |other: &&usize| members[**other].set == member.set;
-        let mut others = known.iter().filter(|other| !of_set(other));
-        let twin = others.find(|other| is_surely_one(sets, members[**other].profile, member.profile));
-        twins.extend(twin.map(|twin| (*place, *twin)));
-        if known.len() < COMPARED_IN_ALL && known.iter().filter(of_set).count() < MAX_COMPARED {
-            known.push(*place);
+        let mut compared = 0;
+        let mut is_cut = false;
+        let mut twin = None;
+        for (set, candidates) in known.iter().filter(|(set, _)| **set != member.set) {
+            let (profiles, is_sample) = candidates.of(kind, sets, member.profile);
+            is_cut |= is_sample || compared >= COMPARED_IN_ALL;
+            if twin.is_some() || compared >= COMPARED_IN_ALL {
+                break;
+            }
+            compared += profiles.len();
+            let same = profiles
+                .into_iter()
+                .find(|other| is_surely_one(sets, other, member.profile));
+            twin = same.map(|profile| Member {
+                profile,
+                set,
+                is_settled: true,
+            });
         }
+        match twin {
+            Some(twin) => twins.push((*place, twin)),
+            None if is_cut => _ = uncertain.insert(*place),
+            None => {}
+        }
+        known.entry(member.set).or_default().add(sets, member.profile);
     }
     twins
 }

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    same_cluster::{Candidates, DigestIndex, SharedIdentity, digest, note_bounds},
+    same_cluster::{Candidates, DigestIndex, SharedIdentity, digest, note_bounds, note_uncertain},
     sets::ClusterSets,
     text::redacted_or_absent,
 };
@@ -69,12 +69,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         }
     }
     uncertain.retain(|place| !twins.contains_key(place));
-    if !uncertain.is_empty() {
-        findings.note(format!(
-            "{} profiles share their endpoints or ids with many others, and were compared with a few of them only",
-            uncertain.len()
-        ));
-    }
+    note_uncertain(uncertain.len(), findings);
     for (place, (kind, twin)) in twins {
         let profile = members[place];
         let (object, twin) = if scope.holds(profile) {
@@ -132,6 +127,6 @@ mod tests {
         let [note] = &notes(12)[..] else {
             panic!("one note")
         };
-        assert!(note.starts_with("3 profiles share their endpoints"), "{note}");
+        assert!(note.starts_with("3 profiles share endpoints"), "{note}");
     }
 }

@@ -9,6 +9,6 @@ mod shared_identity;
 pub(super) use candidates::Candidates;
 pub(super) use digest_index::{DigestIndex, digest};
 pub(super) use relation::{
-    Relation, by_everything, by_ids, cluster_ids, is_surely_one, may_be_one, note_bounds,
+    Relation, by_everything, by_ids, cluster_ids, is_surely_one, may_be_one, note_bounds, note_uncertain,
 };
 pub(super) use shared_identity::{MAX_COMPARED, SharedIdentity};

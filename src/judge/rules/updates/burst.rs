@@ -23,46 +23,73 @@ use crate::rules::{
 /// of people and controllers that own neither spec nor status are not held against the manager.
 pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the status writes alone exceed the budget of every profile");
-    let publishers = publishers(evidence);
-    let is_foreign = |request: &Request| {
-        !publishes(request) && !publishers.is_empty() && !publishers.contains(&*request.user)
-    };
-    let counts = |request: &Request| request.changed != Some(false) && !is_foreign(request);
-    let Some(log) = Log::read(evidence, counts) else {
-        if was_watched(evidence) {
+    let watched = was_watched(evidence);
+    let log = ChangeLog::read(evidence).filter(|log| log.tells_changes || !watched);
+    let Some(log) = log else {
+        if watched {
             for history in evidence.histories() {
-                judge(
-                    found_by_watch(evidence, history),
-                    || Finding::on(history.last(), TOO_OFTEN),
-                    findings,
-                );
+                let found = found_by_watch(evidence, history);
+                judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
         return;
     };
-    let status = Log::read(evidence, Request::is_status_write);
+    if !log.tells_changes {
+        findings.note(
+            "the audit log does not show which writes changed a profile, so all of them count: log them at level \
+             RequestResponse",
+        );
+    }
     let names = Names::of(evidence);
-    for key in names.judged(&log) {
-        let of_status = status.as_ref().map_or(&[][..], |status| status.lives(key));
-        let logged = Found {
-            status: found_by_log(of_status).is_some(),
-            all: found_by_log(log.lives(key)),
+    for key in names.judged(&log.all) {
+        let mut found = Found {
+            status: found_by_log(log.status.lives(key)).is_some(),
+            all: found_by_log(log.all.lives(key)),
         };
         let histories = names.histories(key);
-        let seen = histories
-            .iter()
-            .map(|history| counted(evidence, history).len())
-            .sum();
-        let is_enough = !was_watched(evidence) || is_told_by(&log, key, seen);
-        let watched = histories.iter().filter(|_| !is_enough);
-        let found = watched
-            .map(|history| found_by_watch(evidence, history))
-            .fold(logged, Found::or);
-        judge(found, || Finding::on(names.reference(key), TOO_OFTEN), findings);
+        let seen = |history: &&ProfileHistory| counted(evidence, history).len();
+        if watched && !is_told_by(&log.all, key, histories.iter().map(seen).sum()) {
+            let watched = histories.iter().map(|history| found_by_watch(evidence, history));
+            found = watched.fold(found, Found::or);
+        }
+        let finding = || match (Finding::on(names.reference(key), TOO_OFTEN), log.tells_changes) {
+            (finding, true) => finding,
+            (finding, false) => finding.advisory(),
+        };
+        judge(found, finding, findings);
     }
 }
 
 const TOO_OFTEN: &str = "the profile is written more often than the budget allows";
+
+/// What the audit log tells of writes that changed a profile.
+struct ChangeLog<'a> {
+    /// The writes of those who publish profiles, but those that changed nothing.
+    all: Log<'a>,
+    /// The status writes among them.
+    status: Log<'a>,
+    /// Whether it says of each write if it changed anything.
+    tells_changes: bool,
+}
+
+impl<'a> ChangeLog<'a> {
+    fn read(evidence: &'a Evidence) -> Option<Self> {
+        let publishers = publishers(evidence);
+        let is_foreign = |request: &Request| {
+            !publishes(request) && !publishers.is_empty() && !publishers.contains(&*request.user)
+        };
+        let counts = |request: &Request| request.changed != Some(false) && !is_foreign(request);
+        let writes = evidence.requests.iter().flat_map(|requests| &requests.events);
+        let mut writes = writes.filter(|request| {
+            request.is_write() && matches!(&*request.verb, "update" | "patch") && !request.is_the_suites()
+        });
+        Some(Self {
+            all: Log::read(evidence, counts)?,
+            status: Log::read(evidence, |request| counts(request) && request.is_status_write())?,
+            tells_changes: writes.all(|request| request.changed.is_some()),
+        })
+    }
+}
 
 /// What overdraws a profile's bucket.
 struct Found {

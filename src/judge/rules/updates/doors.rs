@@ -92,11 +92,11 @@ fn judge_requests(evidence: &Evidence, requests: &Requests, findings: &mut Findi
     for ((key, subresource), (request, part, count)) in lost {
         let (message, expected) = match subresource {
             "" => (
-                "a status that was sent with the object itself was lost",
+                "a status sent with the object itself was lost",
                 "sent through /status",
             ),
             _ => (
-                "a spec or labels that were sent through /status were lost",
+                "a spec or labels sent through /status were lost",
                 "sent with the object itself",
             ),
         };

@@ -130,9 +130,10 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "access/no-local-paths",
-        "names a file of its own for an authority",
+        "names a file of its own in place of an authority",
         |world| {
             access(world, |access| {
+                access.ca_data.clear();
                 access.ca_file = Some("/etc/manager/members/lisbon.crt".to_owned());
             });
         },

@@ -66,6 +66,12 @@ async fn a_run_leaves_out_what_another_makes_and_removes() {
         let judged: Vec<String> = judged.collect();
         assert!(judged.iter().all(|name| !name.contains(other)), "{judged:?}");
     }
+    let warnings = ear.warnings.into_inner().expect("nobody panics");
+    let left_out = "profiles of other conformance runs are not judged: ";
+    assert!(
+        warnings.len() == 2 && warnings.iter().all(|warning| warning.starts_with(left_out)),
+        "{warnings:?}"
+    );
     // Whoever did not know of the second run would blame the manager for its members.
     let mut unaware = evidence[0].clone();
     unaware.header.other_runs.clear();

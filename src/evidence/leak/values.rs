@@ -1,0 +1,202 @@
+//! Tells values of credentials from names, references and placeholders.
+
+use super::{Grade, encoding::base64_text};
+
+/// Placeholders and states: values that are no credential.
+const NOTHING: &[&str] = &[
+    "",
+    "-",
+    "absent",
+    "disabled",
+    "enabled",
+    "expired",
+    "false",
+    "hidden",
+    "invalid",
+    "missing",
+    "n/a",
+    "nil",
+    "no",
+    "none",
+    "null",
+    "off",
+    "omitted",
+    "on",
+    "optional",
+    "present",
+    "prompt",
+    "redacted",
+    "required",
+    "set",
+    "true",
+    "undefined",
+    "unknown",
+    "unset",
+    "valid",
+    "yes",
+];
+
+/// Returns `true` for a value that is no credential: empty, masked, a placeholder or a state.
+pub(super) fn says_nothing(value: &str) -> bool {
+    let value = value.trim();
+    let is_reference =
+        value.starts_with(['$', '<', '%', '…']) || value.starts_with("{{") || value.starts_with("ENC[");
+    let mut characters = value.chars();
+    let first = characters.next();
+    let is_masked = characters.all(|c| Some(c) == first);
+    let word = |nothing: &&str| value.eq_ignore_ascii_case(nothing);
+    is_reference || is_masked || NOTHING.iter().any(word) || contains_ignoring_case(value, "redacted")
+}
+
+fn contains_ignoring_case(text: &str, word: &str) -> bool {
+    let windows = text.as_bytes().windows(word.len());
+    windows
+        .into_iter()
+        .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Returns `true` for a value that looks random, and is not a name, an id or a digest.
+pub(super) fn looks_random(value: &str) -> bool {
+    if is_reference(value) || value.contains(char::is_whitespace) {
+        return false;
+    }
+    let mixed = |text: &str| text.contains(is_digit) && text.contains(|c: char| c.is_ascii_alphabetic());
+    let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
+    let has_run = runs.into_iter().any(|run| run.len() >= 16 && mixed(run));
+    let of_all_kinds = value.len() >= 24
+        && value.contains(is_digit)
+        && value.contains(|c: char| c.is_ascii_uppercase())
+        && value.contains(|c: char| c.is_ascii_lowercase());
+    has_run || of_all_kinds
+}
+
+/// Returns `true` for a digest, a URL or another reference: it names a thing and is not the thing.
+fn is_reference(value: &str) -> bool {
+    let beginnings = [
+        "arn:",
+        "md5:",
+        "op:",
+        "projects/",
+        "ref+",
+        "sha1:",
+        "sha256:",
+        "sha512:",
+        "urn:",
+        "vault:",
+    ];
+    beginnings.iter().any(|beginning| value.starts_with(beginning)) || value.contains("://")
+}
+
+/// Returns `true` for a reference or a file's path.
+pub(super) fn is_location(value: &str) -> bool {
+    let value = value.trim();
+    let is_path = value.starts_with(['/', '~']) || value.starts_with("./");
+    is_reference(value) || (is_path && !looks_random(value))
+}
+
+/// Returns `true` for a document: its fields are searched instead.
+pub(super) fn is_document(value: &str) -> bool {
+    value.trim_start().starts_with(['{', '['])
+}
+
+/// Returns `true` if it only has letters.
+pub(super) fn is_word(value: &str) -> bool {
+    value.chars().all(char::is_alphabetic)
+}
+
+pub(super) fn is_number(value: &str) -> bool {
+    value.chars().all(is_digit)
+}
+
+/// Returns `true` for an object's name, with or without a namespace.
+pub(super) fn is_name(value: &str) -> bool {
+    let may_stand = |c: char| c.is_ascii_lowercase() || is_digit(c) || matches!(c, '-' | '.' | '/');
+    value.chars().all(may_stand) && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+pub(super) fn has_parts(value: &str) -> bool {
+    value.contains(['-', '.', '/'])
+}
+
+pub(super) fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Signs of passwords, which names lack.
+pub(super) fn is_sign(c: char) -> bool {
+    matches!(c, '!' | '#' | '$' | '%' | '&' | '*' | '+' | '=' | '?' | '^' | '~')
+}
+
+/// Returns `true` for a name of several parts, which is no credential even if one of them looks random. Tokens that
+/// kubeadm gives out have two parts, too.
+pub(super) fn is_long_name(value: &str) -> bool {
+    match value.split_once('@') {
+        // An account's address.
+        Some((account, domain)) => is_name(account) && is_name(domain) && domain.contains('.'),
+        None => is_name(value) && has_parts(value) && !is_bootstrap_token(value),
+    }
+}
+
+/// A token of kubeadm: six characters, a dot and sixteen characters.
+fn is_bootstrap_token(value: &str) -> bool {
+    let of = |text: &str, length: usize| {
+        text.len() == length
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    value
+        .split_once('.')
+        .is_some_and(|(id, secret)| of(id, 6) && of(secret, 16))
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.char_indices().all(|(at, c)| match at {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
+        })
+}
+
+/// Returns `true` for a certificate in PEM, or for base64 of a certificate. Names and paths of certificates are none.
+pub(super) fn holds_certificate(value: &str) -> bool {
+    // `MII` begins a long structure in DER, `LS0tLS1CRUdJTi` a text in PEM.
+    let value = value.trim_start();
+    value.contains("-----BEGIN CERTIFICATE")
+        || (value.len() >= 64 && (value.starts_with("MII") || value.starts_with("LS0tLS1CRUdJTiBDRVJ")))
+}
+
+/// Rates the value of the header `Authorization`.
+pub(super) fn header_grade(value: &str) -> Option<Grade> {
+    let (scheme, value) = value.trim().split_once(' ')?;
+    let value = value.trim();
+    if scheme.eq_ignore_ascii_case("basic") {
+        return is_login(value).then_some(Grade::Certain);
+    }
+    let is_coded = !value.contains(char::is_whitespace) && (value.len() >= 32 || value.contains(is_digit));
+    let is_known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("token");
+    ((is_known && is_coded && !says_nothing(value)) || looks_random(value)).then_some(Grade::Certain)
+}
+
+/// Returns `true` for base64 of a user's name and password.
+pub(super) fn is_login(value: &str) -> bool {
+    let decoded = base64_text(value.trim());
+    decoded.is_some_and(|text| {
+        text.split_once(':')
+            .is_some_and(|(_, password)| !says_nothing(password))
+    })
+}
+
+/// Attributes of cookies, which say nothing of the session.
+const OF_COOKIES: &[&str] = &["domain", "expires", "max-age", "path", "samesite"];
+
+/// Returns `true` for `name=value` with a value that looks like a session.
+pub(super) fn is_cookie(value: &str) -> bool {
+    let is_session = |(name, value): (&str, &str)| {
+        let is_attribute = OF_COOKIES.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_coded = value.len() >= 8 && value.contains(is_digit) && !is_number(value);
+        !is_attribute && is_coded && !says_nothing(value)
+    };
+    let mut pairs = value.split(';').filter_map(|pair| pair.trim().split_once('='));
+    looks_random(value) || pairs.any(is_session)
+}
