@@ -130,13 +130,25 @@ fn validate_maps(object: &Value, prefix: &str, errors: &mut Errors) {
     validate_controllers(owners, &at("ownerReferences"), errors);
     for owner in owners {
         for field in ["apiVersion", "kind", "name", "uid"] {
-            if value::text(owner, field).is_empty() {
-                let version = if field == "apiVersion" { "version " } else { "" };
-                let why = format!("{version}must not be empty");
-                errors.invalid(at(&format!("ownerReferences.{field}")), "", &why);
+            let text = value::text(owner, field);
+            let (is_empty, what) = match field {
+                "apiVersion" => (!has_version(text), "version "),
+                _ => (text.is_empty(), ""),
+            };
+            if is_empty {
+                let why = format!("{what}must not be empty");
+                errors.invalid(at(&format!("ownerReferences.{field}")), text, &why);
             }
         }
     }
+}
+
+/// True for a version, with or without a group before it.
+fn has_version(api_version: &str) -> bool {
+    let version = api_version
+        .split_once('/')
+        .map_or(api_version, |(_, version)| version);
+    !version.is_empty() && !version.contains('/')
 }
 
 /// At most one owner is the controller, and Events own nothing: they expire.

@@ -9,6 +9,7 @@ use kube_cel::cel::{
         CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr, SelectExpr,
     },
 };
+use regex::Regex;
 
 use super::{
     cel_cost::{self, NEW_LIST, NEW_MAP, sum},
@@ -247,6 +248,17 @@ impl<'a> Walk<'a> {
         };
         let of_target = target.as_ref().map(|target| &target.result);
         let mut result = self.resolved(&name, of_target, &arguments, expression)?;
+        if matches!(name.as_str(), "matches" | "find" | "findAll")
+            && let Some(Expr::Literal(LiteralValue::String(pattern))) =
+                call.args.first().map(|pattern| &pattern.expr)
+            && call.target.is_some()
+            && Regex::new(pattern.inner()).is_err()
+        {
+            let refused = self.problem(format!("invalid {name} argument"), expression);
+            // The place is behind the parenthesis.
+            let at = refused.at + 1;
+            return Err(Refused { at, ..refused });
+        }
         let cost = match name.as_str() {
             "_&&_" | "_||_" => all,
             "_?_:_" => {

@@ -49,7 +49,7 @@ pub(super) fn of_call(name: &str, target: Option<&Type>, arguments: &[Type]) -> 
         ),
         "bytes" if is(0, &["string"]) => (traversal(size(0)), Some(size(0).saturating_mul(4))),
         "string" if is(0, &["bytes"]) => (traversal(size(0)), Some(size(0))),
-        "url" | "jsonpatch.escapeKey" => (traversal(size(0)), Some(size(0))),
+        "url" => (traversal(size(0)), Some(size(0))),
         "cidr" | "isIP" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
             (traversal(size(0)), None)
         }

@@ -225,7 +225,15 @@ impl fmt::Display for Type {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.form {
             Form::Dyn => out.write_str("dyn"),
-            Form::Plain(name) => out.write_str(name),
+            Form::Plain(name) => out.write_str(match *name {
+                "ip" => "net.IP",
+                "cidr" => "net.CIDR",
+                "url" => "kubernetes.URL",
+                "quantity" => "kubernetes.Quantity",
+                "semver" => "kubernetes.Semver",
+                "format" => "kubernetes.NamedFormat",
+                name => name,
+            }),
             Form::List(item) => write!(out, "list({item})"),
             Form::Map(key, value) => write!(out, "map({key}, {value})"),
             Form::Object(_) => out.write_str("object"),

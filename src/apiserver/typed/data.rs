@@ -26,7 +26,10 @@ pub(crate) fn check_secret(new: &Value, old: Option<&Value>, errors: &mut Errors
         }
         check_immutable(new, old, &["data"], errors);
     }
-    check_size(new, &["data"], "data", errors);
+    check_keys(new, "data", errors);
+    if bytes_in(new, "data") > MAX_DATA {
+        errors.too_long("data", MAX_DATA);
+    }
     check_secret_type(new, errors);
 }
 
@@ -40,21 +43,26 @@ pub(crate) fn check_config_map(new: &Value, old: Option<&Value>, errors: &mut Er
         let why = "duplicate of key present in binaryData";
         errors.invalid(format!("data[{key}]"), key, why);
     }
-    check_size(new, &PARTS, "", errors);
+    for part in PARTS {
+        check_keys(new, part, errors);
+    }
+    let texts = fields(new, "data").map(|(_, text)| text.as_str().map_or(0, str::len) as i64);
+    if texts.sum::<i64>() + bytes_in(new, "binaryData") > MAX_DATA {
+        errors.too_long("", MAX_DATA);
+    }
 }
 
-/// Checks keys, and the size of all values. `whole` is the field that is too long if they are.
-fn check_size(object: &Value, parts: &[&str], whole: &str, errors: &mut Errors) {
-    let mut size = 0;
-    for part in parts {
-        for (key, value) in fields(object, part) {
-            errors.judge(format!("{part}[{key}]"), key, names::config_key);
-            size += value.as_str().map_or(0, str::len) as i64;
-        }
+fn check_keys(object: &Value, part: &str, errors: &mut Errors) {
+    for (key, _) in fields(object, part) {
+        errors.judge(format!("{part}[{key}]"), key, names::config_key);
     }
-    if size > MAX_DATA {
-        errors.too_long(whole, MAX_DATA);
-    }
+}
+
+/// The size of all values in base64, decoded.
+fn bytes_in(object: &Value, part: &str) -> i64 {
+    let texts = fields(object, part).filter_map(|(_, value)| value.as_str());
+    let size = |text: &str| text.trim_end_matches('=').len() * 3 / 4;
+    texts.map(size).sum::<usize>() as i64
 }
 
 /// Checks that an immutable object does not change.
@@ -140,4 +148,24 @@ fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
         "looking for beginning of value"
     };
     format!("invalid character '{letter}' {expected}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Base64 does not count.
+    #[rstest]
+    #[case(MAX_DATA, 0)]
+    #[case(MAX_DATA + 1, 1)]
+    fn limits_the_size_of_bytes(#[case] size: i64, #[case] expected: usize) {
+        let bytes = STANDARD.encode(vec![0; usize::try_from(size).expect("a size")]);
+        let mut errors = Vec::new();
+        check_secret(&json!({"data": {"key": bytes}}), None, &mut errors);
+        check_config_map(&json!({"binaryData": {"key": bytes}}), None, &mut errors);
+        assert_eq!(errors.len(), 2 * expected, "{errors:?}");
+    }
 }

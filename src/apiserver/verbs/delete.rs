@@ -178,6 +178,10 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
         "Foreground" | "Background" | "Orphan" => {}
         _ => errors.not_supported(field, policy, &["Foreground", "Background", "Orphan", "nil"]),
     }
+    let dry_runs = list(sent, "dryRun");
+    if dry_runs.iter().any(|value| value != "All") {
+        errors.not_supported("dryRun", dry_runs, &["All"]);
+    }
     refuse_options("DeleteOptions", &errors)
 }
 

@@ -42,6 +42,7 @@ impl Context<'_> {
     /// Checks the options of a list, a watch or a deletecollection, and reads its selectors.
     pub(crate) fn selector(&self, named: &Named) -> Outcome<Selector> {
         let query = &self.info.query;
+        query.number("timeoutSeconds")?;
         check_list_options(query)?;
         Selector::read(
             query.get("labelSelector"),

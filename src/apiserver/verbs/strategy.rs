@@ -242,8 +242,23 @@ pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mu
                 errors.judge("spec.finalizers", finalizer, names::label_key);
                 meta::check_finalizer("spec.finalizers", finalizer, errors);
             }
+            check_phase(named, new, errors);
         }
         Family::ServiceAccount | Family::Review | Family::Other => {}
+    }
+}
+
+/// The phase of a Namespace must agree with its deletion.
+fn check_phase(named: &Named, namespace: &Value, errors: &mut Errors) {
+    let phase = text(&namespace["status"], "phase");
+    let (wanted, state) = if meta::is_deleted(namespace) {
+        ("Terminating", "not empty")
+    } else {
+        ("Active", "empty")
+    };
+    if named.target.subresource == "status" && phase != wanted {
+        let why = format!("may only be '{wanted}' if `deletionTimestamp` is {state}");
+        errors.invalid("status.Phase", phase, &why);
     }
 }
 
