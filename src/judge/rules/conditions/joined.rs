@@ -98,11 +98,7 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
 
 /// Whether a member had joined for longer than the grace when the profile was listed.
 fn age_of_joining(evidence: &Evidence, history: &ProfileHistory) -> Age {
-    age(evidence, history).max(age_of_transitions(
-        evidence,
-        history.first(),
-        &[CONDITION_JOINED],
-    ))
+    age(evidence, history).max(age_of_transitions(evidence, history.first(), &[CONDITION_JOINED]))
 }
 
 /// A terminating profile need not be filled any more.
