@@ -100,7 +100,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 status.conditions.push(healthy(now));
             });
         },
-    ),
+    )
+    // The rule of the missing condition has the same grace.
+    .also(&["conditions/control-plane-healthy-reported"]),
     FaultInfo::new(
         "conditions/not-flapping",
         "reports each hiccup of a control plane as an outage",

@@ -40,6 +40,16 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
+        "identity/manager-label-present:mended",
+        "removes the manager label from a profile, and sets it again a quarter of an hour later",
+        |world| {
+            for (minute, label) in [(4, None), (19, Some(MANAGER))] {
+                let patch = json!({"metadata": {"labels": {LABEL_MANAGER: label}}});
+                world.request(minutes(minute), QUIET, MANAGER, Via::Object, patch);
+            }
+        },
+    ),
+    FaultInfo::new(
         "identity/manager-label-matches",
         "labels a profile with another manager's name",
         |world| label(world, LABEL_MANAGER, "somebody-else"),
