@@ -66,7 +66,17 @@ pub(super) fn each_entry<'a>(
     findings: &mut Findings,
     faults: impl Fn(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
-    each_state(evidence, findings, OF_ACCESS, |profile| {
+    each_entry_in(OF_ACCESS, evidence, findings, faults);
+}
+
+/// The same for a rule that judges state in its own way.
+pub(super) fn each_entry_in<'a>(
+    state: State,
+    evidence: &'a Evidence,
+    findings: &mut Findings,
+    faults: impl Fn(Entry<'a>) -> Option<Vec<Finding>>,
+) {
+    each_state(evidence, findings, state, |profile| {
         let judged: Vec<Vec<Finding>> = of_profile(profile).filter_map(&faults).collect();
         (!judged.is_empty()).then(|| judged.into_iter().flatten().map(Fault::from).collect())
     });

@@ -5,9 +5,10 @@ use evidence::{
     api::address::{Address, Schemes, url_fault},
 };
 
-use super::entries::{NO_PROVIDER, each_entry, each_filled, each_present};
+use super::entries::{NO_PROVIDER, OF_ACCESS, each_entry_in, each_filled, each_present};
 use crate::rules::{
     finding::Findings,
+    state::State,
     text::{redacted_address, redacted_or_absent},
 };
 
@@ -40,7 +41,11 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
 /// An entry of the deprecated list does not count where the newer list has the same provider: consumers take that one.
 pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_PROVIDER);
-    each_entry(evidence, findings, |entry| {
+    let state = State {
+        filled_later: true,
+        ..OF_ACCESS
+    };
+    each_entry_in(state, evidence, findings, |entry| {
         let server = entry.provider.cluster.server.as_deref();
         let is_told = server.is_some_and(|server| !server.is_empty());
         let silent = (!is_told).then(|| {
