@@ -112,19 +112,35 @@ impl Evidence {
     /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
-            history
-                .versions
-                .iter()
-                .any(|v| self.header.scope.holds(&v.profile))
+            let mut versions = history.versions.iter();
+            versions.any(|version| self.header.scope.holds(&version.profile))
                 && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
         })
     }
 
     /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let touched = self.driver.iter().flat_map(|driver| &driver.touched);
-        let mut touched = touched.chain(&self.header.other_runs);
-        touched.any(|key| *key.namespace == *namespace && *key.name == *name)
+        let mut sets = self
+            .driver
+            .iter()
+            .map(|driver| &driver.touched)
+            .chain([&self.header.other_runs])
+            .filter(|keys| !keys.is_empty())
+            .peekable();
+        if sets.peek().is_none() {
+            return false;
+        }
+        let key = ProfileKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        sets.any(|keys| keys.contains(&key))
+    }
+
+    /// Returns `true` if a profile is judged: it is in scope, and no conformance run wrote to it.
+    pub fn judges(&self, profile: &ClusterProfile) -> bool {
+        let metadata = &profile.metadata;
+        self.header.scope.holds(profile) && !self.is_touched(&metadata.namespace, &metadata.name)
     }
 
     /// The histories of all profiles of that name, in scope or not: for rules on a driver's steps.

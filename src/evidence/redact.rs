@@ -3,7 +3,7 @@
 //! Rules judge the original text. What people see must not spread a leaked credential, so a doubtful word is redacted
 //! too: see [`super::leak`].
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::Value;
 
@@ -40,17 +40,47 @@ fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
 /// Replaces all credentials in a document: those that a text shows, and those that only its key gives away, such as the
 /// value of `join-password`.
 pub fn redact_value(value: &mut Value) {
-    let places = places_in_value(value);
-    if !places.is_empty() {
+    let places = Places::of(value);
+    if !places.leading.is_empty() {
         redact_at(value, &mut String::new(), &places);
     }
 }
 
-fn redact_at(value: &mut Value, place: &mut String, places: &[String]) {
+/// Where a document holds credentials.
+struct Places {
+    /// The paths of credentials, and all that lead to one: a text may be a document itself.
+    leading: HashSet<String>,
+    /// The paths of values whose key alone gives them away.
+    named: HashSet<String>,
+}
+
+impl Places {
+    fn of(value: &Value) -> Self {
+        let found = places_in_value(value);
+        let mut leading = HashSet::new();
+        for place in found.leaks.iter().chain(&found.named) {
+            let steps = place.match_indices(['.', '[']).map(|(end, _)| &place[..end]);
+            leading.extend(steps.chain([&**place]).map(str::to_owned));
+        }
+        Self {
+            leading,
+            named: found.named.into_iter().collect(),
+        }
+    }
+}
+
+fn redact_at(value: &mut Value, place: &mut String, places: &Places) {
     match value {
         Value::String(text) => {
-            if places.iter().any(|leak| leads_to(place, leak)) {
+            if places.named.contains(place) {
+                TAKEN.clone_into(text);
+            } else if places.leading.contains(place) {
                 *text = redacted_leaf(text);
+            }
+        }
+        Value::Number(_) => {
+            if places.leading.contains(place) {
+                *value = TAKEN.into();
             }
         }
         Value::Array(items) => {
@@ -63,24 +93,18 @@ fn redact_at(value: &mut Value, place: &mut String, places: &[String]) {
                 redact_within(item, place, &format!(".{}", short(key)), places);
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
-fn redact_within(value: &mut Value, place: &mut String, step: &str, places: &[String]) {
+fn redact_within(value: &mut Value, place: &mut String, step: &str, places: &Places) {
     let length = place.len();
     place.push_str(step);
     redact_at(value, place, places);
     place.truncate(length);
 }
 
-/// Whether a path leads to a credential, which may be deeper in a text that is a document.
-fn leads_to(place: &str, leak: &str) -> bool {
-    let rest = leak.strip_prefix(place);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-/// Redacts a text in which a credential was found. It goes as a whole if only its key made the credential known.
+/// Redacts a text in which a credential was found. It goes as a whole if nothing in it looks like one.
 fn redacted_leaf(text: &str) -> String {
     let clean = without_credentials(text);
     if *clean == *text {
@@ -127,6 +151,8 @@ mod tests {
             "message": "GET https://u:CANARY@host failed",
             "text": "{\"users\": [{\"password\": \"CANARY-pw\"}], \"a\": 1}",
             "args": ["--password", "CANARY-pw", "--cluster", "one"],
+            "db-password": "CANARY//w@rd",
+            "app-password": "token=abcdefgh12345678; CANARY",
         });
         redact_value(&mut value);
         let text = value.to_string();

@@ -49,18 +49,23 @@ fn runs_of(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
         profile.label(names::LABEL_MEMBER_ID),
     ];
     let members = names.into_iter().flatten().filter_map(run_of_member);
-    profile.label(LABEL_RUN).into_iter().chain(members)
+    let labelled = profile.label(LABEL_RUN).filter(|run| is_run_id(run));
+    labelled.into_iter().chain(members)
+}
+
+/// Whether a text has the form of a run's id. A profile with another text in the label is judged.
+fn is_run_id(text: &str) -> bool {
+    text.len() == RUN_ID_LENGTH && text.bytes().all(|byte| RUN_ID_LETTERS.contains(&byte))
 }
 
 /// The run whose member a text names.
 fn run_of_member(text: &str) -> Option<&str> {
     text.match_indices(PREFIX).find_map(|(at, _)| {
         let (run, rest) = text[at + PREFIX.len()..].split_at_checked(RUN_ID_LENGTH)?;
-        let is_id = run.bytes().all(|byte| RUN_ID_LETTERS.contains(&byte));
         let is_numbered = rest
             .strip_prefix('-')
             .is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
-        (is_id && is_numbered).then_some(run)
+        (is_run_id(run) && is_numbered).then_some(run)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evidence::runs;
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
@@ -81,6 +82,9 @@ pub fn scope(report: &Report) -> String {
     let unjudged = report.judgement.unjudged();
     if unjudged > 0 {
         sentence += &format!("; {} cannot be judged yet", count(unjudged, "rule"));
+    }
+    if let Some(others) = runs::left_out(&report.evidence.header.other_runs) {
+        sentence += &format!("; {}", escape::line(&others));
     }
     if let Some(why) = partial(report) {
         sentence += &format!("; partial: {}", escape::line(why));

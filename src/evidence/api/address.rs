@@ -195,6 +195,12 @@ pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     if !is_known {
         return Some(Fault::Scheme);
     }
+    // Targets of gRPC, such as dns:///thanos.example:10901 and unix:///run/x, name the host in the path.
+    let is_http = url.has_scheme("https") || url.has_scheme("http");
+    if matches!(schemes, Schemes::Any) && !is_http && text[scheme.len()..].starts_with(":///") {
+        let has_path = text.len() > scheme.len() + ":///".len();
+        return (!has_path).then_some(Fault::Host);
+    }
     // RFC 3986 lets a URL end its authority with a bare colon.
     let is_valid = |port: &str| port.is_empty() || is_port(port);
     url.host_fault().or_else(|| {

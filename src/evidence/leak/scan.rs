@@ -39,15 +39,25 @@ pub fn leaks_in_value(value: &Value) -> Vec<Leak> {
     found.leaks
 }
 
-/// Returns where a document holds credentials, all of them: the paths that [`leaks_in_value`] gives, and deeper ones for
-/// texts that are documents themselves.
-pub(crate) fn places_in_value(value: &Value) -> Vec<String> {
+/// Where a document holds credentials, all of them.
+pub(crate) struct LeakPlaces {
+    /// The paths that [`leaks_in_value`] gives, and deeper ones for texts that are documents themselves.
+    pub leaks: Vec<String>,
+    /// The paths of values whose key alone gives them away.
+    pub named: Vec<String>,
+}
+
+/// Returns where a document holds credentials.
+pub(crate) fn places_in_value(value: &Value) -> LeakPlaces {
     let mut found = Found {
         most: usize::MAX,
         ..Found::default()
     };
     found.value(None, value, 0);
-    found.leaks.into_iter().map(|leak| leak.place).collect()
+    LeakPlaces {
+        leaks: found.leaks.into_iter().map(|leak| leak.place).collect(),
+        named: found.named,
+    }
 }
 
 /// The same for a text at that depth within another.
@@ -61,6 +71,8 @@ pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
 struct Found {
     leaks: Vec<Leak>,
     place: String,
+    /// The paths of values whose key alone gives them away.
+    named: Vec<String>,
     /// The largest number of leaks to report.
     most: usize,
 }
@@ -70,6 +82,7 @@ impl Default for Found {
         Self {
             leaks: Vec::new(),
             place: String::new(),
+            named: Vec::new(),
             most: MOST,
         }
     }
@@ -84,7 +97,11 @@ impl Found {
         let is_told = self.leaks[before..]
             .iter()
             .any(|leak| leak.grade == Grade::Certain);
-        if let Some((kind, grade)) = key.and_then(|key| named(key, text))
+        let by_key = key.and_then(|key| named(key, text));
+        if by_key.is_some() {
+            self.named.push(self.place.clone());
+        }
+        if let Some((kind, grade)) = by_key
             && !is_told
         {
             self.leaks.truncate(before);

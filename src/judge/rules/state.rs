@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
-    write_time::{Micros, end, timestamp},
+    write_time::{LATE, Micros, end, timestamp},
 };
 
 /// The reason for no verdict if all profiles are new.
@@ -389,7 +389,8 @@ impl Stretch {
     }
 
     fn is_long(&self) -> bool {
-        self.length() > GRACE
+        // The version that mended it may have arrived late.
+        self.length() > GRACE + LATE
     }
 
     /// Says from when till when it lasted. Nothing if it is the state that the first list showed.

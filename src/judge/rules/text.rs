@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use evidence::redact::without_credentials;
+use evidence::{leak::leaks_under, redact::without_credentials};
 
 /// What a finding shows for a missing field.
 pub(super) const ABSENT: &str = "(absent)";
@@ -28,6 +28,15 @@ const PLACEHOLDERS: [&str; 8] = [
 /// Quotes a value: redacted, and shortened if it is long.
 pub(super) fn redacted(text: &str) -> String {
     cut(text, VALUE)
+}
+
+/// Quotes the value of a name, such as a property's. The name may give the value away as a credential.
+pub(super) fn redacted_under(name: &str, value: &str) -> String {
+    if leaks_under(name, value).is_empty() {
+        redacted(value)
+    } else {
+        "…".to_owned()
+    }
 }
 
 /// Quotes a whole field of a finding, which may contain several values.

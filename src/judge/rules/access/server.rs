@@ -50,7 +50,7 @@ pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings
         let is_told = server.is_some_and(|server| !server.is_empty());
         let silent = (!is_told).then(|| {
             entry
-                .finding(".cluster.server", "access provider tells no server")
+                .finding(".cluster.server", "access provider has no server")
                 .expected("the URL by which consumers reach the member")
                 .observed(redacted_or_absent(server))
         });

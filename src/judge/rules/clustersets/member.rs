@@ -36,7 +36,6 @@ struct Member<'a> {
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     note_bounds(evidence, findings);
-    let scope = &evidence.header.scope;
     let sets = ClusterSets::of(evidence);
     let members: Vec<Member> = evidence
         .profiles
@@ -54,7 +53,7 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
         // With fewer than two ClusterSets, no cluster is in two.
-        let judged = members.iter().filter(|member| scope.holds(member.profile));
+        let judged = members.iter().filter(|member| evidence.judges(member.profile));
         judged.for_each(|_| findings.examine());
         return;
     }
@@ -68,11 +67,11 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
                 is_told = true;
             });
         }
-        if is_told && scope.holds(member.profile) {
+        if is_told && evidence.judges(member.profile) {
             findings.examine();
         }
     }
-    if findings.examined == 0 && members.iter().any(|member| scope.holds(member.profile)) {
+    if findings.examined == 0 && members.iter().any(|member| evidence.judges(member.profile)) {
         findings.cannot_tell("no profile in a ClusterSet's namespace identifies its cluster");
     }
 
@@ -89,12 +88,12 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
     note_uncertain(uncertain.len(), findings);
     for (place, (kind, twin)) in twins {
         let (later, earlier) = (members[place], twin);
-        let (object, twin) = if scope.holds(later.profile) {
+        let (object, twin) = if evidence.judges(later.profile) {
             (later, earlier)
         } else {
             (earlier, later)
         };
-        if scope.holds(object.profile) {
+        if evidence.judges(object.profile) {
             findings.report(finding(kind, object, twin));
         }
     }

@@ -211,7 +211,10 @@ fn inventories(evidence: &Evidence) -> Inventories<'_> {
         }
     }
     let hub = evidence.everyone().map(|profile| &*profile.metadata.namespace);
-    let is_one = evidence.header.claim.edition < Edition::Y2026M09 || hub.collect::<BTreeSet<_>>().len() < 2;
+    // With some namespaces only, the others may hold further inventories.
+    let is_whole_hub = evidence.header.scope.namespaces.is_empty() && evidence.is_whole(Kind::Inventory);
+    let is_one = evidence.header.claim.edition < Edition::Y2026M09
+        || is_whole_hub && hub.collect::<BTreeSet<_>>().len() < 2;
     Inventories {
         of_consumers,
         only: is_one.then_some(WHOLE_HUB),

@@ -142,7 +142,7 @@ fn judge_creations(
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         let name = created_name(event);
         let key = (&*event.namespace, name);
-        if seen.contains(&key) {
+        if seen.contains(&key) || evidence.is_touched(&event.namespace, name) {
             continue;
         }
         // A profile without later writes is as its creation left it, except for its status.

@@ -19,7 +19,6 @@ use crate::rules::{
 /// No two profiles describe the same member: on the hub or, in editions that define an inventory as the profiles of
 /// one namespace, in that namespace.
 pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
-    let scope = &evidence.header.scope;
     let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;
     if !by_namespace {
         note_bounds(evidence, findings);
@@ -39,7 +38,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
                 told = true;
             });
         }
-        if told && scope.holds(profile) {
+        if told && evidence.judges(profile) {
             findings.examine();
         }
     }
@@ -72,12 +71,12 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     note_uncertain(uncertain.len(), findings);
     for (place, (kind, twin)) in twins {
         let profile = members[place];
-        let (object, twin) = if scope.holds(profile) {
+        let (object, twin) = if evidence.judges(profile) {
             (profile, twin)
         } else {
             (twin, profile)
         };
-        if scope.holds(object) {
+        if evidence.judges(object) {
             findings.report(finding(kind, object, twin));
         }
     }

@@ -86,7 +86,6 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
 /// No two profiles of a namespace have the same member id, even from different managers.
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    let scope = &evidence.header.scope;
     // The successor of a terminating profile may already exist.
     let profiles: Vec<&ClusterProfile> = evidence
         .everyone()
@@ -96,7 +95,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
     for (place, profile) in profiles.iter().enumerate() {
         if let Some((namespace, id)) = key(profile) {
             index.add(digest((namespace, id)), place);
-            if scope.holds(profile) {
+            if evidence.judges(profile) {
                 findings.examine();
             }
         }
@@ -113,12 +112,12 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
     }
     for (place, first) in twins {
         let profile = profiles[place];
-        let (object, rival) = if scope.holds(profile) {
+        let (object, rival) = if evidence.judges(profile) {
             (profile, first)
         } else {
             (first, profile)
         };
-        if let Some((_, id)) = key(object).filter(|_| scope.holds(object)) {
+        if let Some((_, id)) = key(object).filter(|_| evidence.judges(object)) {
             findings.report(
                 Finding::on(object, "two profiles of one namespace have the same member id")
                     .at(PATH)

@@ -19,7 +19,6 @@ use crate::rules::{
 /// That they share the id is the matter of `identity/member-id-unique`. Younger profiles may tie: consumers ignore them.
 pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    let scope = &evidence.header.scope;
     // Consumers do not choose a profile that is being deleted.
     let standing = evidence
         .everyone()
@@ -29,7 +28,7 @@ pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Fin
     for (place, profile) in profiles.iter().enumerate() {
         if let Some(key) = key(profile) {
             index.add(digest(key), place);
-            if scope.holds(profile) {
+            if evidence.judges(profile) {
                 findings.examine();
             }
         }
@@ -41,7 +40,7 @@ pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Fin
         }
     }
     for ((_, id), group) in groups {
-        if !group.iter().any(|profile| scope.holds(profile)) {
+        if !group.iter().any(|profile| evidence.judges(profile)) {
             continue;
         }
         let tied = match oldest(&group) {
@@ -58,12 +57,12 @@ pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Fin
             continue;
         };
         for profile in rest {
-            let (object, rival) = if scope.holds(profile) {
+            let (object, rival) = if evidence.judges(profile) {
                 (profile, first)
             } else {
                 (first, profile)
             };
-            if scope.holds(object) {
+            if evidence.judges(object) {
                 findings.report(
                     Finding::on(*object, "two profiles with one member id are equally old")
                         .at("metadata.creationTimestamp")

@@ -87,13 +87,12 @@ fn report(
     clash: Clash,
     findings: &mut Findings,
 ) {
-    let scope = &evidence.header.scope;
-    let (object, rival) = if scope.holds(later) {
+    let (object, rival) = if evidence.judges(later) {
         (later, earlier)
     } else {
         (earlier, later)
     };
-    if !scope.holds(object) {
+    if !evidence.judges(object) {
         return;
     }
     let message = match clash {

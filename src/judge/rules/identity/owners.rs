@@ -75,6 +75,9 @@ fn judge_users<'a>(
     let mut users: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
     for request in requests.events.iter().filter(|request| is_creation(request)) {
         let name = created_name(request);
+        if evidence.is_touched(&request.namespace, name) {
+            continue;
+        }
         let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
         let Some(manager) = told
             .or_else(|| known.get(&(&*request.namespace, name)).copied().flatten())

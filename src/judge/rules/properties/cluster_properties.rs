@@ -13,7 +13,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
-    text::{ABSENT, redacted},
+    text::{ABSENT, redacted, redacted_under},
 };
 
 /// Maximum length of a value in a profile, in characters; the CRD refuses longer ones.
@@ -34,7 +34,7 @@ pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mu
             .expected(format!(
                 "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
             ))
-            .observed(redacted(&property.value))
+            .observed(redacted_under(&property.name, &property.value))
     });
 }
 
@@ -52,7 +52,7 @@ pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findi
     compare(evidence, findings, is_due, agrees, |profile, property, _| {
         Finding::on(profile, "a ClusterProperty of the member is not in its profile")
             .at(path(&property.name))
-            .expected(redacted(&property.value))
+            .expected(redacted_under(&property.name, &property.value))
             .observed(ABSENT)
     });
 }
@@ -70,8 +70,8 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
             "a property's value differs from the member's ClusterProperty",
         )
         .at(format!("{}.value", path(&property.name)))
-        .expected(redacted(&property.value))
-        .observed(redacted(said.unwrap_or(ABSENT)))
+        .expected(redacted_under(&property.name, &property.value))
+        .observed(redacted_under(&property.name, said.unwrap_or(ABSENT)))
     });
 }
 
