@@ -3,10 +3,13 @@
 //! A fault counts if it lasted for longer than the grace, mended or not. Only confirmed time counts: from the first
 //! version that has the fault to the version that mends it, the end of the window, or a gap in the timeline.
 
+mod segments;
+
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use evidence::{Evidence, Kind, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
 use jiff::SignedDuration;
+use segments::{Segment, gaps_of, segments};
 
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
@@ -54,15 +57,6 @@ struct Remark {
     first: ObjectRef,
     longest: Micros,
     count: usize,
-}
-
-/// A span in which a version is known to have existed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Segment {
-    from: Micros,
-    until: Micros,
-    /// Whether the watch missed the time before it.
-    after_gap: bool,
 }
 
 /// A fault that lasts.
@@ -439,52 +433,6 @@ fn by_path(faults: &[Fault]) -> BTreeMap<&str, Vec<&Fault>> {
         by_path.entry(&fault.finding.path).or_default().push(fault);
     }
     by_path
-}
-
-/// The gaps in the timeline of a profile, in order.
-fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
-    let metadata = &profile.metadata;
-    let concerns =
-        |object: &ObjectRef| *object.name == *metadata.name && *object.namespace == *metadata.namespace;
-    let mut gaps: Vec<(Micros, Micros)> = evidence
-        .gaps(Kind::Timeline)
-        .filter(|gap| gap.object.as_ref().is_none_or(concerns))
-        .map(|gap| {
-            let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
-            let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
-            (from, until)
-        })
-        .collect();
-    gaps.sort_unstable();
-    gaps
-}
-
-/// The known parts of the span in which a version existed: at least one, which may be empty.
-fn segments(gaps: &[(Micros, Micros)], from: Micros, until: Micros) -> Vec<Segment> {
-    let mut segments = Vec::new();
-    let (mut at, mut after_gap) = (from, false);
-    for (start, stop) in gaps
-        .iter()
-        .filter(|(start, stop)| *stop >= from && *start <= until)
-    {
-        if *start > at {
-            segments.push(Segment {
-                from: at,
-                until: *start,
-                after_gap,
-            });
-        }
-        at = at.max(*stop);
-        after_gap = true;
-    }
-    if at < until || segments.is_empty() {
-        segments.push(Segment {
-            from: at.min(until),
-            until,
-            after_gap,
-        });
-    }
-    segments
 }
 
 /// Whether two versions have the same labels and spec.

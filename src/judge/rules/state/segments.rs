@@ -1,0 +1,81 @@
+//! The parts of a version's life that the watch confirms.
+
+use evidence::{Evidence, Kind, ObjectRef, api::ClusterProfile};
+
+use crate::rules::write_time::Micros;
+
+/// A span in which a version is known to have existed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) from: Micros,
+    pub(super) until: Micros,
+    /// Whether the watch missed the time before it.
+    pub(super) after_gap: bool,
+}
+
+/// The gaps in the timeline of a profile, in order.
+pub(super) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
+    let metadata = &profile.metadata;
+    let concerns =
+        |object: &ObjectRef| *object.name == *metadata.name && *object.namespace == *metadata.namespace;
+    let mut gaps: Vec<(Micros, Micros)> = evidence
+        .gaps(Kind::Timeline)
+        .filter(|gap| gap.object.as_ref().is_none_or(concerns))
+        .map(|gap| {
+            let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
+            let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
+            (from, until)
+        })
+        .collect();
+    gaps.sort_unstable();
+    gaps
+}
+
+/// The known parts of the span in which a version existed: at least one, which may be empty.
+pub(super) fn segments(gaps: &[(Micros, Micros)], from: Micros, until: Micros) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let (mut at, mut after_gap) = (from, false);
+    for (start, stop) in gaps
+        .iter()
+        .filter(|(start, stop)| *stop >= from && *start <= until)
+    {
+        if *start > at {
+            segments.push(Segment {
+                from: at,
+                until: *start,
+                after_gap,
+            });
+        }
+        at = at.max(*stop);
+        after_gap = true;
+    }
+    if at < until || segments.is_empty() {
+        segments.push(Segment {
+            from: at.min(until),
+            until,
+            after_gap,
+        });
+    }
+    segments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_cuts_and_what_follows_it_is_marked() {
+        let spans = |gaps: &[(Micros, Micros)]| -> Vec<(Micros, Micros, bool)> {
+            segments(gaps, 10, 20)
+                .iter()
+                .map(|segment| (segment.from, segment.until, segment.after_gap))
+                .collect()
+        };
+        assert_eq!(spans(&[]), [(10, 20, false)]);
+        assert_eq!(spans(&[(1, 9), (21, 30)]), [(10, 20, false)]);
+        assert_eq!(spans(&[(12, 15)]), [(10, 12, false), (15, 20, true)]);
+        assert_eq!(spans(&[(5, 10)]), [(10, 20, true)]);
+        assert_eq!(spans(&[(18, 40)]), [(10, 18, false)]);
+        assert_eq!(spans(&[(0, 40)]), [(20, 20, true)]);
+    }
+}
