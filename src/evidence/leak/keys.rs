@@ -112,13 +112,15 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
 /// Rates the value after such a name within a text, where ordinary words may follow too.
 pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(LeakKind, Grade)> {
     let Named { promise, .. } = promise(key)?;
+    let whole = value;
+    let value = beginning(whole);
     let grade = match promise {
-        _ if says_nothing(value) => return None,
-        Promise::Cookie if is_cookie(value) => Grade::Certain,
-        _ if is_assignment(value) => return None,
         Promise::RegistryLogin if is_login(value) => Grade::Certain,
         // Headers and certificates have patterns of their own.
         Promise::RegistryLogin | Promise::Authorization | Promise::ClientCertificate => return None,
+        _ if says_nothing(value) => return None,
+        Promise::Cookie if is_cookie(value) => Grade::Certain,
+        _ if is_assignment(whole) => return None,
         Promise::Secret | Promise::SecretOfSome if is_name(value) => Grade::Shaped,
         Promise::SecretId if is_uuid(value) => Grade::Certain,
         Promise::Token | Promise::OwnSecret if is_assigned && is_long_name(value) && looks_random(value) => {
@@ -240,6 +242,16 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The longest beginning of a value in a text that is rated: the text behind a rejected value's name is searched once
+/// more.
+const LONGEST_RATED: usize = 512;
+
+/// Returns the part of a value that is enough to rate it.
+fn beginning(value: &str) -> &str {
+    let end = value.char_indices().nth(LONGEST_RATED);
+    end.map_or(value, |(end, _)| &value[..end])
 }
 
 /// The longest value of which [`is_assignment`] is asked: the text behind it is searched once more.

@@ -570,6 +570,10 @@ fn hostile_text_takes_no_more_than_a_moment() {
     for text in [
         "a".repeat(1 << 17),
         "token=".repeat(20_000),
+        "key=".repeat(1 << 18),
+        "auth=".repeat(1 << 18),
+        "auth:".repeat(1 << 14),
+        format!("{}redacted", "token=".repeat(80)).repeat(1 << 6),
         "//a@".repeat(30_000),
         "eyJ".repeat(40_000),
         "-----BEGIN PRIVATE KEY-----".repeat(4_000),
