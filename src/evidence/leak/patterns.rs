@@ -92,6 +92,14 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// A file's path, or the name of a resource in several parts: words that people read, ids and numbers, between slashes.
+/// Base64 with slashes is none: its small letters and capitals alternate.
+pub(super) static RESOURCE: LazyLock<Regex> = LazyLock::new(|| {
+    let word = "(?:[a-z0-9]+|[A-Z0-9]+|(?:[A-Z]{0,4}[a-z]{2,}[0-9]*)+[A-Z]{0,4}[0-9]*)";
+    let step = format!("[._-]*{word}(?:[._-]+{word})*");
+    constant(&format!("^(?<root>(?:~|[.]{{1,2}})?/)?{step}(?:/{step})+/?$"))
+});
+
 /// Returns where the value that begins at `start` ends.
 pub(super) fn value_end(text: &str, start: usize) -> usize {
     let rest = &text[start..];
